@@ -1,0 +1,32 @@
+"""The solver-agnostic language: an array model, its exact evaluation, its text."""
+
+from muri_opt.modelling.builder import ModelBuilder
+from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, evaluate
+from muri_opt.modelling.lowering import lower
+from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows
+from muri_opt.modelling.stage import Stage, combined_bound, combined_value, stage_model
+from muri_opt.modelling.text import lp_text, mps_text
+
+__all__ = [
+    "INFINITY",
+    "Broken",
+    "Columns",
+    "Evaluation",
+    "Groups",
+    "Implications",
+    "Ints",
+    "Matrix",
+    "Model",
+    "ModelBuilder",
+    "Number",
+    "Rows",
+    "Stage",
+    "Values",
+    "combined_bound",
+    "combined_value",
+    "evaluate",
+    "lower",
+    "lp_text",
+    "mps_text",
+    "stage_model",
+]
