@@ -1,0 +1,6 @@
+"""Where gangs fit: the arithmetic of free GPUs, CPUs and memory per node."""
+
+from muri_opt.placement.best_fit import best_fit, fewest_nodes, held_gpus, nodes_needed, place_gang
+from muri_opt.placement.leftover import Leftover
+
+__all__ = ["Leftover", "best_fit", "fewest_nodes", "held_gpus", "nodes_needed", "place_gang"]

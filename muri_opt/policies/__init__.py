@@ -1,0 +1,7 @@
+"""The published algorithms: from a round to a decision, without a solver."""
+
+from muri_opt.policies.base import Policy
+from muri_opt.policies.gangs import GangPolicy
+from muri_opt.policies.registry import POLICIES, policy_from
+
+__all__ = ["POLICIES", "GangPolicy", "Policy", "policy_from"]

@@ -1,0 +1,24 @@
+"""Policies by name, and by text with parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from muri_opt.errors import unknown_name
+from muri_opt.ordering import ORDERS
+from muri_opt.policies.base import Policy, parse_parameters
+from muri_opt.policies.gangs import GangPolicy
+
+POLICIES: dict[str, type[GangPolicy]] = dict.fromkeys(ORDERS, GangPolicy)
+
+
+def policy_from(policy: str | Policy) -> Policy:
+    """Return the policy that a name or text such as ``srtf:nodes=fewest`` stands for; a policy object is itself."""
+    if isinstance(policy, Policy):
+        return policy
+    name, colon, text = str(policy).partition(":")
+    if name not in POLICIES:
+        raise unknown_name("policy", name, POLICIES)
+    kind = POLICIES[name]
+    make: Callable[..., Policy] = kind
+    return make(name=name, **parse_parameters(name, text, kind.choices) if colon else {})

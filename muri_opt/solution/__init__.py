@@ -1,0 +1,32 @@
+"""What was decided, why the solve stopped, and what was checked."""
+
+from muri_opt.solution.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
+from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.solution.gangs import gang_decision
+from muri_opt.solution.limits import Limits, relative_gap
+from muri_opt.solution.result import Result, Stats, parse_result, read_result, result_json
+from muri_opt.solution.termination import Limit, Reason, Termination
+
+__all__ = [
+    "Agreement",
+    "Assignment",
+    "Certificate",
+    "Decision",
+    "Evidence",
+    "Limit",
+    "Limits",
+    "LinearDuals",
+    "Proof",
+    "Reason",
+    "Result",
+    "Stats",
+    "Termination",
+    "Violation",
+    "Waiting",
+    "WaitingReason",
+    "gang_decision",
+    "parse_result",
+    "read_result",
+    "relative_gap",
+    "result_json",
+]

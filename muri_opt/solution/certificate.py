@@ -1,0 +1,63 @@
+"""What was checked of an answer, by whom, and the evidence anybody can check again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+
+class Proof(StrEnum):
+    """How the bound of a result was established; all but the last two were checked in exact integers.
+
+    Duals of a matching or a linear program; every set of jobs counted against GPUs and quotas; every decision of a
+    small round enumerated; two independent solvers; or nobody but the solver that claims it.
+    """
+
+    MATCHING_DUALS = "MatchingDuals"
+    LINEAR_DUALS = "LinearDuals"
+    COUNTING = "Counting"
+    EXHAUSTIVE = "Exhaustive"
+    AGREEMENT = "Agreement"
+    CLAIM_ONLY = "ClaimOnly"
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One broken rule: its name, the job, node, tenant or field concerned, and the numbers."""
+
+    rule: str
+    where: str
+    detail: str
+
+
+class LinearDuals(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True):
+    """Multipliers of a program's constraints, per label, as whole numbers over one denominator.
+
+    Any non-negative multipliers give a valid bound, so rounding a solver's duals to this form costs no rigour.
+    """
+
+    denominator: int
+    multipliers: Mapping[str, tuple[int, ...]]
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True):
+    """Independent solvers that each claimed the same optimum."""
+
+    backends: tuple[str, ...]
+
+
+Evidence = LinearDuals | Agreement
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verifier's findings: ``proof`` is who proved the result's bound, ``checked_bound`` what was checked here.
+
+    ``proof`` is ``None`` where the result has no bound. ``evidence`` is what the checks were made from.
+    """
+
+    feasible: bool
+    violations: tuple[Violation, ...] = ()
+    proof: Proof | None = None
+    checked_bound: int | None = None
+    evidence: tuple[Evidence, ...] = ()

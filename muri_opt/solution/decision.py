@@ -1,0 +1,53 @@
+"""What was decided: who runs where, and who waits for which reason. No objective value is stored here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+
+import msgspec
+
+
+class WaitingReason(StrEnum):
+    """Why a job does not run in this round."""
+
+    QUOTA = "quota"
+    CAPACITY = "capacity"
+    FRAGMENTATION = "fragmentation"
+    PRIORITY = "priority"
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One or more jobs on the same GPUs, exclusive of every other assignment.
+
+    ``order`` are the positions of ``jobs`` in their interleaving; ``gpus`` and ``cpus`` are amounts per node id.
+    """
+
+    jobs: tuple[str, ...]
+    order: tuple[int, ...] = (0,)
+    plan: str | None = None
+    gpus: Mapping[str, int]
+    cpus: Mapping[str, float] = {}
+    period_seconds: float | None = None
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A job that does not run: the rule that binds, in words, and what would let it start."""
+
+    job: str
+    reason: WaitingReason
+    detail: str
+    remedy: str
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
+    """Every job of the round once: in an assignment or among the waiting."""
+
+    assignments: tuple[Assignment, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+
+    @cached_property
+    def running(self) -> frozenset[str]:
+        """Ids of all assigned jobs."""
+        return frozenset(job for assignment in self.assignments for job in assignment.jobs)

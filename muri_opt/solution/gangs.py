@@ -1,0 +1,90 @@
+"""From shares of gangs to a decision: assignments for those that run, a reason for each that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import MILLI_PER_CPU
+from muri_opt.placement import Leftover, fewest_nodes, nodes_needed
+from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
+
+
+def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool) -> Decision:
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s; all other jobs wait, with the reason.
+
+    ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster.
+    """
+    left = Leftover(round_)
+    for job, share in shares.items():
+        left.take(job, share)
+    return Decision(
+        assignments=tuple(_assignment(round_, job, share) for job, share in sorted(shares.items())),
+        waiting=tuple(_waiting(round_, left, job, consolidate) for job in range(len(round_.jobs)) if job not in shares),
+    )
+
+
+def _assignment(round_: Round, job: int, share: Ints) -> Assignment:
+    nodes = round_.cluster.nodes
+    used = np.flatnonzero(share).tolist()
+    milli = int(round_.amounts.c[job])
+    return Assignment(
+        jobs=(round_.jobs[job].id,),
+        gpus={nodes[s].id: int(share[s]) for s in used},
+        cpus={nodes[s].id: int(share[s]) * milli / MILLI_PER_CPU for s in used} if milli else {},
+        period_seconds=round_.jobs[job].iteration_seconds,
+    )
+
+
+def _waiting(round_: Round, left: Leftover, job: int, consolidate: bool) -> Waiting:
+    """Return the first rule that keeps the job from starting beside what runs."""
+    reason, detail, remedy = _binding_rule(round_, left, job, consolidate)
+    return Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
+
+
+def _binding_rule(round_: Round, left: Leftover, job: int, consolidate: bool) -> tuple[WaitingReason, str, str]:
+    amounts = round_.amounts
+    asks, free, total = int(amounts.g[job]), int(left.gpus.sum()), round_.cluster.total_gpus
+    most = int(amounts.most_gpus(job, amounts.G, amounts.C, amounts.M).sum())
+    if asks > most:
+        some = "" if most == total else f", {most} of them with the CPUs and memory it needs"
+        return (
+            WaitingReason.CAPACITY,
+            f"asks for {_gpus(asks)}; the empty cluster has {total}{some}",
+            f"ask for at most {_gpus(most)}, or enlarge the cluster",
+        )
+    if not left.within_quota(job):
+        tenant, spare = round_.cluster.tenants[amounts.tenant[job]], int(left.quota[amounts.tenant[job]])
+        return (
+            WaitingReason.QUOTA,
+            f"asks for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {tenant.quota_gpus}",
+            f"free {_gpus(asks - spare)} of the tenant, or raise its quota by as many",
+        )
+    if asks > free:
+        return (
+            WaitingReason.CAPACITY,
+            f"asks for {_gpus(asks)}; {free} of {total} are free",
+            f"free {_gpus(asks - free, more=True)}",
+        )
+    room = left.room(job)
+    nodes = fewest_nodes(round_, job) if consolidate else len(room)
+    if nodes_needed(room, asks) > nodes:
+        best = int(np.sort(room)[::-1][:nodes].sum())
+        where = f"on {nodes} node{'s' * (nodes != 1)}" if consolidate else "where its CPUs and memory are free too"
+        return (
+            WaitingReason.FRAGMENTATION,
+            f"asks for {_gpus(asks)}; {free} are free, but at most {best} {where}",
+            f"free room for {_gpus(asks - best, more=True)} {where}",
+        )
+    return (
+        WaitingReason.PRIORITY,
+        f"asks for {_gpus(asks)}, free now; the decision keeps them free",
+        "use method 'auto' or 'exact', which leave no such job waiting",
+    )
+
+
+def _gpus(count: int, *, more: bool = False) -> str:
+    return f"{count}{' more' * more} GPU{'s' * (count != 1)}"
