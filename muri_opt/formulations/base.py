@@ -1,0 +1,43 @@
+"""What every formulation is: the way from a round to a model, and the way back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.instance import Round
+from muri_opt.modelling import Ints, Model, Stage, Values
+from muri_opt.solution import Decision, LinearDuals
+
+
+class Formulation(ABC):
+    """The exact program of a round: one chapter of the book."""
+
+    chapter: ClassVar[str]
+
+    @abstractmethod
+    def build(self, round_: Round) -> Model:
+        """Return the program of the round."""
+
+    @abstractmethod
+    def decode(self, round_: Round, values: Values) -> Decision:
+        """Return the decision that feasible values stand for."""
+
+    @abstractmethod
+    def encode(self, round_: Round, decision: Decision) -> Ints:
+        """Return the values of a decision: a warm start, and the test that the model is not too tight."""
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return the objectives to optimise one after another; by default the model's own is the only one."""
+        return (Stage(objective=model.objective, weight=1, best=0),)
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return multipliers that need no solver, or ``None``."""
+        return None
+
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+        """Return the multipliers that a solver's row duals of the linear relaxation stand for, or ``None``."""
+        return None

@@ -1,0 +1,63 @@
+"""The places of the chapter *gangs*: nodes, with those that only count GPUs merged into one pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.instance.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.placement import best_fit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Places:
+    """Capacities of the places, the (job, place) pairs that can occur, and which place each node belongs to.
+
+    ``fits[j]`` is false for a job that could not run even alone: larger than the cluster or its tenant's quota.
+
+    A node whose CPUs and memory can never bind (they cover its GPUs for the neediest job) only counts GPUs. A gang that
+    may spread over any nodes cannot tell such nodes apart, so all of them are one place.
+    """
+
+    of_node: Ints
+    G: Ints
+    C: Ints
+    M: Ints
+    pairs: Ints
+    most: Ints
+    fits: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, amounts: Amounts, *, pool: bool) -> Places:
+        """Return the places of a round; ``pool`` merges the nodes that only count GPUs."""
+        C = np.where(amounts.G * amounts.c.max(initial=0) <= amounts.C, UNLIMITED, amounts.C)
+        M = np.where(amounts.G * amounts.m.max(initial=0) <= amounts.M, UNLIMITED, amounts.M)
+        alike = (C == UNLIMITED) & (M == UNLIMITED) & pool
+        of_node = np.cumsum(~alike) - 1 + bool(alike.any())
+        of_node[alike] = 0
+        size = int(of_node.max(initial=-1)) + 1
+        G = np.bincount(of_node, weights=amounts.G, minlength=size).astype(np.int64)
+        first = np.zeros(size, dtype=np.int64)
+        first[of_node[::-1]] = np.arange(len(of_node))[::-1]
+        C, M = C[first], M[first]
+        room = np.minimum(amounts.g[:, None], G[None, :])
+        for need, has in ((amounts.c, C), (amounts.m, M)):
+            held = has[None, :] // np.maximum(need, 1)[:, None]
+            room = np.where(need[:, None] > 0, np.minimum(room, held), room)  # who needs nothing fits anywhere
+        quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
+        fits = (room.sum(axis=1) >= amounts.g) & (amounts.g <= quota)
+        pairs = np.argwhere((room > 0) & fits[:, None])
+        return cls(of_node=of_node, G=G, C=C, M=M, pairs=pairs, most=room[tuple(pairs.T)], fits=fits)
+
+    def on_nodes(self, amount: Ints, free: Ints, held: Ints | None) -> Ints:
+        """Return GPUs per node for GPUs per place; a pool's share goes by best fit, first to the GPUs held now."""
+        share = np.zeros(len(self.of_node), dtype=np.int64)
+        for place in np.flatnonzero(amount).tolist():
+            nodes = np.flatnonzero(self.of_node == place)
+            part = best_fit(free[nodes], int(amount[place]), None if held is None else held[nodes])
+            if part is None:
+                raise ValueError(f"place {place} has fewer than {amount[place]} free GPUs")
+            share[nodes] = part
+        return share

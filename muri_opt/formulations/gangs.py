@@ -1,0 +1,170 @@
+"""Chapter *gangs*: which gangs start now, and on which nodes.
+
+Letters as in the chapter: jobs j, places s (nodes, or one pool of interchangeable nodes), tenants v; a_j admitted, x_js
+GPUs of j on s, b_js whether j uses s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.formulations.base import Formulation
+from muri_opt.formulations.gang_duals import greedy_duals, node_duals
+from muri_opt.formulations.gang_places import Places
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import UNLIMITED
+from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
+from muri_opt.ordering import priority_order
+from muri_opt.placement import Leftover, fewest_nodes, held_gpus, place_gang
+from muri_opt.solution import Decision, LinearDuals, gang_decision
+
+STAGE_JOBS = 16
+"""Jobs decided in one stage of the lexicographic objective: their binary weights stay small and exact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangFormulation(Formulation):
+    """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority."""
+
+    order: str
+    objective: str
+    nodes: str
+
+    chapter: ClassVar[str] = "gangs"
+
+    def build(self, round_: Round) -> Model:
+        """Return the program: a gang runs whole or not at all, within nodes and quotas."""
+        amounts = round_.amounts
+        places = self._places(round_)
+        builder = ModelBuilder("gangs")
+        jobs = np.arange(len(round_.jobs))
+        a = builder.add_columns("a", jobs, upper=places.fits.astype(np.int64))
+        x = builder.add_columns("x", places.pairs, upper=places.most)
+        j, s = places.pairs.T
+        ones = np.ones(len(j), dtype=np.int64)
+        builder.add_rows(
+            "gang",
+            jobs,
+            entries=(np.append(j, jobs), np.append(x, a), np.append(ones, -amounts.g)),
+            sense="=",
+            rhs=0,
+        )
+        builder.add_rows("gpus", np.arange(len(places.G)), entries=(s, x, ones), sense="<=", rhs=places.G)
+        for label, need, has in (("cpus", amounts.c, places.C), ("memory", amounts.m, places.M)):
+            bound = np.flatnonzero(has < UNLIMITED)
+            here = np.isin(s, bound)
+            rows = np.searchsorted(bound, s[here])
+            builder.add_rows(label, bound, entries=(rows, x[here], need[j[here]]), sense="<=", rhs=has[bound])
+        self._add_quota(builder, round_, a)
+        if self.nodes == "fewest":
+            self._add_fewest(builder, round_, places, x)
+        return builder.finish(maximise=True, columns=a, coefficients=self._weights(round_))
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return one stage, or for the lexicographic objective one per block of jobs in priority order."""
+        if self.objective == "weighted":
+            return Formulation.stages(self, round_, model)
+        order = np.array(priority_order(round_, self.order), dtype=np.int64)
+        stages = []
+        for start in range(0, len(order), STAGE_JOBS):
+            block = order[start : start + STAGE_JOBS]
+            objective = np.zeros_like(model.objective)
+            objective[block] = 1 << np.arange(len(block) - 1, -1, -1, dtype=np.int64)
+            weight = 1 << (len(order) - start - len(block))
+            stages.append(Stage(objective=objective, weight=weight, best=(1 << len(block)) - 1))
+        return tuple(stages) or Formulation.stages(self, round_, model)
+
+    def decode(self, round_: Round, values: Values) -> Decision:
+        """Return the decision: the admitted gangs, packed anew if that works, else where the values put them.
+
+        Packing running gangs first where they are, then the others from the largest by best fit, moves and splits fewer
+        gangs than a solver that does not care where they sit.
+        """
+        jobs = np.flatnonzero(values[: len(round_.jobs)] == 1).tolist()
+        order = sorted(jobs, key=lambda job: (held_gpus(round_, job) is None, -round_.jobs[job].gpus))
+        shares = self._packed(round_, order)
+        if shares is None:
+            shares = self._as_valued(round_, order, values)
+        return gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+
+    def encode(self, round_: Round, decision: Decision) -> Ints:
+        """Return the columns of a decision of single gangs."""
+        places = self._places(round_)
+        amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
+        a = np.zeros(len(round_.jobs), dtype=np.int64)
+        for assignment in decision.assignments:
+            job = round_.job_index[assignment.jobs[0]]
+            a[job] = 1
+            for node, gpus in assignment.gpus.items():
+                amount[job, places.of_node[round_.cluster.node_index[node]]] += gpus
+        x = amount[tuple(places.pairs.T)]
+        return np.concatenate([a, x, (x > 0).astype(np.int64)] if self.nodes == "fewest" else [a, x])
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
+        if self.objective != "weighted":
+            return None
+        return greedy_duals(round_, priority_order(round_, self.order), self._places(round_).fits)
+
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+        """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
+        if self.objective != "weighted":
+            return None
+        return node_duals(round_, model, row_duals, self._places(round_).of_node)
+
+    def _packed(self, round_: Round, order: list[int]) -> dict[int, Ints] | None:
+        """Return GPUs per node of every gang by best fit, or ``None`` where one does not fit any more."""
+        left = Leftover(round_)
+        shares: dict[int, Ints] = {}
+        for job in order:
+            share = place_gang(round_, left, job, consolidate=self.nodes == "fewest")
+            if share is None:
+                return None
+            left.take(job, share)
+            shares[job] = share
+        return shares
+
+    def _as_valued(self, round_: Round, order: list[int], values: Values) -> dict[int, Ints]:
+        """Return GPUs per node of every gang as the columns x say; inside a pool by best fit."""
+        places = self._places(round_)
+        count = len(round_.jobs)
+        amount = np.zeros((count, len(places.G)), dtype=np.int64)
+        amount[tuple(places.pairs.T)] = values[count : count + len(places.pairs)]
+        left = Leftover(round_)
+        shares: dict[int, Ints] = {}
+        for job in order:
+            shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
+            left.take(job, shares[job])
+        return shares
+
+    def _places(self, round_: Round) -> Places:
+        return Places.of(round_.amounts, pool=self.nodes == "any")
+
+    def _weights(self, round_: Round) -> Ints:
+        """Return w_j: each GPU of the job of rank r among n is worth n - r."""
+        order = priority_order(round_, self.order)
+        weights = np.zeros(len(order), dtype=np.int64)
+        weights[order] = np.arange(len(order), 0, -1)
+        return weights * round_.amounts.g
+
+    def _add_quota(self, builder: ModelBuilder, round_: Round, a: Ints) -> None:
+        amounts = round_.amounts
+        limited = np.flatnonzero(amounts.U < UNLIMITED)
+        member = np.flatnonzero(np.isin(amounts.tenant, limited))
+        rows = np.searchsorted(limited, amounts.tenant[member])
+        entries = (rows, a[member], amounts.g[member])
+        builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
+
+    def _add_fewest(self, builder: ModelBuilder, round_: Round, places: Places, x: Ints) -> None:
+        b = builder.add_columns("b", places.pairs)
+        pairs = np.arange(len(b))
+        entries = (np.append(pairs, pairs), np.append(x, b), np.append(np.ones_like(b), -places.most))
+        builder.add_rows("link", places.pairs, entries=entries, sense="<=", rhs=0)
+        jobs = np.flatnonzero(places.fits)
+        rows = np.searchsorted(jobs, places.pairs[:, 0])
+        limit = np.array([fewest_nodes(round_, int(job)) for job in jobs], dtype=np.int64)
+        builder.add_rows("few", jobs, entries=(rows, b, np.ones_like(b)), sense="<=", rhs=limit)

@@ -1,0 +1,64 @@
+"""The book and the code say the same: labels, letters, the program of the example, its proved optimum."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from muri_opt import Proof, policy_from, read_round, solve_round
+from muri_opt.backends import BACKENDS
+from muri_opt.catalogue import formulation_of
+from muri_opt.modelling import lp_text
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = {"gangs": "fifo:nodes=fewest"}  # a policy whose program has every constraint of the chapter
+EXAMPLES = [
+    pytest.param(chapter, example, id=f"{chapter}-{example['instance']}-{example['policy']}")
+    for chapter in CHAPTERS
+    for example in json.loads((ROOT / "formulations" / chapter / "examples.json").read_text())
+]
+
+
+def chapter_text(chapter):
+    return (ROOT / "formulations" / chapter / "README.md").read_text()
+
+
+def round_of(example):
+    return read_round(ROOT / "instances" / f"{example['instance']}.json")
+
+
+def test_every_chapter_is_listed_and_tested():
+    folders = {path.parent.name for path in ROOT.glob("formulations/*/README.md")}
+    assert folders == set(CHAPTERS)
+    index = (ROOT / "formulations" / "README.md").read_text()
+    assert all(f"]({chapter}/README.md)" in index for chapter in folders)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_labels_of_a_chapter_are_the_row_families_of_its_model(chapter):
+    labels = re.findall(r"^\| `([a-z]+)` \|", chapter_text(chapter), flags=re.MULTILINE)
+    round_ = read_round(ROOT / "instances/toy/eight-gangs.json")
+    formulation = formulation_of(policy_from(CHAPTERS[chapter]))
+    model = formulation.build(round_)
+    assert formulation.chapter == chapter
+    assert labels == list(model.labels)
+    for letter in (family.label for family in model.columns):
+        assert re.search(rf"\${letter}_\{{?j", chapter_text(chapter)), letter
+
+
+@pytest.mark.parametrize(("chapter", "example"), [case for case in EXAMPLES if "lp" in case.values[1]])
+def test_the_model_of_an_example_is_the_stored_text(chapter, example):
+    stored = (ROOT / "formulations" / chapter / example["lp"]).read_text()
+    assert lp_text(formulation_of(policy_from(example["policy"])).build(round_of(example))) == stored
+
+
+@pytest.mark.parametrize(("chapter", "example"), EXAMPLES)
+def test_the_optimum_of_an_example_is_the_stored_one_on_every_backend(chapter, example):
+    round_ = round_of(example)
+    heuristic = solve_round(round_, example["policy"], "heuristic")
+    assert heuristic.value == example["heuristic"]
+    for backend in BACKENDS:
+        result = solve_round(round_, example["policy"], f"exact@{backend}")
+        assert (backend, result.value, result.bound) == (backend, example["optimum"], example["optimum"])
+        assert result.certificate.proof in (Proof.COUNTING, Proof.LINEAR_DUALS, Proof.EXHAUSTIVE)
