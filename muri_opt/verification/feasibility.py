@@ -1,0 +1,137 @@
+"""Is the decision possible? Every rule on its own, each breach named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import isfinite
+
+from muri_opt.instance import Job, Round
+from muri_opt.solution import Assignment, Decision, Violation
+from muri_opt.verification.quantities import Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verification.rulebook import Rules
+
+
+def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violation]:
+    """Return every breach of a decision; an empty list is a feasible decision."""
+    jobs = {job.id: job for job in round_.jobs}
+    empty = Counter(empty_rooms(round_))
+    found = [*_listing(jobs, decision)]
+    for place, assignment in enumerate(decision.assignments):
+        where = f"assignments[{place}]"
+        shape = [*_shape(round_, jobs, assignment, where, rules)]
+        found += shape
+        if not shape:
+            found += _gang(jobs, assignment, where, empty if rules.fewest_nodes else None)
+    if not found:
+        found += _capacity(round_, jobs, decision)
+        found += _quota(round_, jobs, decision)
+    return found
+
+
+def _listing(jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
+    """Every job of the round is there once: assigned or waiting."""
+    assigned = Counter(job for assignment in decision.assignments for job in assignment.jobs)
+    waiting = Counter(wait.job for wait in decision.waiting)
+    for job in [*assigned, *waiting]:
+        if job not in jobs:
+            yield Violation(rule="known-job", where=job, detail="the round has no such job")
+    for job, times in (assigned + waiting).items():
+        if times > 1 and assigned[job]:
+            yield Violation(
+                rule="job-once", where=job, detail=f"listed {times} times, {assigned[job]} of them as running"
+            )
+        elif times > 1:
+            yield Violation(rule="waiting-listed", where=job, detail=f"waits {times} times")
+    for job in jobs:
+        if not assigned[job] and not waiting[job]:
+            yield Violation(rule="waiting-listed", where=job, detail="neither runs nor waits")
+
+
+def _shape(
+    round_: Round, jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules
+) -> Iterator[Violation]:
+    """The assignment makes sense in itself: known jobs, one group, whole GPUs of known nodes."""
+    size = len(assignment.jobs)
+    if not 1 <= size <= rules.largest_group:
+        yield Violation(rule="group-size", where=where, detail=f"{size} jobs; allowed: 1 to {rules.largest_group}")
+    if sorted(assignment.order) != list(range(size)):
+        yield Violation(rule="order", where=where, detail=f"{list(assignment.order)} is no order of {size} jobs")
+    members = [jobs[job] for job in assignment.jobs if job in jobs]
+    if len({job.gpus for job in members}) > 1:
+        yield Violation(rule="equal-gpus", where=where, detail=f"GPU counts {[job.gpus for job in members]}")
+    for node, gpus in assignment.gpus.items():
+        if node not in round_.cluster.node_index:
+            yield Violation(rule="known-node", where=where, detail=f"the cluster has no node {node!r}")
+        if type(gpus) is not int or gpus < 1:
+            yield Violation(rule="whole-gpus", where=where, detail=f"{gpus!r} GPUs on {node!r}")
+    for node in assignment.cpus:
+        if node not in assignment.gpus:
+            yield Violation(rule="known-node", where=where, detail=f"CPUs on {node!r}, where it has no GPUs")
+    if assignment.plan is not None:
+        yield from _plan(members, assignment, where)
+
+
+def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Violation]:
+    """A named plan is one of the job's, on as many GPUs and nodes as it says."""
+    for job in members:
+        plans = [plan for plan in job.plans or () if plan.name == assignment.plan]
+        shape = (sum(assignment.gpus.values()), len(assignment.gpus))
+        if not any((plan.gpus, plan.nodes) == shape for plan in plans):
+            detail = f"job {job.id!r} has no plan {assignment.plan!r} on {shape[0]} GPUs of {shape[1]} nodes"
+            yield Violation(rule="plan", where=where, detail=detail)
+
+
+def _gang(jobs: dict[str, Job], assignment: Assignment, where: str, few: Counter[Room] | None) -> Iterator[Violation]:
+    """All GPUs at once, with the CPUs they need, on few enough nodes, at the job's own speed."""
+    given = sum(assignment.gpus.values())
+    members = [jobs[job] for job in assignment.jobs if job in jobs]
+    for job in members:
+        if job.gpus != given:
+            yield Violation(rule="gang", where=where, detail=f"job {job.id!r} asks for {job.gpus} GPUs, has {given}")
+        limit = None if few is None else smallest_node_count(few, need_of(job))
+        if limit is not None and len(assignment.gpus) > limit:
+            detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
+            yield Violation(rule="fewest-nodes", where=where, detail=detail)
+        if len(members) == 1 and assignment.period_seconds != job.iteration_seconds:
+            detail = f"{assignment.period_seconds} s; alone, job {job.id!r} takes {job.iteration_seconds} s"
+            yield Violation(rule="period", where=where, detail=detail)
+    for node, gpus in assignment.gpus.items():
+        needed = sum(need_of(job).milli for job in members) * gpus
+        has = assignment.cpus.get(node, 0.0)
+        if not isfinite(has * 1000) or round(has * 1000) != needed:
+            detail = f"{has:g} CPUs on {node!r}; its {gpus} GPUs take {needed} milli-CPUs"
+            yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
+
+
+def _capacity(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
+    """No node gives more GPUs, CPUs or memory than it has."""
+    used = {node.id: [0, 0, 0] for node in round_.cluster.nodes}
+    for assignment in decision.assignments:
+        needs = [need_of(jobs[job]) for job in assignment.jobs]
+        for node, gpus in assignment.gpus.items():
+            used[node][0] += gpus
+            used[node][1] += gpus * sum(need.milli for need in needs)
+            used[node][2] += gpus * sum(need.mebibytes for need in needs)
+    for name, room in zip(used, empty_rooms(round_), strict=True):
+        amounts = zip(
+            ("gpu-capacity", "cpu-capacity", "memory-capacity"),
+            ("GPUs", "milli-CPUs", "MiB"),
+            used[name],
+            (room.gpus, room.milli, room.mebibytes),
+            strict=True,
+        )
+        for rule, unit, taken, has in amounts:
+            if has is not None and taken > has:
+                yield Violation(rule=rule, where=name, detail=f"{taken} {unit} in use; the node has {has}")
+
+
+def _quota(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
+    """No tenant holds more GPUs than its quota."""
+    held: Counter[str] = Counter()
+    for job in decision.running:
+        held[jobs[job].tenant or ""] += jobs[job].gpus
+    for tenant in round_.cluster.tenants:
+        if tenant.quota_gpus is not None and held[tenant.id] > tenant.quota_gpus:
+            detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"
+            yield Violation(rule="quota", where=tenant.id, detail=detail)

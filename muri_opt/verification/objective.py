@@ -1,0 +1,64 @@
+"""The value of a decision, recomputed from the round: never copied from a solver."""
+
+from __future__ import annotations
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Job, Round
+from muri_opt.verification.rulebook import Rules
+
+
+def job_values(round_: Round, rules: Rules) -> dict[str, int]:
+    """Return what each job adds to the value when it runs.
+
+    Weighted: each GPU of the job of rank r (from 0) among n jobs is worth n - r. Lexicographic: the job of rank r is
+    worth 2**(n - 1 - r), more than all jobs after it together.
+    """
+    for job in round_.jobs:
+        if job.gpus < 1:
+            raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: the policy places gangs")
+    ranked = _ranked(round_, rules.order)
+    count = len(ranked)
+    if rules.lexicographic:
+        return {job.id: 1 << (count - 1 - rank) for rank, job in enumerate(ranked)}
+    return {job.id: job.gpus * (count - rank) for rank, job in enumerate(ranked)}
+
+
+def _ranked(round_: Round, order: str) -> list[Job]:
+    """Return the jobs from the first to be served to the last, equal keys by submission and then by position."""
+    arrival = {job.id: (_micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
+    if order == "max-min":
+        return _least_served_tenant_first(round_, arrival)
+    return sorted(round_.jobs, key=lambda job: (_key(job, order), arrival[job.id]))
+
+
+def _key(job: Job, order: str) -> int:
+    if order == "fifo":
+        return _micro(_said(job, "submitted"))
+    if order == "las":
+        return round(_said(job, "attained_gpu_seconds") * 1000)
+    left = int(_said(job, "remaining_iterations")) * _micro(_said(job, "iteration_seconds"))
+    return left * job.gpus if order == "srsf" else left
+
+
+def _least_served_tenant_first(round_: Round, arrival: dict[str, tuple[int, int]]) -> list[Job]:
+    queues: dict[object, list[Job]] = {}
+    for job in sorted(round_.jobs, key=lambda job: arrival[job.id]):
+        queues.setdefault((job.id,) if job.tenant is None else job.tenant, []).append(job)
+    turns = []
+    for queue in queues.values():
+        served = 0
+        for job in queue:
+            turns.append((served, arrival[job.id], job))
+            served += job.gpus
+    return [job for _, _, job in sorted(turns, key=lambda turn: turn[:2])]
+
+
+def _said(job: Job, field: str) -> float:
+    value = getattr(job, field)
+    if value is None:
+        raise InputError(f"job {job.id!r}.{field}", "nothing", "a value: the policy orders jobs by it")
+    return float(value) if field != "remaining_iterations" else value
+
+
+def _micro(seconds: float) -> int:
+    return round(seconds * 1_000_000)

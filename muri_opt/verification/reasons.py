@@ -1,0 +1,64 @@
+"""Does a waiting job wait for the reason it is given?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from muri_opt.instance import Round
+from muri_opt.solution import Decision, Violation, WaitingReason
+from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verification.rulebook import Rules
+
+
+def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
+    """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
+    free = Counter({room: nodes for room, nodes in _free_rooms(round_, decision).items() if room.gpus})
+    free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
+    held: Counter[str] = Counter()
+    for job in round_.jobs:
+        if job.id in decision.running:
+            held[job.tenant or ""] += job.gpus
+    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+    empty = Counter(empty_rooms(round_))
+    jobs = {job.id: job for job in round_.jobs}
+    known: dict[tuple[Need, int | None], WaitingReason] = {}
+    for wait in decision.waiting:
+        job = jobs[wait.job]
+        quota = quotas.get(job.tenant) if job.tenant is not None else None
+        spare = None if quota is None else quota - held[job.tenant or ""]
+        need = need_of(job)
+        if (need, spare) not in known:
+            known[need, spare] = _reason(need, free, free_gpus, empty, spare, rules)
+        true = known[need, spare]
+        if wait.reason != true:
+            yield Violation(rule="waiting-reason", where=job.id, detail=f"said {wait.reason}; it is {true}")
+
+
+def _free_rooms(round_: Round, decision: Decision) -> Counter[Room]:
+    rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
+    jobs = {job.id: job for job in round_.jobs}
+    for assignment in decision.assignments:
+        needs = [need_of(jobs[job]) for job in assignment.jobs]
+        together = Need(
+            gpus=needs[0].gpus, milli=sum(n.milli for n in needs), mebibytes=sum(n.mebibytes for n in needs)
+        )
+        for node, gpus in assignment.gpus.items():
+            rooms[node] = rooms[node].without(together, gpus)
+    return Counter(rooms.values())
+
+
+def _reason(
+    need: Need, free: Counter[Room], free_gpus: int, empty: Counter[Room], spare_quota: int | None, rules: Rules
+) -> WaitingReason:
+    least = smallest_node_count(empty, need)
+    if least is None:
+        return WaitingReason.CAPACITY
+    if spare_quota is not None and need.gpus > spare_quota:
+        return WaitingReason.QUOTA
+    if need.gpus > free_gpus:
+        return WaitingReason.CAPACITY
+    now = smallest_node_count(free, need)
+    if now is None or (rules.fewest_nodes and now > least):
+        return WaitingReason.FRAGMENTATION
+    return WaitingReason.PRIORITY

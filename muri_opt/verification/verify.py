@@ -1,0 +1,139 @@
+"""Is it true? The whole check of a result against its round."""
+
+from __future__ import annotations
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Round
+from muri_opt.solution import (
+    Certificate,
+    Decision,
+    Evidence,
+    LinearDuals,
+    Proof,
+    Reason,
+    Result,
+    Violation,
+    relative_gap,
+)
+from muri_opt.verification.bounds import dual_bound
+from muri_opt.verification.counting import knapsack_bound, prefix_bound
+from muri_opt.verification.enumeration import enumerated_optimum
+from muri_opt.verification.feasibility import broken_rules
+from muri_opt.verification.objective import job_values
+from muri_opt.verification.reasons import wrong_reasons
+from muri_opt.verification.rulebook import Rules, rules_of
+
+ENUMERABLE_JOBS = 16
+"""Rounds of at most this many jobs are enumerated to confirm a claimed optimum, within a bounded number of steps."""
+
+
+def decision_value(round_: Round, policy: str, decision: Decision) -> int:
+    """Return the value of a decision under a policy, recomputed from the round."""
+    values = job_values(round_, rules_of(policy))
+    return sum(values.get(job, 0) for job in decision.running)
+
+
+def proved_bound(
+    round_: Round, policy: str, decision: Decision, evidence: tuple[Evidence, ...]
+) -> tuple[int, Proof] | None:
+    """Return the best bound that can be proved here in exact integers, and by what; ``None`` where nothing can."""
+    rules = rules_of(policy)
+    values = job_values(round_, rules)
+    found = [
+        (dual_bound(round_, values, item), Proof.LINEAR_DUALS) for item in evidence if isinstance(item, LinearDuals)
+    ]
+    if rules.lexicographic:
+        found.append((prefix_bound(round_, values, decision), Proof.COUNTING))
+    if not found or min(found)[0] > decision_value(round_, policy, decision):
+        counted = knapsack_bound(round_, values)
+        found += [] if counted is None else [(counted, Proof.COUNTING)]
+    return min(found, key=lambda item: item[0], default=None)
+
+
+def verify(round_: Round, result: Result) -> Certificate:
+    """Return what is true of a result: every broken rule, and who proved its bound.
+
+    The proof is found anew and never taken over: ``LinearDuals`` if the evidence proves the bound, ``Counting`` if GPUs
+    and quotas alone do, ``Exhaustive`` if enumerating a small round does, else ``ClaimOnly``.
+    """
+    rules = rules_of(result.policy)
+    decision = result.decision
+    found = [*_header(round_, result)]
+    if decision is None:
+        if result.value is not None:
+            detail = f"said {result.value}; there is no decision"
+            found.append(Violation(rule="value", where="value", detail=detail))
+        return Certificate(feasible=False, violations=tuple(found), evidence=result.certificate.evidence)
+    broken = broken_rules(round_, decision, rules)
+    found += broken if broken else wrong_reasons(round_, decision, rules)
+    value = decision_value(round_, result.policy, decision)
+    if result.value != value:
+        found.append(Violation(rule="value", where="value", detail=f"said {result.value}; it is {value}"))
+    known: tuple[int, Proof] | None = None
+    try:
+        known = proved_bound(round_, result.policy, decision, result.certificate.evidence)
+    except InputError as error:
+        detail = f"found {error.found}; allowed: {error.allowed}"
+        found.append(Violation(rule="evidence", where=error.field, detail=detail))
+    proof = None
+    if result.bound is not None:
+        known, proof = _proof(round_, rules, result.bound, known)
+        found += _bound_breaches(result, value, result.bound, known)
+    else:
+        found += _claims_without_bound(result)
+    return Certificate(
+        feasible=not found,
+        violations=tuple(found),
+        proof=proof,
+        checked_bound=None if known is None else known[0],
+        evidence=result.certificate.evidence,
+    )
+
+
+def _header(round_: Round, result: Result) -> list[Violation]:
+    found = []
+    if result.fingerprint != round_.fingerprint:
+        detail = f"the result is for {result.fingerprint}, the round is {round_.fingerprint}"
+        found.append(Violation(rule="fingerprint", where="fingerprint", detail=detail))
+    decided = result.termination.reason in (Reason.OPTIMAL, Reason.FEASIBLE)
+    if decided != (result.decision is not None):
+        detail = f"{result.termination.reason} {'without' if decided else 'with'} a decision"
+        found.append(Violation(rule="termination", where="termination", detail=detail))
+    return found
+
+
+def _proof(
+    round_: Round, rules: Rules, claimed: int, known: tuple[int, Proof] | None
+) -> tuple[tuple[int, Proof] | None, Proof]:
+    """Return the best bound checked here, and who proves ``claimed``."""
+    if known is not None and known[0] <= claimed:
+        return known, known[1]
+    if len(round_.jobs) <= ENUMERABLE_JOBS:
+        optimum = enumerated_optimum(round_, rules)
+        if optimum is not None:
+            return (optimum, Proof.EXHAUSTIVE), Proof.EXHAUSTIVE
+    return known, Proof.CLAIM_ONLY
+
+
+def _claims_without_bound(result: Result) -> list[Violation]:
+    found = []
+    if result.termination.reason is Reason.OPTIMAL:
+        found.append(Violation(rule="termination", where="termination", detail="OPTIMAL without a bound"))
+    if result.gap is not None:
+        found.append(Violation(rule="gap", where="gap", detail=f"said {result.gap}; there is no bound"))
+    return found
+
+
+def _bound_breaches(result: Result, value: int, claimed: int, known: tuple[int, Proof] | None) -> list[Violation]:
+    found = []
+    if claimed < value:
+        found.append(Violation(rule="bound", where="bound", detail=f"{claimed} is below the value {value}"))
+    elif known is not None and known[1] is Proof.EXHAUSTIVE and claimed < known[0]:
+        found.append(Violation(rule="bound", where="bound", detail=f"{claimed} is below the optimum {known[0]}"))
+    if result.termination.reason is Reason.OPTIMAL and claimed != value:
+        detail = f"OPTIMAL with value {value} and bound {claimed}"
+        found.append(Violation(rule="termination", where="termination", detail=detail))
+    if result.gap != relative_gap(value, claimed):
+        detail = f"said {result.gap}; it is {relative_gap(value, claimed)}"
+        found.append(Violation(rule="gap", where="gap", detail=detail))
+    return found

@@ -1,0 +1,46 @@
+"""The verifier's own exact method equals trying everything, and stops when it has tried enough."""
+
+from __future__ import annotations
+
+from brute_force import optimum
+from handmade import round_of
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from muri_opt import Node, Round
+from muri_opt.policies import POLICIES
+from muri_opt.testing import rounds
+from muri_opt.verification import enumerated_optimum, rules_of
+
+FRAGMENTED = round_of([3, 3], [2, 2, 2])
+
+
+@given(rounds(max_jobs=4, max_nodes=2), st.sampled_from(sorted(POLICIES)), st.booleans(), st.booleans())
+@example(FRAGMENTED, "fifo", False, True)
+def test_enumeration_equals_trying_everything(round_: Round, order: str, lexicographic: bool, fewest: bool) -> None:
+    spec = f"{order}:objective={'lexicographic' if lexicographic else 'weighted'},nodes={'fewest' if fewest else 'any'}"
+    found = enumerated_optimum(round_, rules_of(spec))
+    assert found == optimum(round_, order, lexicographic=lexicographic, fewest=fewest)
+
+
+def test_three_gangs_of_two_fit_two_nodes_of_three_only_when_spread() -> None:
+    assert enumerated_optimum(FRAGMENTED, rules_of("fifo")) == 2 * (3 + 2 + 1)
+    assert enumerated_optimum(FRAGMENTED, rules_of("fifo:nodes=fewest")) == 2 * (3 + 2)
+
+
+def test_the_step_budget_is_kept() -> None:
+    rules = rules_of("fifo")
+    needed = next(steps for steps in range(1000) if enumerated_optimum(FRAGMENTED, rules, steps=steps) is not None)
+    assert needed > 1
+    assert enumerated_optimum(FRAGMENTED, rules, steps=needed - 1) is None
+    assert enumerated_optimum(FRAGMENTED, rules, steps=needed + 1) == 12
+
+
+def test_more_nodes_than_a_recursion_can_hold_are_left_alone() -> None:
+    nodes = [Node(id=f"n{s}", gpus=1 + s % 2) for s in range(1500)]
+    assert enumerated_optimum(round_of(nodes, [7, 5]), rules_of("fifo")) is None
+
+
+def test_nothing_to_run_is_worth_nothing() -> None:
+    for round_ in (round_of([], []), round_of([4], []), round_of([], [1]), round_of([0], [1])):
+        assert enumerated_optimum(round_, rules_of("srtf:objective=lexicographic")) == 0

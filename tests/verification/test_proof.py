@@ -1,0 +1,148 @@
+"""``Certificate.proof`` says who proved the bound, and never more than was checked."""
+
+from __future__ import annotations
+
+import pytest
+from alterations import claiming, replace
+from handmade import gang, round_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muri_opt import (
+    Certificate,
+    InputError,
+    Limit,
+    Limits,
+    Node,
+    Proof,
+    Reason,
+    Result,
+    Round,
+    Termination,
+    parse_result,
+    result_json,
+    solve_round,
+    verify,
+)
+from muri_opt.instance.generators import generate
+from muri_opt.policies import POLICIES
+from muri_opt.solution import Agreement
+from muri_opt.testing import rounds
+from muri_opt.verification import enumerated_optimum, rules_of
+
+LARGE = generate("gangs", jobs=24, nodes=3, seed=0)
+"""Too many jobs to enumerate, and bounds that do not meet the value without a solver."""
+
+
+@pytest.fixture(scope="module")
+def open_answer() -> Result:
+    result = solve_round(LARGE, "srtf:nodes=fewest", "heuristic")
+    assert result.value is not None
+    assert result.bound is not None
+    assert result.value + 1 < result.bound
+    return result
+
+
+def test_a_bound_tightened_without_evidence_is_a_claim_only(open_answer: Result) -> None:
+    assert open_answer.certificate.proof in (Proof.LINEAR_DUALS, Proof.COUNTING)
+    for bound in range(open_answer.value, open_answer.bound):
+        certificate = verify(LARGE, claiming(open_answer, bound=bound))
+        assert (certificate.proof, certificate.checked_bound) == (Proof.CLAIM_ONLY, open_answer.bound)
+        assert certificate.feasible
+
+
+def test_a_looser_bound_keeps_its_proof(open_answer: Result) -> None:
+    certificate = verify(LARGE, claiming(open_answer, bound=open_answer.bound + 5))
+    assert certificate.proof == open_answer.certificate.proof
+    assert certificate.checked_bound == open_answer.bound
+
+
+def test_a_claim_of_agreement_is_not_taken_over(open_answer: Result) -> None:
+    said = Certificate(
+        feasible=True,
+        proof=Proof.AGREEMENT,
+        checked_bound=open_answer.value,
+        evidence=(Agreement(backends=("highs", "cp-sat")),),
+    )
+    claimed = claiming(open_answer, bound=open_answer.value, reason=Reason.OPTIMAL)
+    read = parse_result(result_json(replace(claimed, certificate=said)))
+    assert read.certificate.proof is Proof.AGREEMENT
+    assert verify(LARGE, read).proof is Proof.CLAIM_ONLY
+
+
+def test_a_true_agreement_in_a_file_is_a_claim_to_its_reader() -> None:
+    result = solve_round(LARGE, "srtf:nodes=fewest", "exact", Limits(seconds=60))
+    assert result.value == result.bound
+    assert result.certificate.proof is Proof.AGREEMENT
+    assert result.certificate.evidence[-1] == Agreement(backends=("highs", "cp-sat"))
+    certificate = verify(LARGE, parse_result(result_json(result)))
+    assert certificate.proof is Proof.CLAIM_ONLY
+    assert certificate.feasible
+
+
+@given(
+    rounds(),
+    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(["weighted", "lexicographic"]),
+    st.sampled_from(["any", "fewest"]),
+    st.integers(0, 20),
+)
+def test_small_rounds_leave_no_claim_unchecked(
+    round_: Round, order: str, objective: str, nodes: str, above: int
+) -> None:
+    spec = f"{order}:objective={objective},nodes={nodes}"
+    result = solve_round(round_, spec, "heuristic")
+    optimum = enumerated_optimum(round_, rules_of(spec))
+    certificate = verify(round_, claiming(result, bound=result.value + above))
+    assert certificate.proof in (Proof.LINEAR_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
+    assert certificate.feasible == (result.value + above >= optimum)
+    assert certificate.checked_bound >= optimum
+
+
+def test_without_a_bound_there_is_nothing_to_prove() -> None:
+    round_ = round_of([4], [1, 4])
+    result = solve_round(round_, "fifo", "heuristic")
+    said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME)
+    certificate = verify(round_, replace(result, bound=None, gap=None, termination=said))
+    assert certificate.proof is None
+    assert certificate.feasible
+
+
+def test_without_a_decision_nothing_is_feasible_and_nothing_is_broken() -> None:
+    round_ = round_of([4], [1])
+    nothing = Result(
+        fingerprint=round_.fingerprint,
+        policy="fifo",
+        method="exact",
+        termination=Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME),
+        certificate=Certificate(feasible=False),
+    )
+    assert verify(round_, nothing) == Certificate(feasible=False)
+
+
+def test_a_round_too_large_to_search_in_steps_is_a_claim_only() -> None:
+    """CPUs leave 7 of 8 GPUs usable, which no count of GPUs can tell; a gang of 8 splits in 75,582 ways."""
+    nodes = [Node(id=f"n{s}", gpus=8, cpus=7) for s in range(12)]
+    round_ = round_of(nodes, [gang(j, 8, cpus=8) for j in range(14)])
+    result = solve_round(round_, "fifo", "heuristic")
+    assert enumerated_optimum(round_, rules_of("fifo")) is None
+    assert verify(round_, claiming(result, bound=result.value)).proof is Proof.CLAIM_ONLY
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["fif", "", "fifo:speed=high", "fifo:nodes", "fifo:nodes=many", "fifo:objective=weighted,nodes="],
+)
+def test_a_result_of_an_unknown_policy_is_refused(policy: str) -> None:
+    round_ = round_of([4], [1])
+    result = replace(solve_round(round_, "fifo", "heuristic"), policy=policy)
+    with pytest.raises(InputError) as refused:
+        verify(round_, result)
+    assert refused.value.field == "policy"
+
+
+def test_rules_are_read_from_the_text_of_a_policy() -> None:
+    rules = rules_of("las:nodes=fewest,objective=lexicographic")
+    assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("las", True, True)
+    rules = rules_of("max-min")
+    assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("max-min", False, False)
