@@ -72,7 +72,8 @@ def test_no_feasible_decision_is_cut_off(round_: Round, order: str, fewest: bool
     worth = values(round_, order, lexicographic=False)
     for splits in feasible_splits(round_, fewest=fewest):
         shares = {j: np.array(split) for j, split in enumerate(splits) if split is not None}
-        found = evaluate(model, program.encode(round_, gang_decision(round_, shares, consolidate=fewest)))
+        decision = gang_decision(round_, shares, consolidate=fewest)
+        found = evaluate(model, program.encode(round_, decision))
         assert found.broken == ()
         assert found.value == sum(worth[round_.jobs[j].id] for j in shares)
 

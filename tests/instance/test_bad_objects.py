@@ -9,7 +9,7 @@ import pytest
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, canonical_json, parse_round
-from muri_opt.instance.quantities import MAX_GPU_SECONDS, MAX_SECONDS
+from muri_opt.instance.quantities import MAX_GPU_SECONDS
 
 NOT_A_NUMBER = [
     math.nan,

@@ -28,6 +28,7 @@ ROOMS = st.lists(st.integers(0, 6), max_size=6).map(lambda values: ints(*values)
         ((4, 1, 2), 5, (4, 1, 0)),  # the rest on the tightest node that holds it
         ((1, 1, 1), 3, (1, 1, 1)),
         ((0, 3), 3, (0, 3)),
+        ((2, 2), 0, (0, 0)),
     ],
 )
 def test_hand_made_shares(room: tuple[int, ...], gpus: int, share: tuple[int, ...]) -> None:

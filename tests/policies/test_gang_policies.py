@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from muri_opt import Decision, InputError, Node, Round, Tenant, WaitingReason, policy_from, solve_round
 from muri_opt.policies import POLICIES
+from muri_opt.policies.gangs import MOST_DIGITS
 from muri_opt.testing import rounds
 
 
@@ -80,7 +81,7 @@ def test_fewest_nodes_waits_rather_than_spreads() -> None:
     (wait,) = decision.waiting
     assert (wait.job, wait.reason) == ("j2", WaitingReason.FRAGMENTATION)
     assert wait.detail == "asks for 2 GPUs; 2 are free, but at most 1 on 1 node"
-    assert wait.remedy == "free room for 1 more GPUs on 1 node"
+    assert wait.remedy == "free room for 1 more GPU on 1 node"
 
 
 def test_fewest_nodes_allows_as_many_as_the_empty_cluster_needs() -> None:
@@ -149,12 +150,24 @@ def test_an_empty_round_has_an_empty_decision(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-@pytest.mark.parametrize("method", ["heuristic", "auto"])
+@pytest.mark.parametrize("method", ["heuristic", "auto", "exact", "exact@highs"])
 def test_a_gang_of_no_gpus_is_refused(policy: str, method: str) -> None:
     with pytest.raises(InputError) as refused:
         solve_round(round_of([4], [1, gang(1, 0)]), policy, method)
     assert refused.value.field == "jobs[1] ('j1').gpus"
     assert policy in refused.value.allowed
+
+
+def test_more_jobs_than_a_lexicographic_value_can_hold_are_refused() -> None:
+    most = round_of([4], [1] * MOST_DIGITS)
+    policy_from("fifo:objective=lexicographic").check(most)
+    # A value of all jobs can be written as a number in a file, which Python refuses beyond 4,300 digits.
+    assert len(str(2**MOST_DIGITS)) <= 4300
+    more = round_of([4], [1] * (MOST_DIGITS + 1))
+    policy_from("fifo").check(more)
+    with pytest.raises(InputError) as refused:
+        policy_from("fifo:objective=lexicographic").check(more)
+    assert refused.value.field == "policy 'fifo'.objective"
 
 
 @given(rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["any", "fewest"]))
