@@ -1,0 +1,32 @@
+"""From model to values: one file per solver, one way to call them, the same exact checks on every answer.
+
+A :class:`Backend` takes a :class:`~muri_opt.modelling.Model` and :class:`~muri_opt.solution.Limits` and returns an
+:class:`Outcome`. What it cannot solve exactly it refuses beforehand; what it answers is rounded, recomputed and checked
+before it is passed on. Importing this package loads no solver.
+"""
+
+from muri_opt.backends.answer import Outcome, checked, exact_bound
+from muri_opt.backends.base import Backend, Capabilities, check_capabilities
+from muri_opt.backends.highs import relaxation_duals
+from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, available, backend_named
+from muri_opt.backends.staged import solve_stages
+from muri_opt.backends.worker import WorkerError, borrowed_worker, start_worker, stop_workers
+
+__all__ = [
+    "BACKENDS",
+    "FIRST_BACKEND",
+    "Backend",
+    "Capabilities",
+    "Outcome",
+    "WorkerError",
+    "available",
+    "backend_named",
+    "borrowed_worker",
+    "check_capabilities",
+    "checked",
+    "exact_bound",
+    "relaxation_duals",
+    "solve_stages",
+    "start_worker",
+    "stop_workers",
+]

@@ -1,0 +1,60 @@
+"""Exhaustive search: no solver at all, for small models; the reference the other backends are held against."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from muri_opt.backends.answer import Outcome, nothing, something
+from muri_opt.backends.base import Backend, Capabilities
+from muri_opt.backends.boxes import Search
+from muri_opt.modelling import INFINITY, Model, Values
+from muri_opt.solution import Limits, Reason
+
+_NO_LIMIT = 2**200
+"""More than 64 columns can reach; Python's whole numbers have no end."""
+
+
+class Exhaustive(Backend):
+    """Complete search over small models of bounded integer columns.
+
+    The seed and the threads change nothing.
+    """
+
+    name = "exhaustive"
+    capabilities = Capabilities(
+        continuous=False,
+        unbounded_columns=False,
+        native_logic=False,
+        largest_coefficient=INFINITY,
+        largest_objective=_NO_LIMIT,
+        largest_sum=_NO_LIMIT,
+        most_columns=64,
+    )
+
+    def version(self) -> str:
+        """Return the version of this package, which the search is part of."""
+        return f"muri-opt {version('muri-opt')}"
+
+    def load(self, model: Model) -> Any:
+        """Return the model as a :class:`~muri_opt.backends.boxes.Search`."""
+        return Search(model)
+
+    def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
+        """Search until nothing is left or the time is over; a start is the first answer to beat."""
+        search: Search = loaded
+        found = search.run(
+            None if start is None else [int(value) for value in start.tolist()],
+            gap=limits.gap,
+            deadline=None if limits.seconds is None else perf_counter() + limits.seconds,
+        )
+        sign = -1 if model.maximise else 1
+        said = f"{found.boxes} boxes searched"
+        bound = None if found.least_cost is None else sign * found.least_cost
+        if found.point is not None:
+            return something(np.array(found.point, dtype=np.int64), said, found.limit, bound)
+        reason = Reason.INFEASIBLE if found.limit is None else Reason.NO_SOLUTION
+        return nothing(reason, said, found.limit, bound)

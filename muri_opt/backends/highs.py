@@ -1,0 +1,143 @@
+"""HiGHS: the model goes over as numpy arrays, so taking it in costs next to nothing."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.backends.answer import Outcome, exact_bound, nothing
+from muri_opt.backends.base import Backend, at_once, remaining
+from muri_opt.backends.floating import claimed, floating, row_tolerance, with_infinities
+from muri_opt.modelling import Model, Values, lower
+from muri_opt.solution import Limit, Limits, Reason
+
+_ROWWISE = 2
+_FEASIBLE_POINT = 2
+_PRESOLVE_WENT_WRONG = ("Solve error", "Presolve error", "Postsolve error")
+"""HiGHS 1.13 "solves" 100000 v + 3 x + 4 y + 4 z = 17 in presolve, with a column outside its bounds."""
+
+
+class Highs(Backend):
+    """Branch and cut by HiGHS; takes continuous and unbounded columns."""
+
+    name = "highs"
+    # A thousand coefficients of the largest size. At 2**42 HiGHS was seen to stop 1 short of the optimum.
+    capabilities = floating(largest_objective=2**40)
+
+    def version(self) -> str:
+        """Return the version of the HiGHS library."""
+        from highspy import Highs as Solver
+
+        return f"HiGHS {Solver().version()}"
+
+    def load(self, model: Model) -> Any:
+        """Return a ``highspy.Highs`` that holds the model."""
+        return _solver(model, model.integer.astype(np.int32))
+
+    def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
+        """Run HiGHS, a second time without presolve where its presolve went wrong and HiGHS noticed."""
+        began = perf_counter()
+        outcome = self._run(loaded, model, limits, start)
+        if outcome.termination.detail not in _PRESOLVE_WENT_WRONG:
+            return outcome
+        again = self.load(model)
+        again.setOptionValue("presolve", "off")
+        return self._run(again, model, remaining(limits, began), start)
+
+    def _run(self, solver: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
+        from highspy import HighsModelStatus as Status
+
+        began = perf_counter()
+        _limit(solver, limits)
+        solver.setOptionValue("mip_rel_gap", limits.gap)
+        tolerance = row_tolerance(model)
+        solver.setOptionValue("mip_feasibility_tolerance", tolerance)
+        solver.setOptionValue("primal_feasibility_tolerance", min(1e-7, tolerance))
+        if start is not None and model.integer.any():
+            solver.setSolution(model.column_count, np.arange(model.column_count, dtype=np.int32), start.astype(float))
+        _run(solver)
+        status = solver.getModelStatus()
+        said = solver.modelStatusToString(status)
+        if status == Status.kInfeasible:
+            return nothing(Reason.INFEASIBLE, said)
+        if status in (Status.kUnbounded, Status.kUnboundedOrInfeasible):
+            return self.unbounded_or_infeasible(model, remaining(limits, began), said)
+        return _found(solver, model, said, optimal=status == Status.kOptimal, timed=status == Status.kTimeLimit)
+
+
+def relaxation_duals(model: Model, seconds: float | None) -> NDArray[np.float64] | None:
+    """Return the row multipliers of the linear relaxation of ``lower(model)``, or ``None`` without an optimum in time.
+
+    One number per row, in the order of ``lower(model).matrix``: the rate at which the optimum changes with the row's
+    right side. For a maximisation the multiplier of a binding ``<=`` row is therefore >= 0 and that of a binding ``>=``
+    row <= 0; for a minimisation it is the other way round. A row that does not bind has 0, an equation has any sign.
+    """
+    from highspy import HighsModelStatus
+
+    plain = lower(model)
+    trivial = at_once(plain)
+    if trivial is not None:
+        return None if trivial.values is None else np.zeros(plain.row_count)
+    solver = _solver(plain, np.zeros(plain.column_count, dtype=np.int32))
+    _limit(solver, Limits(seconds=seconds))
+    _run(solver)
+    if solver.getModelStatus() != HighsModelStatus.kOptimal:
+        return None
+    return np.array(solver.getSolution().row_dual, dtype=np.float64)
+
+
+def _solver(model: Model, integrality: NDArray[np.int32]) -> Any:
+    from highspy import Highs as Solver
+
+    solver = Solver()
+    solver.setOptionValue("output_flag", False)
+    matrix = model.matrix
+    solver.passModel(
+        model.column_count,
+        len(matrix.lower),
+        len(matrix.columns),
+        _ROWWISE,
+        -1 if model.maximise else 1,
+        0.0,
+        model.objective.astype(np.float64),
+        with_infinities(model.lower),
+        with_infinities(model.upper),
+        with_infinities(matrix.lower),
+        with_infinities(matrix.upper),
+        matrix.starts[:-1].astype(np.int32),
+        matrix.columns.astype(np.int32),
+        matrix.coefficients.astype(np.float64),
+        integrality,
+    )
+    return solver
+
+
+def _limit(solver: Any, limits: Limits) -> None:
+    if limits.seconds is not None:
+        solver.setOptionValue("time_limit", limits.seconds)
+    solver.setOptionValue("threads", limits.threads)
+    solver.setOptionValue("random_seed", limits.seed)
+
+
+def _run(solver: Any) -> None:
+    """Run; HiGHS keeps one pool of threads per process and refuses another size, so then the pool is made anew."""
+    from highspy import Highs as Solver
+    from highspy import HighsModelStatus
+
+    solver.run()
+    if solver.getModelStatus() == HighsModelStatus.kNotset:
+        Solver.resetGlobalScheduler(True)
+        solver.run()
+
+
+def _found(solver: Any, model: Model, said: str, *, optimal: bool, timed: bool) -> Outcome:
+    info = solver.getInfo()
+    best = info.mip_dual_bound if model.integer.any() else info.objective_function_value
+    bound = exact_bound(model, best) if optimal or model.integer.any() else None
+    if info.primal_solution_status == _FEASIBLE_POINT:
+        limit = None if optimal else Limit.TIME if timed else Limit.FAULT
+        return claimed(model, np.array(solver.getSolution().col_value, dtype=np.float64), said, limit, bound)
+    return nothing(Reason.NO_SOLUTION, said, Limit.TIME, bound) if timed else nothing(Reason.FAILED, said)

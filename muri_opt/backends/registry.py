@@ -1,0 +1,39 @@
+"""The backends by name, in the order they are preferred."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from muri_opt.backends.base import Backend
+from muri_opt.backends.cbc import Cbc
+from muri_opt.backends.cp_sat import CpSat
+from muri_opt.backends.exhaustive import Exhaustive
+from muri_opt.backends.highs import Highs
+from muri_opt.backends.scip import Scip
+from muri_opt.errors import unknown_name
+
+BACKENDS: Final = MappingProxyType({backend.name: backend for backend in (Highs, CpSat, Cbc, Scip, Exhaustive)})
+
+FIRST_BACKEND: Final = "highs"
+"""Tried first: it loads in a tenth of the time of the others and also solves linear relaxations."""
+
+
+def backend_named(name: str) -> Backend:
+    """Return the backend called ``name``; an unknown name is an error that suggests the nearest one."""
+    try:
+        return BACKENDS[name]()
+    except KeyError:
+        raise unknown_name("backend", name, BACKENDS) from None
+
+
+def available() -> dict[str, str]:
+    """Return for every backend the version that would run, or why it would not."""
+    return {name: _version_or_fault(backend()) for name, backend in BACKENDS.items()}
+
+
+def _version_or_fault(backend: Backend) -> str:
+    try:
+        return backend.version()
+    except (ImportError, OSError) as error:
+        return f"not available: {error}"

@@ -1,0 +1,183 @@
+"""A solver process kept warm between calls, that can be stopped at any moment.
+
+A solver that hangs or crashes takes only this process with it. The process is started from scratch,
+never forked, and speaks pickles over a socket pair. What a solver prints goes nowhere.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from muri_opt.backends.registry import FIRST_BACKEND, backend_named
+from muri_opt.errors import InputError
+
+_BOOT = "import sys; from muri_opt.backends.worker import serve; serve(int(sys.argv[1]))"
+
+
+class WorkerError(RuntimeError):
+    """No answer: the process died (a ``fault``), or was not done in time and was stopped, or was still starting."""
+
+    def __init__(self, detail: str, *, fault: bool) -> None:
+        super().__init__(detail)
+        self.fault = fault
+
+
+class Worker:
+    """One solver process: call functions in it, with a deadline."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            package = Path(__file__).resolve().parents[2]
+            path = os.pathsep.join([str(package), *(entry for entry in sys.path if entry)])
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _BOOT, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        self._connection = Connection(ours.detach())
+        self._started = False
+
+    @property
+    def pid(self) -> int:
+        """Process id of the solver process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def call(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
+        """Return ``function(*arguments)`` as run in the process; stop it and raise when time is up or it dies.
+
+        The exchange runs in a thread of its own because sending, too, blocks when the process has stopped reading.
+        """
+        if not self._started:
+            began = time.monotonic()
+            self._wait_for_start(seconds)
+            seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
+        answers: list[tuple[Any, Exception | None]] = []
+        exchange = threading.Thread(target=self._exchange, args=((function, arguments), answers), daemon=True)
+        exchange.start()
+        exchange.join(seconds)
+        if exchange.is_alive():
+            self._process.kill()
+            exchange.join()  # its other end is gone now; a connection must not be closed while a thread uses it
+            self.stop()
+            raise WorkerError(f"the solver process did not answer within {seconds:.3g} s and was stopped", fault=False)
+        if not answers:
+            raise self._ended()
+        answer, error = answers[0]
+        if isinstance(error, InputError):
+            raise error
+        if error is not None:
+            raise WorkerError(f"the solver raised {type(error).__name__}: {error}", fault=True)
+        return answer
+
+    def _wait_for_start(self, seconds: float | None) -> None:
+        """Wait until the process has said that it is ready; a process still starting is left to start."""
+        if not self._connection.poll(seconds):
+            raise WorkerError(f"the solver process was still starting after {seconds:.3g} s", fault=False)
+        try:
+            self._started = bool(self._connection.recv())
+        except (EOFError, OSError):
+            raise self._ended() from None
+
+    def _ended(self) -> WorkerError:
+        self.stop()
+        return WorkerError(f"the solver process ended with code {self._process.returncode}", fault=True)
+
+    def _exchange(self, request: tuple[Callable[..., Any], tuple[Any, ...]], answers: list[Any]) -> None:
+        with suppress(EOFError, OSError):
+            self._connection.send(request)
+            answers.append(self._connection.recv())
+
+    def stop(self) -> None:
+        """Kill the process and wait until it is gone."""
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+
+
+_idle: list[tuple[int, Worker]] = []
+"""Workers nobody uses now, each with the id of the process that started it: a fork must not use its parent's."""
+_lock = threading.Lock()
+
+
+@contextmanager
+def borrowed_worker() -> Iterator[Worker]:
+    """Lend an idle worker, or a new one; it returns to the idle ones if it is still alive afterwards."""
+    worker = _take()
+    try:
+        yield worker
+    finally:
+        with _lock:
+            if worker.alive:
+                _idle.append((os.getpid(), worker))
+
+
+def start_worker() -> None:
+    """Start a worker in the background, so that the next solve does not wait for one."""
+    with borrowed_worker():
+        pass
+
+
+def stop_workers() -> None:
+    """Stop the idle workers of this process."""
+    with _lock:
+        mine = [worker for owner, worker in _idle if owner == os.getpid()]
+        _idle.clear()
+    for worker in mine:
+        worker.stop()
+
+
+def _take() -> Worker:
+    with _lock:
+        while _idle:
+            owner, worker = _idle.pop()
+            if owner == os.getpid() and worker.alive:
+                return worker
+    return Worker()
+
+
+atexit.register(stop_workers)
+
+
+def serve(descriptor: int) -> None:
+    """Run in the worker: answer calls until the other end is closed."""
+    connection = Connection(descriptor)
+    threading.Thread(target=_die_with_parent, args=(os.getppid(),), daemon=True).start()
+    backend_named(FIRST_BACKEND).version()  # loads the solver every round needs first, before the first call
+    with suppress(EOFError, OSError):
+        connection.send(True)
+        while True:
+            function, arguments = connection.recv()
+            connection.send(_answer(function, arguments))
+
+
+def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    try:
+        return function(*arguments), None
+    except Exception as error:  # whatever a solver raises is the caller's to judge
+        return None, error
+
+
+def _die_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

@@ -1,0 +1,75 @@
+"""The exact path of a round, from building to decoding, as calls that a solver process can run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from muri_opt.backends import backend_named, relaxation_duals, solve_stages
+from muri_opt.formulations import Formulation
+from muri_opt.instance import Round
+from muri_opt.modelling import Model
+from muri_opt.solution import Decision, Limit, Limits, LinearDuals, Reason, Termination
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a backend made of a round: a decision, a claimed bound, why it stopped, and what it cost."""
+
+    termination: Termination
+    decision: Decision | None = None
+    bound: int | None = None
+    build_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    columns: int = 0
+    rows: int = 0
+
+
+_built: list[tuple[tuple[str, Formulation], Model]] = []
+"""The last model built in this process: the relaxation and the program of one round are the same."""
+
+
+def build(round_: Round, formulation: Formulation) -> Model:
+    """Return the model of the round, from the last call if it was the same."""
+    key = (round_.fingerprint, formulation)
+    if not _built or _built[0][0] != key:
+        _built[:] = [(key, formulation.build(round_))]
+    return _built[0][1]
+
+
+def relax(round_: Round, formulation: Formulation, seconds: float | None) -> LinearDuals | None:
+    """Return multipliers from the linear relaxation, or ``None`` if there was no time or the chapter has none."""
+    began = time.monotonic()
+    model = build(round_, formulation)
+    left = None if seconds is None else seconds - (time.monotonic() - began)
+    if left is not None and left <= 0:
+        return None
+    row_duals = relaxation_duals(model, left)
+    return None if row_duals is None else formulation.duals(round_, model, row_duals)
+
+
+def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limits, start: Decision | None) -> Answer:
+    """Return the exact program's answer on one backend; building counts against the time limit."""
+    began = time.monotonic()
+    model = build(round_, formulation)
+    values = None if start is None else formulation.encode(round_, start)
+    spent = time.monotonic() - began
+    answer = Answer(
+        termination=Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="no time left after building"),
+        build_seconds=spent,
+        columns=model.column_count,
+        rows=model.row_count,
+    )
+    left = None if limits.seconds is None else limits.seconds - spent
+    if left is not None and left <= 0:
+        return answer
+    stages = formulation.stages(round_, model)
+    outcome = solve_stages(backend_named(backend), model, stages, limits.with_seconds(left), values)
+    return replace(
+        answer,
+        termination=outcome.termination,
+        decision=None if outcome.values is None else formulation.decode(round_, outcome.values),
+        bound=None if outcome.bound is None else int(outcome.bound),
+        build_seconds=spent + outcome.build_seconds,
+        solve_seconds=outcome.solve_seconds,
+    )

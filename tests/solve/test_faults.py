@@ -1,0 +1,149 @@
+"""Solvers that are killed or hang in the middle of a solve: the answer comes, verified and in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+from handmade import round_of
+
+from muri_opt import Limits, Result, solve_round, verify
+from muri_opt import solve as solving
+from muri_opt.backends import start_worker, stop_workers
+from muri_opt.backends import worker as workers
+from muri_opt.backends.worker import Worker
+from muri_opt.instance.generators import generate
+from muri_opt.solution import Stats
+
+HARD = generate("gangs", jobs=200, nodes=20, seed=1)
+POLICY = "max-min:nodes=fewest"
+"""No solver proves the optimum of the hard round under this policy within seconds."""
+SMALL = round_of([4], [1, 4])
+SLACK = 1.0
+"""How much later than its limit a solve may end, whatever happens to its solver."""
+
+
+@pytest.fixture
+def warm() -> Iterator[Worker]:
+    """The one idle worker, started and ready."""
+    stop_workers()
+    start_worker()
+    ((_, worker),) = workers._idle
+    assert worker.call(os.getpid, seconds=60) == worker.pid
+    yield worker
+    stop_workers()
+
+
+def when_busy(worker: Worker, signal_: signal.Signals) -> threading.Thread:
+    """Send a signal to the worker once it has been at one call for longer than the first, short one can take."""
+
+    def send() -> None:
+        idle_at = time.monotonic()
+        while time.monotonic() < idle_at + 1.2:
+            if any(idle is worker for _, idle in workers._idle):
+                idle_at = time.monotonic()
+            time.sleep(0.01)
+        os.kill(worker.pid, signal_)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    return thread
+
+
+def timed(call: Callable[[], Result]) -> tuple[Result, float]:
+    began = time.monotonic()
+    return call(), time.monotonic() - began
+
+
+def check_answer(result: Result) -> None:
+    """The answer of the heuristic, or a better one, that passes the verifier."""
+    assert verify(HARD, result) == result.certificate
+    assert result.certificate.feasible
+    heuristic = solve_round(HARD, POLICY, "heuristic")
+    assert heuristic.value <= result.value <= result.bound <= heuristic.bound
+
+
+@pytest.mark.parametrize(
+    ("signal_", "limited_by", "words"),
+    [(signal.SIGKILL, "FAULT", "ended with code -9"), (signal.SIGSTOP, "TIME", "did not answer within")],
+)
+def test_a_solver_killed_or_hung_in_the_middle_leaves_a_verified_answer_in_time(
+    warm: Worker, signal_: signal.Signals, limited_by: str, words: str
+) -> None:
+    limit = 3.0
+    sender = when_busy(warm, signal_)
+    result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
+    sender.join()
+    assert seconds < limit + SLACK
+    assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", limited_by)
+    assert words in result.termination.detail
+    check_answer(result)
+    assert not warm.alive
+    again = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    assert (again.value, again.termination.reason) == (4, "OPTIMAL")
+
+
+def test_a_solver_that_hangs_before_the_call_leaves_a_verified_answer_in_time(warm: Worker) -> None:
+    limit = 1.0
+    os.kill(warm.pid, signal.SIGSTOP)
+    result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
+    assert seconds < limit + SLACK
+    assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
+    check_answer(result)
+
+
+def test_a_worker_killed_between_calls_is_replaced_silently(warm: Worker) -> None:
+    os.kill(warm.pid, signal.SIGKILL)
+    while warm.alive:
+        time.sleep(0.01)
+    result = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    assert (result.value, result.termination.reason) == (4, "OPTIMAL")
+
+
+@pytest.mark.parametrize("method", ["exact", "exact@highs"])
+def test_exact_with_a_killed_solver_has_failed(warm: Worker, method: str) -> None:
+    sender = when_busy(warm, signal.SIGKILL)
+    result = solve_round(HARD, POLICY, method, Limits(seconds=20))
+    sender.join()
+    assert (result.termination.reason, result.termination.limit) == ("FAILED", None)
+    assert result.termination.detail == "the solver process ended with code -9"
+    assert (result.decision, result.value) == (None, None)
+    assert not result.certificate.feasible
+    assert result.certificate.violations == ()
+
+
+def test_time_too_short_for_a_cold_worker_is_a_time_limit_and_the_worker_goes_on_starting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stop_workers()
+    monkeypatch.setattr(solving, "GRACE_SECONDS", 0.0)
+    result = solve_round(SMALL, "fifo", "auto", Limits(seconds=0.04))
+    assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
+    assert "still starting" in result.termination.detail
+    assert (result.value, result.certificate.feasible) == (2, True)
+    nothing = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=0.01))
+    assert (nothing.termination.reason, nothing.termination.limit) == ("NO_SOLUTION", "TIME")
+    ((_, started),) = workers._idle
+    proved = solve_round(SMALL, "fifo", "auto", Limits(seconds=60))
+    assert (proved.value, proved.termination.reason) == (4, "OPTIMAL")
+    assert [idle for _, idle in workers._idle] == [started]
+
+
+def test_solves_in_several_threads_answer_as_one_after_another() -> None:
+    rounds = [generate("tenants", jobs=12, nodes=2 + seed % 2, seed=seed) for seed in range(8)]
+
+    def solved(at: int) -> Result:
+        result = solve_round(rounds[at], "srtf:nodes=fewest", "auto", Limits(seconds=60))
+        return msgspec.structs.replace(result, stats=Stats())
+
+    serial = [solved(at) for at in range(len(rounds))]
+    assert all(result.termination.reason == "OPTIMAL" for result in serial)
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        assert list(pool.map(solved, range(len(rounds)))) == serial
+    stop_workers()

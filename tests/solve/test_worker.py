@@ -1,0 +1,175 @@
+"""The solver process itself: calls, errors, deadlines and its end."""
+
+from __future__ import annotations
+
+import operator
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muri_opt import InputError, policy_from
+from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
+from muri_opt.backends import worker as workers
+from muri_opt.backends.worker import Worker
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    process = Worker()
+    yield process
+    if process.alive:
+        process.stop()
+
+
+def gone(pid: int) -> bool:
+    """Return whether a process has ended; one that nobody collects counts too."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+def wait_until_gone(pid: int) -> None:
+    end = time.monotonic() + 30
+    while not gone(pid):
+        assert time.monotonic() < end, f"process {pid} goes on"
+        time.sleep(0.05)
+
+
+def test_a_call_runs_in_the_other_process(worker: Worker) -> None:
+    assert worker.call(operator.add, 2, 3, seconds=None) == 5
+    assert worker.call(os.getpid, seconds=60) == worker.pid != os.getpid()
+
+
+def test_bad_input_comes_back_as_it_is(worker: Worker) -> None:
+    with pytest.raises(InputError, match="did you mean 'fifo'"):
+        worker.call(policy_from, "fifi", seconds=60)
+    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+
+
+def test_any_other_error_is_a_fault_of_the_solver(worker: Worker) -> None:
+    with pytest.raises(WorkerError, match="the solver raised ZeroDivisionError: division by zero") as failed:
+        worker.call(operator.truediv, 1, 0, seconds=60)
+    assert failed.value.fault
+    assert worker.alive
+    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+
+
+def test_a_process_that_ends_is_a_fault(worker: Worker) -> None:
+    with pytest.raises(WorkerError, match="ended with code 7") as failed:
+        worker.call(os._exit, 7, seconds=60)
+    assert failed.value.fault
+    assert not worker.alive
+
+
+def test_a_process_that_dies_at_the_start_is_a_fault(worker: Worker) -> None:
+    os.kill(worker.pid, signal.SIGKILL)
+    with pytest.raises(WorkerError, match="ended with code -9") as failed:
+        worker.call(operator.add, 2, 3, seconds=60)
+    assert failed.value.fault
+
+
+def test_a_call_beyond_its_time_is_stopped(worker: Worker) -> None:
+    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+    with pytest.raises(WorkerError, match=r"did not answer within 0\.1 s and was stopped") as failed:
+        worker.call(time.sleep, 600, seconds=0.1)
+    assert not failed.value.fault
+    assert not worker.alive
+
+
+def test_a_process_that_reads_nothing_is_stopped(worker: Worker) -> None:
+    """More than any pipe holds is sent to a process that hangs: sending must not wait for ever either."""
+    assert worker.call(len, b"", seconds=60) == 0
+    os.kill(worker.pid, signal.SIGSTOP)
+    with pytest.raises(WorkerError, match="was stopped"):
+        worker.call(len, bytes(10**7), seconds=0.2)
+    assert not worker.alive
+
+
+def test_a_process_still_starting_is_left_to_start(worker: Worker) -> None:
+    with pytest.raises(WorkerError, match="still starting") as failed:
+        worker.call(operator.add, 2, 3, seconds=0.0)
+    assert not failed.value.fault
+    assert worker.alive
+    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+
+
+def test_a_borrowed_worker_is_lent_again() -> None:
+    stop_workers()
+    start_worker()
+    with borrowed_worker() as first:
+        first_pid = first.call(os.getpid, seconds=60)
+        with borrowed_worker() as second:
+            assert second.pid != first_pid
+    with borrowed_worker() as again:
+        assert again.pid in (first_pid, second.pid)
+    stop_workers()
+    assert gone(first_pid)
+    assert gone(second.pid)
+
+
+def test_a_dead_worker_is_not_lent() -> None:
+    stop_workers()
+    with borrowed_worker() as first:
+        first.call(operator.add, 2, 3, seconds=60)
+    os.kill(first.pid, signal.SIGKILL)
+    while first.alive:
+        time.sleep(0.01)
+    with borrowed_worker() as second:
+        assert second is not first
+        assert second.call(operator.add, 2, 3, seconds=60) == 5
+    assert [worker for _, worker in workers._idle] == [second]
+
+
+ORPHAN = """
+import os, sys, time
+from muri_opt.backends import borrowed_worker
+with borrowed_worker() as worker:
+    print(worker.call(os.getpid, seconds=60), flush=True)
+    worker.call(time.sleep, float(sys.argv[1]), seconds=None)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("busy", ["600", "0"])
+def test_a_worker_ends_with_its_parent(busy: str) -> None:
+    """Busy or idle, no solver process is left behind when the process that started it is killed."""
+    with subprocess.Popen([sys.executable, "-c", ORPHAN, busy], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert not gone(pid)
+        parent.kill()
+    wait_until_gone(pid)
+
+
+FORK = """
+import os, sys
+from muri_opt import Cluster, Job, Node, Round, solve_round
+round_ = Round(
+    cluster=Cluster(nodes=(Node(id="n", gpus=4),)),
+    jobs=(Job(id="a", gpus=1, submitted=0.0), Job(id="b", gpus=4, submitted=1.0)),
+)
+def solved():
+    result = solve_round(round_, "fifo", "exact@highs")
+    return f"{result.value} {result.termination.reason}"
+print("before", solved(), flush=True)
+child = os.fork()
+if child == 0:
+    print("child", solved(), flush=True)
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+print("parent", solved(), flush=True)
+"""
+
+
+def test_a_forked_process_gets_a_worker_of_its_own() -> None:
+    told = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=120)
+    assert told.stdout.splitlines() == ["before 4 OPTIMAL", "child 4 OPTIMAL", "parent 4 OPTIMAL"]
