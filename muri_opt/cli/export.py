@@ -1,0 +1,72 @@
+"""``muri-opt export``: the exact program of a round, as text any solver reads."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.reply import Reply
+from muri_opt.cli.solve import POLICY_HELP
+from muri_opt.errors import RefusalError
+
+if TYPE_CHECKING:
+    from muri_opt.instance import Round
+    from muri_opt.modelling import Model
+
+_EXAMPLES = """  muri-opt export round.json --policy srtf > round.lp
+  muri-opt export round.json --format mps --output round.mps"""
+
+_LARGEST = 2**53
+"""Beyond it the floating point numbers that solvers read a file into cannot tell one whole number from the next."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    parser.add_argument("--policy", metavar="P", default="fifo", help=f"{POLICY_HELP} (default: %(default)s)")
+    parser.add_argument("--format", choices=("lp", "mps"), default="lp", help="the format (default: %(default)s)")
+    parser.add_argument("--output", metavar="FILE", help="write to a file instead of the standard output")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Return the program as text."""
+    from muri_opt.modelling import lp_text, mps_text
+
+    check_writable(arguments.output)
+    model = _program(round_from(arguments.round), arguments.policy)
+    text = (lp_text if arguments.format == "lp" else mps_text)(model)
+    if arguments.output is None:
+        return Reply(text)
+    write_text(arguments.output, text)
+    return Reply()
+
+
+def _program(round_: Round, policy: str) -> Model:
+    """Return the model with one objective: that of the policy, its stages added up where it has several."""
+    import numpy as np
+
+    from muri_opt.catalogue import formulation_of
+    from muri_opt.policies import policy_from
+
+    formulation = formulation_of(policy_from(policy))
+    model = formulation.build(round_)
+    stages = formulation.stages(round_, model)
+    if sum(stage.weight * int(np.abs(stage.objective).sum()) for stage in stages) > _LARGEST:
+        raise RefusalError(
+            f"policy {policy!r}",
+            f"{len(stages)} objectives one after another, too far apart in size for one text",
+            "objective=weighted, or a round of at most 53 jobs",
+        )
+    return replace(model, objective=np.sum([stage.weight * stage.objective for stage in stages], axis=0))
+
+
+COMMAND = Command(
+    name="export",
+    summary="write the exact program of a round as LP or MPS text",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

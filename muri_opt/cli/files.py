@@ -1,0 +1,94 @@
+"""Files named on the command line: ``-`` is the standard input, and what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muri_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from muri_opt.instance import Round
+    from muri_opt.solution import Result
+
+STANDARD = "-"
+
+
+def round_from(name: str) -> Round:
+    """Return the round in a file or on the standard input; an error names the file."""
+    from muri_opt.instance import parse_round, read_round
+
+    try:
+        return parse_round(_standard_input()) if name == STANDARD else read_round(name)
+    except InputError as error:
+        raise _in_file(name, error) from None
+
+
+def result_from(name: str) -> Result:
+    """Return the result in a file or on the standard input; an error names the file."""
+    from muri_opt.solution import parse_result, read_result
+
+    try:
+        return parse_result(_standard_input()) if name == STANDARD else read_result(name)
+    except InputError as error:
+        raise _in_file(name, error) from None
+
+
+def check_writable(name: str | None) -> None:
+    """Refuse a file that cannot be written, before the work whose answer it is to hold."""
+    if name is not None:
+        _write(name, None)
+
+
+def write_text(name: str, text: str) -> None:
+    """Write a file through a temporary one beside it, so that nobody ever sees a part of it."""
+    _write(name, text.encode())
+
+
+def _write(name: str, data: bytes | None) -> None:
+    """Write the data, or with ``None`` only see whether it could be written."""
+    if name == STANDARD:
+        raise InputError("file to write", "'-'", "the name of a file")
+    target = Path(os.path.realpath(name))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "a directory")
+        if target.exists() and not target.is_file():
+            if data is not None:
+                target.write_bytes(data)  # a device or a pipe is written to, never replaced
+        else:
+            _write_beside(target, data)
+    except OSError as error:
+        raise InputError(name, error.strerror or str(error), "a file that can be written") from None
+
+
+def _write_beside(target: Path, data: bytes | None) -> None:
+    beside = target.with_name(f".muri-opt.{os.getpid()}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(data or b"")
+        if data is not None:
+            beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _standard_input() -> bytes:
+    from muri_opt.instance.files import MAX_FILE_BYTES
+
+    text = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(text) > MAX_FILE_BYTES:
+        raise InputError("size", f"more than {MAX_FILE_BYTES:,} bytes", f"at most {MAX_FILE_BYTES:,} bytes")
+    return text
+
+
+def _in_file(name: str, error: InputError) -> InputError:
+    """Return the error with the file named in full, in front of what is wrong inside it."""
+    from muri_opt.instance.wording import shortened
+
+    where = "standard input" if name == STANDARD else name
+    itself = error.field in (name, shortened(name))
+    return InputError(where if itself else f"{where}: {error.field}", error.found, error.allowed)

@@ -1,0 +1,85 @@
+"""``muri-opt show``: a round, and what was decided, for people."""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable, result_from, round_from, write_text
+from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from muri_opt.instance import Job, Round
+
+_EXAMPLES = """  muri-opt show round.json
+  muri-opt show round.json result.json --picture round.svg
+  muri-opt show round.json result.json --job job-7"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    parser.add_argument("result", metavar="RESULT.json", nargs="?", help="its result, checked before it is shown")
+    parser.add_argument("--picture", metavar="FILE.svg", help="write a picture: the decision, or what runs now")
+    parser.add_argument("--job", metavar="ID", help="explain one job")
+    parser.add_argument("--all", action="store_true", help="list every node and job of a large round")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Return the round as text, with the decision if there is a result."""
+    check_writable(arguments.picture)
+    from msgspec.structs import replace
+
+    from muri_opt.report.check_text import check_text
+    from muri_opt.report.picture import round_picture
+    from muri_opt.report.round_text import decided_text, job_text, round_text
+    from muri_opt.verification import verify
+
+    round_ = round_from(arguments.round)
+    job = None if arguments.job is None else _job(round_, arguments.job)
+    if arguments.result is None:
+        return _undecided(arguments, round_, job)
+    result = result_from(arguments.result)
+    certificate = verify(round_, result)
+    if certificate.violations:
+        return Reply(check_text(round_, result, certificate), ExitCode.VIOLATION)
+    known = replace(result, certificate=certificate)
+    if arguments.picture is not None:
+        write_text(arguments.picture, round_picture(round_, known.decision, known))
+    if job is not None:
+        return Reply(job_text(job, known.decision))
+    return Reply(round_text(round_, whole=arguments.all) + "\n" + decided_text(round_, known, whole=arguments.all))
+
+
+def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) -> Reply:
+    from muri_opt.report.picture import round_picture
+    from muri_opt.report.round_text import job_text, present_text, round_text
+
+    if arguments.picture is not None:
+        write_text(arguments.picture, round_picture(round_))
+    if job is not None:
+        return Reply(job_text(job, None))
+    return Reply(round_text(round_, whole=arguments.all) + "\n" + present_text(round_, whole=arguments.all))
+
+
+def _job(round_: Round, name: str) -> Job:
+    from muri_opt.instance.wording import listed, shown
+
+    place = round_.job_index.get(name)
+    if place is None:
+        near = get_close_matches(name, round_.job_index, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError("job", shown(name) + hint, f"a job of the round: {listed(round_.job_index)}")
+    return round_.jobs[place]
+
+
+COMMAND = Command(
+    name="show",
+    summary="show a round and, with a result, the decision on every node and why each waiting job waits",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

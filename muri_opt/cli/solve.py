@@ -1,0 +1,75 @@
+"""``muri-opt solve``: decide a round."""
+
+from __future__ import annotations
+
+import argparse
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.reply import Reply, exit_code
+
+POLICY_HELP = "fifo, srtf, srsf, las or max-min, with parameters as in fifo:objective=lexicographic,nodes=fewest"
+
+_EXAMPLES = """  muri-opt solve round.json
+  muri-opt solve round.json --policy srtf:nodes=fewest --method exact@cp-sat --seconds 60
+  muri-opt solve round.json --output result.json --picture round.svg
+  muri-opt generate gangs | muri-opt solve - --json"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    parser.add_argument("--policy", metavar="P", default="fifo", help=f"{POLICY_HELP} (default: %(default)s)")
+    parser.add_argument(
+        "--method",
+        metavar="M",
+        default="auto",
+        help="heuristic, auto, exact, or exact@ and one of highs, cp-sat, cbc, scip, exhaustive (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, default=10.0, help="time for the whole solve (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--gap", metavar="G", type=float, default=0.0, help="stop at this relative gap (default: %(default)s)"
+    )
+    parser.add_argument("--threads", metavar="N", type=int, default=1, help="solver threads (default: %(default)s)")
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="same seed, same decision (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+    parser.add_argument("--output", metavar="FILE", help="write the result as JSON to a file too")
+    parser.add_argument("--picture", metavar="FILE.svg", help="write a picture of the decision")
+    parser.add_argument("--all", action="store_true", help="list every job of a large round")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Solve the round and return the answer."""
+    check_writable(arguments.output)
+    check_writable(arguments.picture)
+    from muri_opt.report.picture import round_picture
+    from muri_opt.report.text import result_text
+    from muri_opt.solution import Limits, result_json
+    from muri_opt.solve import solve_round
+
+    limits = Limits(seconds=arguments.seconds, gap=arguments.gap, threads=arguments.threads, seed=arguments.seed)
+    round_ = round_from(arguments.round)
+    result = solve_round(round_, policy=arguments.policy, method=arguments.method, limits=limits)
+    if arguments.output is not None:
+        write_text(arguments.output, result_json(result) + "\n")
+    if arguments.picture is not None:
+        write_text(arguments.picture, round_picture(round_, result.decision, result))
+    text = result_json(result) + "\n" if arguments.json else result_text(round_, result, whole=arguments.all)
+    return Reply(text, exit_code(result))
+
+
+COMMAND = Command(
+    name="solve",
+    summary="decide a round: who runs where, who waits and why, and who proved how good that is",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

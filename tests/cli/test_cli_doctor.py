@@ -1,0 +1,41 @@
+"""``muri-opt doctor``: everything works here, and a broken solver is found."""
+
+import json
+import platform
+
+import muri_opt
+from muri_opt.backends import BACKENDS
+
+
+def test_everything_works_here(run):
+    code, out, _ = run("doctor", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["muri_opt"], found["python"]) == (muri_opt.__version__, platform.python_version())
+    assert found["worker"]["works"] is True
+    assert set(found["backends"]) == set(BACKENDS)
+    assert all(backend["works"] and backend["detail"] for backend in found["backends"].values())
+    code, text, _ = run("doctor")
+    assert code == 0
+    parts = [line.split("  ")[0] for line in text.splitlines()]
+    assert parts == ["part", "muri-opt", "Python", "platform", "numpy", "solver process", *BACKENDS]
+    assert "FAILS" not in text
+
+
+def test_a_broken_solver_is_found_and_the_others_are_still_tried(process, tmp_path):
+    (tmp_path / "pulp.py").write_text("raise ImportError('broken on purpose')\n")
+    ended = process("doctor", "--json", path=[tmp_path])
+    found = json.loads(ended.stdout)
+    assert ended.returncode == 5
+    assert "broken on purpose" in found["backends"]["cbc"]["detail"]
+    assert [name for name, backend in found["backends"].items() if not backend["works"]] == ["cbc"]
+
+
+def test_a_solver_process_that_does_not_start_is_found(process, tmp_path):
+    (tmp_path / "highspy.py").write_text("import os; os._exit(3)\n")
+    ended = process("doctor", path=[tmp_path])
+    assert ended.returncode == 5
+    assert ended.stderr == ""
+    line = next(line for line in ended.stdout.splitlines() if line.startswith("solver process"))
+    assert "ended with code 3" in line
+    assert "FAILS" in line

@@ -1,0 +1,80 @@
+"""``muri-opt show``: the round, the chart of the nodes, one job."""
+
+import json
+import xml.etree.ElementTree as ET
+
+
+def test_a_round_is_summed_up(run, toy):
+    code, out, err = run("show", toy)
+    assert (code, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "nodes 3 with 8 GPUs, 64 CPUs, 256 GiB" in lines
+    assert "jobs 2 running on 6 GPUs, 6 waiting for 24 GPUs" in lines
+    assert "2 2 1 1" in lines  # two jobs of two GPUs, one of them running
+    assert "language 14 2 19 4" in lines
+    assert "n0 AAAA.... A resnet, 4 free" in lines
+
+
+def test_a_result_adds_the_chart_and_the_reasons(run, toy, solved):
+    code, out, _ = run("show", toy, solved)
+    assert code == 0
+    assert "fragmentation  asks for 1 GPU" in out
+    rows = [line.split() for line in out.splitlines() if line.startswith(("n0 ", "n1 ", "n2 "))]
+    decided = json.loads(solved.read_text())["decision"]["assignments"]
+    for node, cells, *_ in rows:
+        assert len(cells) == 8
+        assert len(cells) - cells.count(".") == sum(share["gpus"].get(node, 0) for share in decided)
+
+
+def test_one_job_is_explained(run, toy, solved):
+    code, out, _ = run("show", toy, solved, "--job", "t5")
+    told = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith("asks for"))
+    assert code == 0
+    assert told["decision"] == "waits, for quota"
+    assert told["because"].startswith("asks for 8 GPUs; tenant 'language'")
+    assert told["remaining"] == "14,400 s (18,000 iterations of 0.8 s)"
+    shares = {share["jobs"][0]: share["gpus"] for share in json.loads(solved.read_text())["decision"]["assignments"]}
+    where = ", ".join(f"{node} x{gpus}" for node, gpus in shares["llama"].items())
+    assert f"decision     starts on {where}\n" in run("show", toy, solved, "--job", "llama")[1]
+    assert "decision" not in run("show", toy, "--job", "bert")[1]
+
+
+def test_an_unknown_job_has_its_nearest_name_suggested(refused, toy):
+    assert "'restnet' (did you mean 'resnet'?)" in refused("show", toy, "--job", "restnet")
+    assert "did you mean" not in refused("show", toy, "--job", "???")
+
+
+def test_pictures_of_the_decision_and_of_now(run, toy, solved, tmp_path):
+    path = tmp_path / "round.svg"
+    assert run("show", toy, solved, "--picture", path)[0] == 0
+    decided = ET.XML(path.read_text())
+    assert run("show", toy, "--picture", path)[0] == 0
+    now = ET.XML(path.read_text())
+    shares = json.loads(solved.read_text())["decision"]["assignments"]
+    assert len(decided.findall(".//*[@class='block']")) == sum(len(share["gpus"]) for share in shares)
+    assert len(now.findall(".//*[@class='block']")) == 2
+
+
+def test_a_broken_result_is_not_shown_but_its_rules_named(run, toy, solved, tmp_path):
+    told = json.loads(solved.read_text())
+    told["decision"]["assignments"][0]["gpus"] = {"nowhere": 4}
+    solved.write_text(json.dumps(told))
+    code, out, _ = run("show", toy, solved, "--picture", tmp_path / "round.svg")
+    assert code == 1
+    assert "known-node" in out
+    assert not (tmp_path / "round.svg").exists()
+
+
+def test_a_result_without_a_decision_and_a_round_where_nothing_runs(run, round_file, tmp_path):
+    path, result = round_file(), tmp_path / "nothing.json"
+    run("solve", path, "--method", "exact", "--seconds", "0", "--output", result)
+    code, out, _ = run("show", path, result)
+    assert code == 0
+    assert "nothing to prove: there is no decision" in out
+    assert "now: nothing runs" in run("show", path)[1]
+
+
+def test_an_empty_round(run, round_file):
+    code, out, _ = run("show", round_file(cluster={"nodes": []}, jobs=[]))
+    assert code == 0
+    assert out.startswith("round without a name: 0 jobs, 0 GPUs on 0 nodes")

@@ -1,0 +1,137 @@
+"""The picture: well-formed, complete, the same every time, and readable for large clusters."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Waiting, WaitingReason, solve_round
+from muri_opt.instance.generators import generate
+from muri_opt.report.picture import MOST_NODES, round_picture
+from muri_opt.report.svg import colour
+from muri_opt.testing import rounds
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(round_, decision=None, result=None):
+    """Return the picture as a tree."""
+    return ET.XML(round_picture(round_, decision, result))
+
+
+def marks(tree, kind):
+    return tree.findall(f".//*[@class='{kind}']")
+
+
+def words(tree):
+    return [text.text for text in tree.iter(f"{SVG}text")]
+
+
+@given(rounds(), st.text(min_size=1))
+@settings(max_examples=50)
+def test_every_assignment_is_a_block_and_every_waiting_job_a_line(round_, name):
+    jobs = tuple(msgspec.structs.replace(job, id=f"{name}-{job.id}") for job in round_.jobs)
+    round_ = msgspec.structs.replace(round_, name=name, jobs=jobs)
+    result = solve_round(round_, "fifo", "heuristic")
+    tree = drawn(round_, result.decision, result)
+    assert len(marks(tree, "block")) == sum(len(share.gpus) for share in result.decision.assignments)
+    assert len(marks(tree, "waiting")) == len(result.decision.waiting)
+    used = {node.id: 0 for node in round_.cluster.nodes}
+    for share in result.decision.assignments:
+        for node, gpus in share.gpus.items():
+            used[node] += gpus
+    assert len(marks(tree, "free")) == sum(node.gpus > used[node.id] for node in round_.cluster.nodes)
+    assert any(line.startswith(f"policy fifo, method heuristic: value {result.value}, ") for line in words(tree))
+
+
+def test_blocks_are_as_wide_as_their_gpus():
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=8),)), jobs=(Job(id="a", gpus=2), Job(id="b", gpus=4)))
+    shares = (Assignment(jobs=("a",), gpus={"n0": 2}), Assignment(jobs=("b",), gpus={"n0": 4}))
+    first, second = marks(drawn(round_, Decision(assignments=shares)), "block")
+    narrow, wide = (block.find(f"{SVG}rect") for block in (first, second))
+    assert (float(wide.get("width")) + 2) == 2 * (float(narrow.get("width")) + 2)
+    assert float(wide.get("x")) == float(narrow.get("x")) + float(narrow.get("width")) + 2
+
+
+def test_names_are_escaped_and_tooltips_tell_the_whole_story():
+    evil = "<script>&\"'\x00\x1b"
+    node = Node(id=evil, gpus=4, cpus=8, memory_gib=16)
+    round_ = Round(name=evil, cluster=Cluster(nodes=(node,)), jobs=(Job(id=evil, gpus=2, cpus=4, memory_gib=8),))
+    tree = drawn(round_, Decision(assignments=(Assignment(jobs=(evil,), gpus={evil: 2}),)))
+    assert not tree.findall(f".//{SVG}script")
+    shown = "<script>&\"'\\x00\\x1b"
+    (block,) = marks(tree, "block")
+    assert block.find(f"{SVG}title").text == f"{shown} starts: 2 GPUs on {shown}, 4 CPUs, 8 GiB"
+    assert words(tree)[0] == shown
+
+
+def test_interleaved_jobs_lie_in_lanes():
+    jobs = (Job(id="a", gpus=2), Job(id="b", gpus=2))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=jobs)
+    tree = drawn(round_, Decision(assignments=(Assignment(jobs=("a", "b"), order=(0, 1), gpus={"n0": 2}),)))
+    (block,) = marks(tree, "block")
+    upper, lower = block.findall(f"{SVG}rect")
+    assert float(upper.get("y")) + float(upper.get("height")) == float(lower.get("y"))
+    assert (upper.get("fill"), lower.get("fill")) == (colour("a"), colour("b"))
+    assert "jobs interleaved on the same GPUs" in words(tree)
+
+
+def test_colours_depend_on_the_job_alone():
+    round_ = generate("gangs", jobs=30, nodes=6, seed=4)
+    decision = solve_round(round_, "fifo", "heuristic").decision
+    assert round_picture(round_, decision) == round_picture(round_, decision)
+    for block in marks(drawn(round_, decision), "block"):
+        job = block.find(f"{SVG}title").text.split()[0]
+        assert block.find(f"{SVG}rect").get("fill") == colour(job)
+    assert len({colour(f"job-{j}") for j in range(200)}) == 16
+
+
+def test_a_large_cluster_is_cut_with_a_note_and_an_overview():
+    round_ = generate("gangs", jobs=400, nodes=1000, seed=2)
+    decision = solve_round(round_, "fifo", "heuristic").decision
+    text = round_picture(round_, decision)
+    tree = ET.XML(text)
+    shown = {node.id for node in round_.cluster.nodes[:MOST_NODES]}
+    assert "first 64 of 1,000 nodes" in words(tree)
+    assert len(marks(tree, "block")) == sum(node in shown for share in decision.assignments for node in share.gpus)
+    assert len(re.findall('fill-opacity="', text)) == 1000
+    assert len(text) < 500_000
+    assert float(tree.get("height")) < 3000
+
+
+def test_many_waiting_jobs_are_counted():
+    jobs = tuple(Job(id=f"job-{j}", gpus=1, state="running" if j == 0 else "waiting") for j in range(30))
+    round_ = Round(cluster=Cluster(nodes=()), jobs=jobs)
+    waiting = tuple(
+        Waiting(job=job.id, reason=WaitingReason.CAPACITY, detail="no node", remedy="add one") for job in jobs
+    )
+    tree = drawn(round_, Decision(waiting=waiting))
+    assert "Waiting: 30 jobs" in words(tree)
+    assert "and 22 more" in words(tree)
+    assert "stops; no node" in words(tree)
+    assert len(marks(tree, "waiting")) == 8
+
+
+def test_without_a_decision_it_shows_what_runs_now():
+    jobs = (Job(id="a", gpus=2, state="running", placement={"n0": 2}), Job(id="b", gpus=2))
+    tree = drawn(Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1_000), Node(id="n1", gpus=0))), jobs=jobs))
+    assert len(marks(tree, "block")) == 1
+    assert "1 of 2 jobs are running now on 2 of 1,000 GPUs" in words(tree)
+    assert "Waiting: 1 job" in words(tree)
+    assert "no GPUs" in words(tree)
+
+
+def test_jobs_that_share_gpus_now_stay_inside_the_picture():
+    jobs = tuple(Job(id=name, gpus=4, state="running", placement={"n0": 4}) for name in "abc")
+    tree = drawn(Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs))
+    ends = [
+        float(r.get("x")) + float(r.get("width")) for block in marks(tree, "block") for r in block.iter(f"{SVG}rect")
+    ]
+    assert max(ends) < 720
+
+
+def test_an_empty_round_is_a_picture_too():
+    tree = drawn(Round(cluster=Cluster(nodes=()), jobs=()))
+    assert words(tree)[:2] == ["round without a name", "0 of 0 jobs are running now on 0 of 0 GPUs"]

@@ -1,0 +1,73 @@
+"""The sentence about a proof never claims more than was checked."""
+
+import pytest
+
+from muri_opt import Certificate, Decision, Limit, Proof, Reason, Result, Termination, Violation
+from muri_opt.report.proof import proof_sentence
+from muri_opt.solution import Agreement, LinearDuals, Stats
+
+CHECKED = (Proof.LINEAR_DUALS, Proof.MATCHING_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
+
+
+def sentence(proof, *, value=10, bound=10, checked=None, evidence=(), violations=(), backend="highs", decision=True):
+    certificate = Certificate(
+        feasible=not violations, violations=violations, proof=proof, checked_bound=checked, evidence=evidence
+    )
+    result = Result(
+        fingerprint="sha256:0",
+        policy="fifo",
+        method="exact",
+        value=value if decision else None,
+        bound=bound,
+        termination=Termination(reason=Reason.FEASIBLE, limit=Limit.TIME),
+        decision=Decision() if decision else None,
+        certificate=certificate,
+        stats=Stats(backend=backend),
+    )
+    return proof_sentence(result, certificate)
+
+
+@pytest.mark.parametrize("proof", list(Proof))
+def test_every_proof_has_a_sentence_and_only_checked_ones_are_sure(proof):
+    said = sentence(proof, checked=10 if proof in CHECKED else None)
+    assert said.startswith("bound 10")
+    assert said.endswith("; no decision is better") == (proof in CHECKED)
+    assert ("not checked" in said) == (proof not in CHECKED)
+    assert said.endswith("; if that is right, no decision is better") == (proof not in CHECKED)
+
+
+@pytest.mark.parametrize("proof", list(Proof))
+def test_an_open_gap_is_never_said_to_be_closed(proof):
+    assert "no decision is better" not in sentence(proof, value=9, checked=10)
+
+
+def test_the_words():
+    assert sentence(Proof.LINEAR_DUALS, value=9, checked=10) == (
+        "bound 10, checked here from linear duals, in exact integers"
+    )
+    assert sentence(Proof.COUNTING, value=9, bound=11, checked=10) == (
+        "bound 11 and even 10, checked here by counting GPUs and quotas"
+    )
+    assert sentence(Proof.EXHAUSTIVE, value=9, checked=10) == "bound 10, confirmed by enumeration of all decisions"
+    assert sentence(Proof.EXHAUSTIVE, value=9, bound=12, checked=10) == (
+        "bound 12, confirmed by enumeration: the optimum is 10"
+    )
+    assert sentence(Proof.CLAIM_ONLY, value=9) == "bound 10, claimed by highs, not checked"
+    assert sentence(Proof.CLAIM_ONLY, value=9, checked=13) == (
+        "bound 10, claimed by highs, not checked (checked here: at most 13)"
+    )
+    assert sentence(Proof.CLAIM_ONLY, value=9, backend=None) == "bound 10, claimed by the result itself, not checked"
+    prices = (LinearDuals(denominator=1, multipliers={}),)
+    assert sentence(Proof.CLAIM_ONLY, value=9, evidence=prices) == "bound 10, claimed by highs, not checked"
+    agreed = (Agreement(backends=("highs", "cp-sat")),)
+    assert sentence(Proof.AGREEMENT, value=9, evidence=agreed) == "bound 10: highs and cp-sat agree, not checked here"
+    assert sentence(Proof.CLAIM_ONLY, value=9, evidence=agreed) == "bound 10, claimed by highs and cp-sat, not checked"
+
+
+def test_nothing_is_proved_of_a_wrong_answer_or_without_a_bound():
+    wrong = (Violation(rule="gang", where="job-0", detail="two of three GPUs"),)
+    assert (
+        sentence(Proof.LINEAR_DUALS, checked=10, violations=wrong) == "nothing is proved: the check found 1 violation"
+    )
+    assert sentence(None, bound=None).startswith("no bound: ")
+    assert sentence(None, bound=None, decision=False) == "nothing to prove: there is no decision"
