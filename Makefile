@@ -1,0 +1,49 @@
+# Everything runs in .venv, which the first target that needs it creates. Python 3.11 or newer and make are all it takes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+
+.PHONY: help demo test test-all check bench docs clean
+
+help:
+	@echo "make demo      solve a shipped round, print the decision with its proof, write a picture"
+	@echo "make test      run all tests but the slow studies, with branch coverage"
+	@echo "make test-all  run the slow studies too"
+	@echo "make check     ruff, mypy --strict, import-linter, docs build"
+	@echo "make bench     run the benchmarks and print their ratios"
+	@echo "make docs      build the documentation into site/"
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'muri-opt needs Python 3.11 or newer')"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+demo: $(VENV)/installed
+	@mkdir -p demo-output
+	$(BIN)/muri-opt solve instances/toy/eight-gangs.json --policy srtf --method auto --output demo-output/result.json
+	$(BIN)/muri-opt verify instances/toy/eight-gangs.json demo-output/result.json
+	$(BIN)/muri-opt show instances/toy/eight-gangs.json demo-output/result.json --picture demo-output/round.svg
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(CORES) --cov --cov-report=term
+
+test-all: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(CORES) -m "slow or not slow" --cov --cov-report=term
+
+check: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/installed
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/installed
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) site demo-output .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,76 @@
+"""What a caller waits for: importing, reading a large round, deciding it, and what a warm solver process saves."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from muri_opt import Limits, read_round, solve_round, verify, write_round
+from muri_opt.backends import stop_workers
+from muri_opt.instance.generators import generate
+
+REPEATS = 5
+
+
+def main() -> None:
+    """Print one table."""
+    print("## A round from the caller's side\n")
+    print("| what | median |")
+    print("| --- | --- |")
+    own, total = import_seconds()
+    print(f"| `import muri_opt`, time in its own modules | {own:.3f} s |")
+    print(f"| `import muri_opt`, with numpy and msgspec | {total:.3f} s |")
+    large = generate("tenants", jobs=10_000, nodes=1_000, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "round.json"
+        write_round(large, path)
+        size = path.stat().st_size / 1e6
+        reading = median(lambda: read_round(path))
+        print(f"| read and validate 10,000 jobs on 1,000 nodes ({size:.1f} MB) | {reading:.3f} s |")
+    heuristic = solve_round(large, "srtf", "heuristic")
+    seconds = median(lambda: solve_round(large, "srtf", "heuristic"), repeats=3)
+    known = f"gap {heuristic.gap:.2%}, {heuristic.certificate.proof}"
+    print(f"| decide it: `srtf`, heuristic, verified ({known}) | {seconds:.3f} s |")
+    print(f"| of that: `verify` | {median(lambda: verify(large, heuristic), repeats=3):.3f} s |")
+    small = generate("gangs", jobs=30, nodes=4, seed=1)
+    warm = median(lambda: solve_round(small, "srtf", "auto"))
+    cold = median(lambda: (stop_workers(), solve_round(small, "srtf", "auto")))
+    print(f"| `auto` on 30 jobs, 4 nodes, to proved optimality, warm solver process | {warm:.3f} s |")
+    print(f"| the same with a cold one | {cold:.3f} s ({cold / warm:.0f} times) |")
+    limit = 0.5
+    hard = generate("gangs", jobs=200, nodes=20, seed=1)
+    spent = median(lambda: solve_round(hard, "max-min:nodes=fewest", "auto", Limits(seconds=limit)))
+    print(f"| `auto` on a hard round with a limit of {limit} s | {spent:.3f} s |")
+
+
+def median(action: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Return the median wall time of ``action``, after one call that does not count."""
+    action()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def import_seconds() -> tuple[float, float]:
+    """Return seconds spent in our modules and in all modules while importing the package, medians of new processes."""
+    command = [sys.executable, "-X", "importtime", "-c", "import muri_opt"]
+    own, total = [], []
+    for _ in range(REPEATS):
+        text = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ).stderr
+        rows = [line.removeprefix("import time:").split("|") for line in text.splitlines() if line.count("|") == 2][1:]
+        own.append(sum(int(mine) for mine, _, name in rows if name.strip().startswith("muri_opt")))
+        total.append(next(int(all_) for _, all_, name in rows if name.strip() == "muri_opt"))
+    return statistics.median(own) / 1e6, statistics.median(total) / 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Every command and every piece of Python shown in the documentation runs, and prints what is shown.
+
+A ``console`` block holds commands behind ``$`` and what they print; a line of three dots stands for any lines. Times
+are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("formulations/**/*.md")])
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A folder with the shipped data, in which commands run as in a clone."""
+    for name in ("instances", "formulations"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def blocks(page, kind):
+    return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
+
+
+def run(command, folder):
+    words = shlex.split(command)
+    assert words[0] in ("muri-opt", "python"), f"no test knows how to run: {command}"
+    start = [sys.executable, "-m", "muri_opt"] if words[0] == "muri-opt" else [sys.executable]
+    done = subprocess.run(
+        [*start, *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def shown(page):
+    """Return (command, lines printed) of every console block, long commands joined."""
+    for text in blocks(page, "console"):
+        for part in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+            command, *lines = part.rstrip("\n").split("\n")
+            yield command, lines
+
+
+def same(lines, printed):
+    """Return whether the shown lines are what was printed; ``...`` stands for any lines."""
+    pattern = r"\n".join(r"(.*\n)*?.*" if line.strip() == "..." else re.escape(line.rstrip()) for line in lines)
+    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))) is not None
+
+
+def masked(text):
+    return SECONDS.sub("#", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_print_what_it_shows(page, desk):
+    makefile = (ROOT / "Makefile").read_text()
+    for command, lines in shown(page):
+        if command.startswith("make "):
+            assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
+            continue
+        code, printed = run(command, desk)
+        assert code == 0, f"{command}\n{printed}"
+        assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if blocks(p, "python")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_the_python_of_a_page_runs(page, desk):
+    names: dict[str, object] = {"__name__": "shown"}
+    for text in blocks(page, "python"):
+        exec(compile(text, str(page), "exec"), names)  # noqa: S102
+    assert len(names) > 2
+
+
+def test_the_demo_ends_with_a_proof_and_a_picture(desk):
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)[1]
+    (desk / "demo-output").mkdir()
+    commands = [line.strip().removeprefix("$(BIN)/") for line in recipe.splitlines() if "$(BIN)/muri-opt" in line]
+    printed = ""
+    for command in commands:
+        code, text = run(command, desk)
+        assert code == 0, text
+        printed += text
+    for word in ("value", "bound", "gap", "proof"):
+        assert word in printed
+    assert (desk / "demo-output" / "round.svg").read_text().startswith("<svg")
+    assert len(commands) == 3
