@@ -39,6 +39,8 @@ def build(round_: Round, formulation: Formulation) -> Model:
 
 def relax(round_: Round, formulation: Formulation, seconds: float | None) -> LinearDuals | None:
     """Return multipliers from the linear relaxation, or ``None`` if there was no time or the chapter has none."""
+    if not formulation.has_duals:
+        return None
     began = time.monotonic()
     model = build(round_, formulation)
     left = None if seconds is None else seconds - (time.monotonic() - began)

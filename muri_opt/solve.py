@@ -57,7 +57,7 @@ def solve_round(
     if kind != "exact":
         search.run_heuristic()
     if kind != "heuristic" and not search.proved:
-        search.run_exact(backend or FIRST_BACKEND)
+        search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
     result = search.result()
     if method == "exact" and result.certificate.proof is Proof.CLAIM_ONLY and search.claims_optimum:
         result = search.confirmed(result)
@@ -110,28 +110,38 @@ class _Search:
             Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=f"{self.policy.spec} ran to its end")
         )
 
-    def run_exact(self, backend: str) -> None:
-        """Improve or prove the answer with the exact program, in a process that can be stopped."""
+    def run_exact(self, *backends: str) -> None:
+        """Improve or prove the answer with the exact program on the first backend that takes it.
+
+        The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
+        no answer yet.
+        """
         left = self.seconds_left()
         if left is not None and left <= 0:
             self._end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="no time left for a solver"))
             return
-        self.stats = msgspec.structs.replace(self.stats, backend=backend)
         try:
-            duals = self._in_worker(relax, self.round_, formulation_of(self.policy), self.seconds_left())
-            if duals is not None and self.decision is not None:
-                self._learn((duals,))
-            if not self.proved:
-                answer = self._optimise(backend)
-                self._take(answer, () if duals is None else (duals,))
+            self._run_backend(backends[0])
         except WorkerError as error:
             self._fail(str(error), Limit.FAULT if error.fault else Limit.TIME)
         except RefusalError as error:
-            if self.decision is None:
+            if len(backends) > 1:
+                self.run_exact(*backends[1:])
+            elif self.decision is None:
                 raise
-            self._fail(str(error), Limit.FAULT)
+            else:
+                self._fail(str(error), Limit.FAULT)
         else:
             self._end(self.termination)
+
+    def _run_backend(self, backend: str) -> None:
+        """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
+        self.stats = msgspec.structs.replace(self.stats, backend=backend)
+        duals = self._in_worker(relax, self.round_, formulation_of(self.policy), self.seconds_left())
+        evidence = () if duals is None else (duals,)
+        self._learn(evidence)
+        if not self.proved:
+            self._take(self._optimise(backend), evidence)
 
     def confirmed(self, result: Result) -> Result:
         """Return the result with the proof ``Agreement`` if a second, independent solver claims the same optimum."""

@@ -34,6 +34,11 @@ class Formulation(ABC):
         """Return the objectives to optimise one after another; by default the model's own is the only one."""
         return (Stage(objective=model.objective, weight=1, best=0),)
 
+    @property
+    def has_duals(self) -> bool:
+        """Whether :meth:`duals` makes evidence of a linear relaxation."""
+        return False
+
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers that need no solver, or ``None``."""
         return None

@@ -30,8 +30,11 @@ class Places:
     fits: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, amounts: Amounts, *, pool: bool) -> Places:
-        """Return the places of a round; ``pool`` merges the nodes that only count GPUs."""
+    def of(cls, amounts: Amounts, *, pool: bool, whole: bool = False) -> Places:
+        """Return the places of a round; ``pool`` merges the nodes that only count GPUs.
+
+        ``whole`` keeps a gang that fits on one node off the nodes that hold only a part of it.
+        """
         C = np.where(amounts.G * amounts.c.max(initial=0) <= amounts.C, UNLIMITED, amounts.C)
         M = np.where(amounts.G * amounts.m.max(initial=0) <= amounts.M, UNLIMITED, amounts.M)
         alike = (C == UNLIMITED) & (M == UNLIMITED) & pool
@@ -48,7 +51,11 @@ class Places:
             room = np.where(need[:, None] > 0, np.minimum(room, held), room)  # who needs nothing fits anywhere
         quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
         fits = (room.sum(axis=1) >= amounts.g) & (amounts.g <= quota)
-        pairs = np.argwhere((room > 0) & fits[:, None])
+        possible = (room > 0) & fits[:, None]
+        if whole:
+            holds = room == amounts.g[:, None]
+            possible &= holds | ~holds.any(axis=1, keepdims=True)
+        pairs = np.argwhere(possible)
         return cls(of_node=of_node, G=G, C=C, M=M, pairs=pairs, most=room[tuple(pairs.T)], fits=fits)
 
     def on_nodes(self, amount: Ints, free: Ints, held: Ints | None) -> Ints:

@@ -17,7 +17,7 @@ from muri_opt.formulations.gang_duals import greedy_duals, node_duals
 from muri_opt.formulations.gang_places import Places
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
-from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
+from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Stage, Values
 from muri_opt.ordering import priority_order
 from muri_opt.placement import Leftover, fewest_nodes, held_gpus, place_gang
 from muri_opt.solution import Decision, LinearDuals, gang_decision
@@ -104,16 +104,19 @@ class GangFormulation(Formulation):
         x = amount[tuple(places.pairs.T)]
         return np.concatenate([a, x, (x > 0).astype(np.int64)] if self.nodes == "fewest" else [a, x])
 
+    @property
+    def has_duals(self) -> bool:
+        """Only the weighted objective is small enough for a linear program."""
+        return self.objective == "weighted"
+
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
-        if self.objective != "weighted":
+        if not self.has_duals:
             return None
         return greedy_duals(round_, priority_order(round_, self.order), self._places(round_).fits)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
-        if self.objective != "weighted":
-            return None
         return node_duals(round_, model, row_duals, self._places(round_).of_node)
 
     def _packed(self, round_: Round, order: list[int]) -> dict[int, Ints] | None:
@@ -142,7 +145,7 @@ class GangFormulation(Formulation):
         return shares
 
     def _places(self, round_: Round) -> Places:
-        return Places.of(round_.amounts, pool=self.nodes == "any")
+        return Places.of(round_.amounts, pool=self.nodes == "any", whole=self.nodes == "fewest")
 
     def _weights(self, round_: Round) -> Ints:
         """Return w_j: each GPU of the job of rank r among n is worth n - r."""
@@ -161,10 +164,16 @@ class GangFormulation(Formulation):
 
     def _add_fewest(self, builder: ModelBuilder, round_: Round, places: Places, x: Ints) -> None:
         b = builder.add_columns("b", places.pairs)
-        pairs = np.arange(len(b))
-        entries = (np.append(pairs, pairs), np.append(x, b), np.append(np.ones_like(b), -places.most))
-        builder.add_rows("link", places.pairs, entries=entries, sense="<=", rhs=0)
         jobs = np.flatnonzero(places.fits)
+        limit = np.zeros(len(round_.jobs), dtype=np.int64)
+        limit[jobs] = [fewest_nodes(round_, int(job)) for job in jobs]
+        whole = limit[places.pairs[:, 0]] == 1
+        senses: tuple[tuple[str, NDArray[np.bool_], RowSense], ...] = (("link", ~whole, "<="), ("whole", whole, "="))
+        for label, part, sense in senses:
+            pairs = np.arange(np.count_nonzero(part))
+            columns = np.append(x[part], b[part])
+            coefficients = np.append(np.ones_like(pairs), -places.most[part])
+            entries = (np.append(pairs, pairs), columns, coefficients)
+            builder.add_rows(label, places.pairs[part], entries=entries, sense=sense, rhs=0)
         rows = np.searchsorted(jobs, places.pairs[:, 0])
-        limit = np.array([fewest_nodes(round_, int(job)) for job in jobs], dtype=np.int64)
-        builder.add_rows("few", jobs, entries=(rows, b, np.ones_like(b)), sense="<=", rhs=limit)
+        builder.add_rows("few", jobs, entries=(rows, b, np.ones_like(b)), sense="<=", rhs=limit[jobs])

@@ -3,7 +3,7 @@
 from muri_opt.modelling.builder import ModelBuilder
 from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, evaluate
 from muri_opt.modelling.lowering import lower
-from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows
+from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows, RowSense
 from muri_opt.modelling.stage import Stage, combined_bound, combined_value, stage_model
 from muri_opt.modelling.text import lp_text, mps_text
 
@@ -19,6 +19,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Number",
+    "RowSense",
     "Rows",
     "Stage",
     "Values",

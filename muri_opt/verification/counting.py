@@ -9,7 +9,7 @@ from muri_opt.solution import Decision
 from muri_opt.verification.quantities import empty_rooms, need_of, smallest_node_count
 
 
-def knapsack_bound(round_: Round, values: dict[str, int], *, steps: int = 2_000_000) -> int | None:
+def knapsack_bound(round_: Round, values: dict[str, int], *, steps: int = 500_000) -> int | None:
     """Return the best value of any set of jobs within the cluster's GPUs and the quotas, nodes disregarded.
 
     Every set is considered, by dynamic programming: per tenant the best value for each number of GPUs up to its quota,

@@ -156,7 +156,7 @@ def test_the_program_of_two_gangs_row_by_row() -> None:
     round_ = round_of(nodes, jobs, [Tenant(id="t", quota_gpus=4)])
     model = GangFormulation(order="fifo", objective="weighted", nodes="fewest").build(round_)
     assert [family.label for family in model.columns] == ["a", "x", "b"]
-    assert [family.label for family in model.rows] == ["gang", "gpus", "cpus", "memory", "quota", "link", "few"]
+    assert [family.label for family in model.rows] == ["gang", "gpus", "cpus", "memory", "quota", "link", "whole", "few"]
     # j0 fits 2 GPUs on n0 (a CPU each) and 2 on n1; j1 only on n0 (2 GiB each); j2 nowhere.
     assert model.upper.tolist() == [1, 1, 0, 2, 2, 2, 1, 1, 1]
     assert model.objective.tolist() == [9, 4, 9, 0, 0, 0, 0, 0, 0]
@@ -166,7 +166,8 @@ def test_the_program_of_two_gangs_row_by_row() -> None:
         "cpus": [2000],
         "memory": [1024],
         "quota": [4],
-        "link": [0, 0, 0],
+        "link": [0, 0],
+        "whole": [0],
         "few": [2, 1],
     }
 

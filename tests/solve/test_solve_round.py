@@ -175,12 +175,12 @@ BIG_NUMBERS = round_of(
 """Memory in MiB beyond what a floating-point solver can tell apart."""
 
 
-def test_a_model_the_solver_refuses_leaves_auto_with_the_heuristic_answer() -> None:
-    result = solve_round(BIG_NUMBERS, "fifo", "auto")
-    assert outcome(result) == ("FEASIBLE", "FAULT")
-    assert "use cp-sat" in result.termination.detail
-    assert result.certificate.feasible
-    assert solve_round(BIG_NUMBERS, "fifo", "exact@cp-sat").certificate.proof is Proof.EXHAUSTIVE
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_a_model_the_first_solver_refuses_goes_to_the_second(method: str) -> None:
+    result = solve_round(BIG_NUMBERS, "fifo", method)
+    assert outcome(result) == ("OPTIMAL", None)
+    assert result.stats.backend == "cp-sat"
+    assert result.certificate.proof is Proof.EXHAUSTIVE
 
 
 def test_a_model_the_named_solver_refuses_is_refused_with_the_remedy() -> None:
