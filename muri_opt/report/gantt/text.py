@@ -25,7 +25,7 @@ def gantt_text(
 ) -> str:
     """Return one period as text: a letter for each job, a line for each resource, and what the letters mean.
 
-    A stage too short for a column still gets one, so that no stage is missing.
+    A stage too short for a column still gets one, unless a shorter one needs it.
     """
     chart = Chart.of(stage_seconds, interleaving, names, resources)
     rows = chart.rows()
@@ -52,7 +52,7 @@ def gantt_text(
 
 
 def _letter(job: int) -> str:
-    return ascii_uppercase[job % len(ascii_uppercase)]
+    return ascii_uppercase[job]  # a group never has more than ten jobs
 
 
 def _ruler(chart: Chart, wide: int) -> str:

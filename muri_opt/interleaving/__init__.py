@@ -1,0 +1,24 @@
+"""The arithmetic of sharing GPUs in time: period, order, efficiency of jobs that interleave their stages."""
+
+from muri_opt.interleaving.arrays import Periods, group_periods, pair_periods
+from muri_opt.interleaving.group import Interleaving, best_period, period_of
+from muri_opt.interleaving.patterns import PATTERNS, slot_count
+from muri_opt.interleaving.timeline import Bar, Timeline, timeline
+from muri_opt.interleaving.weights import SLOWDOWN, pair_weights_ppm, weights_ppm
+
+__all__ = [
+    "PATTERNS",
+    "SLOWDOWN",
+    "Bar",
+    "Interleaving",
+    "Periods",
+    "Timeline",
+    "best_period",
+    "group_periods",
+    "pair_periods",
+    "pair_weights_ppm",
+    "period_of",
+    "slot_count",
+    "timeline",
+    "weights_ppm",
+]
