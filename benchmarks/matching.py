@@ -1,0 +1,89 @@
+"""Maximum-weight matching on complete graphs of interleaving weights, against networkx and rustworkx."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.interleaving import pair_weights_ppm
+from muri_opt.matching import Matching, match_types, max_weight_matching
+from muri_opt.verification.matching import matching_breaches
+
+# Published profile of eight models on 8 GPUs (data, GPU and network milliseconds; Rivendile/Muri, Apache-2.0).
+PROFILE = np.array(
+    [
+        [82, 75, 66],
+        [82, 88, 60],
+        [784, 117, 77],
+        [769, 57, 10],
+        [0.5, 167, 59],
+        [0.6, 419, 49],
+        [502, 14, 0.4],
+        [435, 8, 0.5],
+    ]
+)
+
+
+def main() -> None:
+    """Print a table of times and ratios."""
+    print("## Matching: complete graphs of interleaving weights\n")
+    print("| vertices | stage times | ours | checking the proof | reference | times faster |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for size, engine in ((512, "networkx"), (1000, "rustworkx"), (5000, None)):
+        for kind in ("uniform", "models"):
+            weights = pair_weights_ppm(stage_times(size, kind))
+            found = max_weight_matching(weights)
+            ours = median(lambda w=weights: max_weight_matching(w), 1 if size > 2000 else 3)
+            checking = median(lambda w=weights, f=found: check(w, f), 1)
+            print(f"| {size:,} | {kind} | {ours:.3f} s | {checking:.3f} s |", end=" ", flush=True)
+            if engine is None:
+                print("| |")
+                continue
+            began = time.perf_counter()
+            reference = max_weight_matching(weights, engine=engine)
+            spent = time.perf_counter() - began
+            assert reference.value == found.value
+            print(f"{engine} {spent:.1f} s | {spent / ours:.0f} |")
+    print("\n| vertices | types | proved matching |")
+    print("| --- | --- | --- |")
+    for types in (8, 48, 100):
+        stages = np.repeat(stage_times(types, "uniform"), 2, axis=0)
+        weights = pair_weights_ppm(stages)[::2, 1::2]
+        weights = np.maximum(weights, weights.T)
+        counts = np.random.default_rng(1).multinomial(100_000, np.ones(types) / types)
+        print(f"| 100,000 | {types} | {median(lambda w=weights, c=counts: match_types(w, c), 3):.3f} s |", flush=True)
+
+
+def stage_times(size: int, kind: str) -> NDArray[np.int64]:
+    """Return stage times in microseconds: uniform, or of eight models with 2 % jitter."""
+    draw = np.random.default_rng(1)
+    if kind == "uniform":
+        return draw.integers(1, 10**6, (size, 4))
+    data, gpu, network = PROFILE[draw.integers(0, len(PROFILE), size)].T * 1000
+    split = draw.uniform(0.2, 0.8, size)
+    stages = np.stack([data * split, data * (1 - split), gpu, network], axis=1)
+    return (stages * draw.uniform(0.98, 1.02, stages.shape)).astype(np.int64)
+
+
+def check(weights: NDArray[np.int64], found: Matching) -> None:
+    """Check the proof, and that it holds."""
+    blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
+    assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
+
+
+def median(action: Callable[[], object], repeats: int) -> float:
+    """Return the median wall time of ``action``."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+if __name__ == "__main__":
+    main()
