@@ -22,6 +22,7 @@ class Capabilities:
     """What a backend can take; a model outside is refused before the solve, with the remedy.
 
     ``native_logic`` says whether groups and implications are taken as they are; elsewhere they become rows first.
+    ``largest_coefficient`` is that of rows and their right sides, ``largest_weight`` that of the objective;
     ``largest_objective`` limits what the objective can reach over the column bounds, ``largest_sum`` what a row or a
     column can.
     """
@@ -30,6 +31,7 @@ class Capabilities:
     unbounded_columns: bool
     native_logic: bool
     largest_coefficient: int
+    largest_weight: int
     largest_objective: int
     largest_sum: int
     most_columns: int | None = None
@@ -140,12 +142,14 @@ def check_capabilities(backend: Backend, model: Model) -> None:
     if can.most_columns is not None and model.column_count > can.most_columns:
         raise RefusalError(what, f"{model.column_count} columns", f"at most {can.most_columns}; use another backend")
     families = (*model.rows, *(family.rows for family in model.implications))
-    numbers = [model.objective, *(rows.coefficients for rows in families), *(rows.rhs for rows in families)]
-    largest = max(int(np.abs(part).max(initial=0)) for part in numbers)
-    if largest > can.largest_coefficient:
-        raise RefusalError(
-            what, f"a coefficient of {largest:,}", f"at most {can.largest_coefficient:,}; rescale, or use cp-sat"
-        )
+    numbers = [*(rows.coefficients for rows in families), *(rows.rhs for rows in families)]
+    for kind, parts, most in (
+        ("a coefficient", numbers, can.largest_coefficient),
+        ("an objective coefficient", [model.objective], can.largest_weight),
+    ):
+        largest = max((int(np.abs(part).max(initial=0)) for part in parts), default=0)
+        if largest > most:
+            raise RefusalError(what, f"{kind} of {largest:,}", f"at most {most:,}; rescale, or use cp-sat")
     reach = np.maximum(_finite(model.lower), _finite(model.upper))
     total = float(np.dot(np.abs(model.objective), reach))
     if total > can.largest_objective:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from muri_opt.backends.answer import Outcome, exact_bound, nothing, rounded
 from muri_opt.backends.base import Backend, remaining
-from muri_opt.backends.floating import claimed, floating, row_tolerance
+from muri_opt.backends.floating import claimed, floating
 from muri_opt.modelling import Model, Number, Values, mps_text
 from muri_opt.solution import Limit, Limits, Reason
 
@@ -59,11 +59,12 @@ class Cbc(Backend):
             (place / "model.mps").write_text(loaded)
             if start is not None and model.integer.any():
                 (place / "start.sol").write_text(_start_text(model, start))
-            log = _log_of(_command(place, model, limits), place, limits.seconds)
+            log = _log_of(_command(place, limits), place, limits.seconds)
             try:
                 first, *lines = (place / "answer.sol").read_text().splitlines()
             except FileNotFoundError:
                 first, lines = "", []
+            exact = _exact_values(model, place / "answer.bin")
         if not first:
             if log is None:
                 return nothing(Reason.NO_SOLUTION, "killed after its time was over", Limit.TIME)
@@ -73,7 +74,10 @@ class Cbc(Backend):
             return nothing(Reason.INFEASIBLE, said)
         if said.startswith("Unbounded"):
             return self.unbounded_or_infeasible(model, remaining(limits, began), said)
-        return _found(model, said, _values(model, lines), log or "")
+        values = _values(model, lines)
+        if exact is not None and np.allclose(values, exact, rtol=1e-7, atol=1e-7):
+            values = exact
+        return _found(model, said, values, log or "")
 
 
 def executable() -> str:
@@ -86,7 +90,7 @@ def executable() -> str:
     return str(path)
 
 
-def _command(place: Path, model: Model, limits: Limits) -> list[str]:
+def _command(place: Path, limits: Limits) -> list[str]:
     command = [executable(), "model.mps", "-timeMode", "elapsed", "-ratioGap", repr(limits.gap)]
     # A seed of 0 would mean the time of day.
     command += ["-randomSeed", str(limits.seed + 1), "-randomCbcSeed", str(limits.seed + 1)]
@@ -94,11 +98,9 @@ def _command(place: Path, model: Model, limits: Limits) -> list[str]:
         command += ["-sec", repr(limits.seconds)]
     if limits.threads > 1:
         command += ["-threads", str(limits.threads)]
-    tolerance = row_tolerance(model)
-    command += ["-integerTolerance", repr(tolerance), "-primalTolerance", repr(min(1e-7, tolerance))]
     if (place / "start.sol").exists():
         command += ["-mipstart", "start.sol"]
-    return [*command, "-solve", "-solution", "answer.sol"]
+    return [*command, "-solve", "-solution", "answer.sol", "-saveSolution", "answer.bin"]
 
 
 def _log_of(command: list[str], place: Path, seconds: float | None) -> str | None:
@@ -131,6 +133,18 @@ def _values(model: Model, lines: list[str]) -> NDArray[np.float64]:
         position, _, value, *_ = line.removeprefix("**").split()
         values[int(position)] = float(value)
     return values
+
+
+def _exact_values(model: Model, path: Path) -> NDArray[np.float64] | None:
+    """Return the values in CBC's binary file, where there is one: the text has eight digits, which is not enough.
+
+    The file holds two counts (rows, columns) and floats: objective, activities, row duals, values, reduced costs.
+    """
+    rows, columns = len(model.matrix.lower), model.column_count
+    if not path.exists() or path.stat().st_size != 8 * (2 + 2 * rows + 2 * columns):
+        return None
+    begin = 1 + 2 * rows
+    return np.fromfile(path, dtype=np.float64, offset=8)[begin : begin + columns]
 
 
 def _found(model: Model, said: str, values: NDArray[np.float64], log: str) -> Outcome:

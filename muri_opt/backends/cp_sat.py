@@ -32,6 +32,7 @@ class CpSat(Backend):
         unbounded_columns=False,
         native_logic=True,
         largest_coefficient=2**50,
+        largest_weight=2**50,
         largest_objective=2**60,
         largest_sum=2**60,
     )

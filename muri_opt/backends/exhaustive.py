@@ -30,6 +30,7 @@ class Exhaustive(Backend):
         unbounded_columns=False,
         native_logic=False,
         largest_coefficient=INFINITY,
+        largest_weight=INFINITY,
         largest_objective=_NO_LIMIT,
         largest_sum=_NO_LIMIT,
         most_columns=64,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from muri_opt.backends.answer import Outcome, exact_bound, nothing
 from muri_opt.backends.base import Backend, at_once, remaining
-from muri_opt.backends.floating import claimed, floating, row_tolerance, with_infinities
+from muri_opt.backends.floating import claimed, floating, with_infinities
 from muri_opt.modelling import Model, Values, lower
 from muri_opt.solution import Limit, Limits, Reason
 
@@ -24,7 +24,7 @@ class Highs(Backend):
     """Branch and cut by HiGHS; takes continuous and unbounded columns."""
 
     name = "highs"
-    # A thousand coefficients of the largest size. At 2**42 HiGHS was seen to stop 1 short of the optimum.
+    # A thousand weights of the largest size. At 2**42 HiGHS was seen to stop 1 short of the optimum.
     capabilities = floating(largest_objective=2**40)
 
     def version(self) -> str:
@@ -53,9 +53,6 @@ class Highs(Backend):
         began = perf_counter()
         _limit(solver, limits)
         solver.setOptionValue("mip_rel_gap", limits.gap)
-        tolerance = row_tolerance(model)
-        solver.setOptionValue("mip_feasibility_tolerance", tolerance)
-        solver.setOptionValue("primal_feasibility_tolerance", min(1e-7, tolerance))
         if start is not None and model.integer.any():
             solver.setSolution(model.column_count, np.arange(model.column_count, dtype=np.int32), start.astype(float))
         _run(solver)

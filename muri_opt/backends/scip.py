@@ -15,7 +15,7 @@ import numpy as np
 
 from muri_opt.backends.answer import Outcome, exact_bound, nothing
 from muri_opt.backends.base import Backend, remaining
-from muri_opt.backends.floating import claimed, floating, row_tolerance, with_infinities
+from muri_opt.backends.floating import claimed, floating, with_infinities
 from muri_opt.modelling import Model, Values
 from muri_opt.solution import Limit, Limits, Reason
 
@@ -69,7 +69,7 @@ class Scip(Backend):
                 loaded,
                 parameters_pb2.SOLVER_TYPE_GSCIP,
                 parameters_pb2.SolverInitializerProto(),
-                _parameters(model, limits),
+                _parameters(limits),
                 _hints(start),
                 None,
                 callback_pb2.CallbackRegistrationProto(),
@@ -111,13 +111,14 @@ def _words(ended: Any) -> str:
     return ", ".join(word for word in (reason, limit, ended.detail) if word)
 
 
-def _parameters(model: Model, limits: Limits) -> Any:
+def _parameters(limits: Limits) -> Any:
     from ortools.math_opt import parameters_pb2
 
     parameters = parameters_pb2.SolveParametersProto(
         threads=limits.threads, random_seed=limits.seed, relative_gap_tolerance=limits.gap
     )
-    parameters.gscip.real_params["numerics/feastol"] = row_tolerance(model)
+    # SCIP's tolerance is relative: with 1e-6, a row with a right side of a million may be broken by 1.
+    parameters.gscip.real_params["numerics/feastol"] = 1e-9
     if limits.seconds is not None:
         parameters.time_limit.FromNanoseconds(int(limits.seconds * 1e9))
     return parameters

@@ -12,7 +12,7 @@ from muri_opt.backends import BACKENDS, backend_named, solve_stages
 from muri_opt.catalogue import formulation_of
 from muri_opt.instance.generators import generate
 from muri_opt.modelling import Model, Stage
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.verification import decision_value, enumerated_optimum, rules_of
 from muri_opt.verification.feasibility import broken_rules
 from muri_opt.verification.reasons import wrong_reasons
@@ -56,7 +56,7 @@ def small_round(seed: int) -> tuple[Round, Policy]:
     draw = Random(seed)
     spec = ",".join(
         [
-            f"{draw.choice(sorted(POLICIES))}:objective={draw.choice(['weighted', 'lexicographic'])}",
+            f"{draw.choice(sorted(ORDERS))}:objective={draw.choice(['weighted', 'lexicographic'])}",
             f"nodes={draw.choice(['any', 'fewest'])}",
         ]
     )
