@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.clock import median
 from muri_opt.interleaving import pair_weights_ppm
 from muri_opt.matching import Matching, match_types, max_weight_matching
 from muri_opt.verification.matching import matching_breaches
@@ -37,8 +36,8 @@ def main() -> None:
         for kind in ("uniform", "models"):
             weights = pair_weights_ppm(stage_times(size, kind))
             found = max_weight_matching(weights)
-            ours = median(lambda w=weights: max_weight_matching(w), 1 if size > 2000 else 3)
-            checking = median(lambda w=weights, f=found: check(w, f), 1)
+            ours = median(lambda w=weights: max_weight_matching(w), 1 if size > 2000 else 5, first_counts=True)
+            checking = median(lambda w=weights, f=found: check(w, f), 1, first_counts=True)
             print(f"| {size:,} | {kind} | {ours:.3f} s | {checking:.3f} s |", end=" ", flush=True)
             if engine is None:
                 print("| |")
@@ -55,12 +54,12 @@ def main() -> None:
         weights = pair_weights_ppm(stages)[::2, 1::2]
         weights = np.maximum(weights, weights.T)
         counts = np.random.default_rng(1).multinomial(100_000, np.ones(types) / types)
-        print(f"| 100,000 | {types} | {median(lambda w=weights, c=counts: match_types(w, c), 3):.3f} s |", flush=True)
+        print(f"| 100,000 | {types} | {median(lambda w=weights, c=counts: match_types(w, c)):.3f} s |", flush=True)
 
 
-def stage_times(size: int, kind: str) -> NDArray[np.int64]:
+def stage_times(size: int, kind: str, seed: int = 1) -> NDArray[np.int64]:
     """Return stage times in microseconds: uniform, or of eight models with 2 % jitter."""
-    draw = np.random.default_rng(1)
+    draw = np.random.default_rng(seed)
     if kind == "uniform":
         return draw.integers(1, 10**6, (size, 4))
     data, gpu, network = PROFILE[draw.integers(0, len(PROFILE), size)].T * 1000
@@ -73,16 +72,6 @@ def check(weights: NDArray[np.int64], found: Matching) -> None:
     """Check the proof, and that it holds."""
     blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
     assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
-
-
-def median(action: Callable[[], object], repeats: int) -> float:
-    """Return the median wall time of ``action``."""
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
 
 
 if __name__ == "__main__":

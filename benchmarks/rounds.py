@@ -7,10 +7,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.clock import median
 from muri_opt import Limits, read_round, solve_round, verify, write_round
 from muri_opt.backends import stop_workers
 from muri_opt.instance.generators import generate
@@ -47,17 +46,6 @@ def main() -> None:
     hard = generate("gangs", jobs=200, nodes=20, seed=1)
     spent = median(lambda: solve_round(hard, "max-min:nodes=fewest", "auto", Limits(seconds=limit)))
     print(f"| `auto` on a hard round with a limit of {limit} s | {spent:.3f} s |")
-
-
-def median(action: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the median wall time of ``action``, after one call that does not count."""
-    action()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
 
 
 def import_seconds() -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from muri_opt.backends import backend_named, relaxation_duals, solve_stages
+from muri_opt.backends import backend_named, is_wide, priced, relaxation_duals, solve_stages, solve_wide
 from muri_opt.formulations import Formulation
 from muri_opt.instance import Round
 from muri_opt.modelling import Model
@@ -46,7 +46,11 @@ def relax(round_: Round, formulation: Formulation, seconds: float | None) -> Lin
     left = None if seconds is None else seconds - (time.monotonic() - began)
     if left is not None and left <= 0:
         return None
-    row_duals = relaxation_duals(model, left)
+    if is_wide(model):
+        found = priced(model, left)
+        row_duals = None if found is None else found.duals
+    else:
+        row_duals = relaxation_duals(model, left)
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
 
 
@@ -66,7 +70,10 @@ def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limi
     if left is not None and left <= 0:
         return answer
     stages = formulation.stages(round_, model)
-    outcome = solve_stages(backend_named(backend), model, stages, limits.with_seconds(left), values)
+    if is_wide(model) and len(stages) == 1:
+        outcome = solve_wide(backend_named(backend), model, limits.with_seconds(left), values)
+    else:
+        outcome = solve_stages(backend_named(backend), model, stages, limits.with_seconds(left), values)
     return replace(
         answer,
         termination=outcome.termination,

@@ -229,6 +229,9 @@ class _Search:
         """Set why the search stopped: OPTIMAL wherever value and bound meet, whoever made them meet."""
         if self.proved and termination.reason is not Reason.OPTIMAL:
             termination = Termination(reason=Reason.OPTIMAL, detail=f"value and bound meet; {termination.detail}")
+        elif termination.reason is Reason.OPTIMAL and not self.proved:
+            detail = "the optimum of the program cannot be placed whole on single nodes"
+            termination = Termination(reason=Reason.FEASIBLE, limit=Limit.RELAXATION, detail=detail)
         elif termination.reason in (Reason.NO_SOLUTION, Reason.FAILED) and self.decision is not None:
             limit = termination.limit or Limit.FAULT
             termination = Termination(reason=Reason.FEASIBLE, limit=limit, detail=termination.detail)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, policy_from
 from muri_opt.catalogue import formulation_of
 from muri_opt.exact import optimise
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.testing import nodes, rounds
 from muri_opt.verification import decision_value
 
@@ -18,7 +18,7 @@ FOREVER = Limits(seconds=None)
 replace = msgspec.structs.replace
 SPECS = st.builds(
     "{}:objective={},nodes={}".format,
-    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(sorted(ORDERS)),
     st.sampled_from(["weighted", "lexicographic"]),
     st.sampled_from(["any", "fewest"]),
 )
@@ -101,7 +101,7 @@ def test_a_node_without_gpus_changes_nothing(data: st.DataObject, round_: Round,
     assert best(larger, spec) == best(round_, spec)
 
 
-@given(st.data(), rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["any", "fewest"]))
+@given(st.data(), rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
 @settings(max_examples=50)
 def test_a_job_that_cannot_run_changes_no_other(data: st.DataObject, round_: Round, order: str, spread: str) -> None:
     """Ranks shift, and with them weights; who runs in order of priority does not."""
@@ -121,7 +121,7 @@ def hopeless(round_: Round, submitted: int) -> Job:
     return gang(0, round_.cluster.total_gpus + 1, id="hopeless", submitted=float(submitted))
 
 
-@given(rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["weighted", "lexicographic"]), nodes(name="extra"))
+@given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["weighted", "lexicographic"]), nodes(name="extra"))
 @settings(max_examples=50)
 def test_one_more_node_never_lowers_the_optimum(round_: Round, order: str, objective: str, extra: Node) -> None:
     """True where gangs may spread; a larger node can forbid a gang to do so under ``nodes=fewest``."""

@@ -74,6 +74,8 @@ class Backend(ABC):
 
         With whole-number data, a feasible integer program is unbounded as soon as its relaxation is.
         """
+        if not model.objective.any():
+            return nothing(Reason.INFEASIBLE if "infeasible" in said.lower() else Reason.FAILED, said)
         silent = replace(model, objective=np.zeros_like(model.objective))
         outcome = self.run(self.load(silent), silent, limits, None)
         if outcome.values is not None:

@@ -60,24 +60,25 @@ class Cbc(Backend):
             if start is not None and model.integer.any():
                 (place / "start.sol").write_text(_start_text(model, start))
             log = _log_of(_command(place, limits), place, limits.seconds)
-            try:
-                first, *lines = (place / "answer.sol").read_text().splitlines()
-            except FileNotFoundError:
-                first, lines = "", []
+            answer = place / "answer.sol"
+            first, *lines = (answer.read_text() if answer.exists() else "").splitlines() or [""]
             exact = _exact_values(model, place / "answer.bin")
+        if log is None:
+            return nothing(Reason.NO_SOLUTION, "killed after its time was over", Limit.TIME)
         if not first:
-            if log is None:
-                return nothing(Reason.NO_SOLUTION, "killed after its time was over", Limit.TIME)
             return nothing(Reason.FAILED, f"no answer; the log ends: {' '.join(log.split())[-200:]}")
         said = first.split(" - objective value")[0]
         if said.startswith(("Infeasible", "Integer infeasible")):
+            if remaining(limits, began).seconds == 0:
+                # A presolve that runs out of time calls the model infeasible, so then it says nothing.
+                return nothing(Reason.NO_SOLUTION, f"{said}, when the time was over", Limit.TIME)
             return nothing(Reason.INFEASIBLE, said)
         if said.startswith("Unbounded"):
             return self.unbounded_or_infeasible(model, remaining(limits, began), said)
         values = _values(model, lines)
         if exact is not None and np.allclose(values, exact, rtol=1e-7, atol=1e-7):
             values = exact
-        return _found(model, said, values, log or "")
+        return _found(model, said, values, log)
 
 
 def executable() -> str:
@@ -92,8 +93,8 @@ def executable() -> str:
 
 def _command(place: Path, limits: Limits) -> list[str]:
     command = [executable(), "model.mps", "-timeMode", "elapsed", "-ratioGap", repr(limits.gap)]
-    # A seed of 0 would mean the time of day.
-    command += ["-randomSeed", str(limits.seed + 1), "-randomCbcSeed", str(limits.seed + 1)]
+    seed = str(limits.seed % (2**31 - 2) + 1)  # from 1, because 0 means the time of day, to the largest int32
+    command += ["-randomSeed", seed, "-randomCbcSeed", seed]
     if limits.seconds is not None:
         command += ["-sec", repr(limits.seconds)]
     if limits.threads > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from platform import python_version
 from time import perf_counter
 from typing import Any
 
@@ -37,8 +37,8 @@ class Exhaustive(Backend):
     )
 
     def version(self) -> str:
-        """Return the version of this package, which the search is part of."""
-        return f"muri-opt {version('muri-opt')}"
+        """Return the version of Python, whose whole numbers are all the search needs."""
+        return f"own search on Python {python_version()}"
 
     def load(self, model: Model) -> Any:
         """Return the model as a :class:`~muri_opt.backends.boxes.Search`."""

@@ -31,7 +31,8 @@ _TOLERANCE = 1e-6
 
 def is_wide(model: Model) -> bool:
     """Return whether the model is a packing program with far more columns than rows."""
-    packing = model.maximise and all(family.sense == "<=" for family in model.rows) and bool((model.lower == 0).all())
+    packing = model.maximise and bool((model.lower == 0).all())
+    packing = packing and all(family.sense == "<=" and bool((family.rhs >= 0).all()) for family in model.rows)
     plain = not model.groups and not model.implications and len(model.columns) == 1 and model.columns[0].integer
     size = model.column_count
     return (
@@ -93,7 +94,9 @@ def solve_wide(backend: Backend, model: Model, limits: Limits, start: Values | N
         outcome = _over(backend, model, matter, _left(limits, began), outcome.values)
         bound = min(bound, int(outcome.bound)) if outcome.bound is not None else bound
     outcome = replace(outcome, solve_seconds=time.monotonic() - began)
-    if outcome.termination.reason is Reason.OPTIMAL or outcome.value is None:
+    if outcome.value is None:  # a bound over some columns says nothing of the others
+        return replace(outcome, bound=bound if outcome.termination.reason is Reason.NO_SOLUTION else None)
+    if outcome.termination.reason is Reason.OPTIMAL:
         return outcome
     return replace(outcome, bound=max(bound, int(outcome.value)))
 

@@ -23,8 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="its result, checked before it is shown")
-    parser.add_argument("--picture", metavar="FILE.svg", help="write a picture: the decision, or what runs now")
-    parser.add_argument("--job", metavar="ID", help="explain one job")
+    parser.add_argument(
+        "--picture", metavar="FILE.svg", help="write a picture: the decision, what runs now, or how the job shares"
+    )
+    parser.add_argument("--job", metavar="ID", help="explain one job, and show how it shares its GPUs")
     parser.add_argument("--all", action="store_true", help="list every node and job of a large round")
 
 
@@ -34,6 +36,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     from msgspec.structs import replace
 
     from muri_opt.report.check_text import check_text
+    from muri_opt.report.gantt.group import chart_text, shared_chart, write_chart
     from muri_opt.report.picture import round_picture
     from muri_opt.report.round_text import decided_text, job_text, round_text
     from muri_opt.verification import verify
@@ -47,10 +50,16 @@ def run(arguments: argparse.Namespace) -> Reply:
     if certificate.violations:
         return Reply(check_text(round_, result, certificate), ExitCode.VIOLATION)
     known = replace(result, certificate=certificate)
-    if arguments.picture is not None:
+    chart = None if job is None else shared_chart(round_, known, job.id)
+    if arguments.picture is not None and chart is None:
         write_text(arguments.picture, round_picture(round_, known.decision, known))
+    elif arguments.picture is not None and chart is not None:
+        svg = write_chart(arguments.picture, round_, chart)
+        if svg is not None:
+            write_text(arguments.picture, svg)
     if job is not None:
-        return Reply(job_text(job, known.decision))
+        shared = "" if chart is None else "\n" + chart_text(round_, chart)
+        return Reply(job_text(job, known.decision) + shared)
     return Reply(round_text(round_, whole=arguments.all) + "\n" + decided_text(round_, known, whole=arguments.all))
 
 

@@ -8,7 +8,9 @@ from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, round_from, write_text
 from muri_opt.cli.reply import Reply, exit_code
 
-POLICY_HELP = "fifo, srtf, srsf, las or max-min, with parameters as in fifo:objective=lexicographic,nodes=fewest"
+POLICY_HELP = (
+    "fifo, srtf, srsf, las, max-min, muri-s or muri-l, with parameters as in fifo:objective=lexicographic,nodes=fewest"
+)
 
 _EXAMPLES = """  muri-opt solve round.json
   muri-opt solve round.json --policy srtf:nodes=fewest --method exact@cp-sat --seconds 60

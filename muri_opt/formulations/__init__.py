@@ -2,5 +2,6 @@
 
 from muri_opt.formulations.base import Formulation
 from muri_opt.formulations.gangs import GangFormulation
+from muri_opt.formulations.grouping import GroupingFormulation
 
-__all__ = ["Formulation", "GangFormulation"]
+__all__ = ["Formulation", "GangFormulation", "GroupingFormulation"]

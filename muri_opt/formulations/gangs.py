@@ -127,7 +127,7 @@ class GangFormulation(Formulation):
             share = place_gang(round_, left, job, consolidate=self.nodes == "fewest")
             if share is None:
                 return None
-            left.take(job, share)
+            left.take(share, job)
             shares[job] = share
         return shares
 
@@ -141,7 +141,7 @@ class GangFormulation(Formulation):
         shares: dict[int, Ints] = {}
         for job in order:
             shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
-            left.take(job, shares[job])
+            left.take(shares[job], job)
         return shares
 
     def _places(self, round_: Round) -> Places:

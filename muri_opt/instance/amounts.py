@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,16 +52,18 @@ class Amounts:
             U=_ints(UNLIMITED if t.quota_gpus is None else t.quota_gpus for t in cluster.tenants),
         )
 
-    def most_gpus(self, job: int, free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
-        """Return how many GPUs with the CPUs and memory of ``job``'s fit on each node with the given free amounts.
+    def most_gpus(self, jobs: Sequence[int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
+        """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node.
 
-        A node may have room for more than the job asks for: how much more is what makes one node tighter than another.
+        A node may have room for more than the jobs ask for: how much more is what makes one node tighter than another.
         """
+        shared = list(jobs)
+        cpus, memory = int(self.c[shared].sum()), int(self.m[shared].sum())
         room: Ints = free_gpus.copy()
-        if self.c[job]:
-            room = np.minimum(room, free_cpus // self.c[job])
-        if self.m[job]:
-            room = np.minimum(room, free_memory // self.m[job])
+        if cpus:
+            room = np.minimum(room, free_cpus // cpus)
+        if memory:
+            room = np.minimum(room, free_memory // memory)
         return room
 
 

@@ -104,7 +104,7 @@ def _started(draws: Draws, cluster: Cluster, jobs: tuple[Job, ...]) -> tuple[Job
     for j in wanted:
         gpus, tenant = jobs[j].gpus, amounts.tenant[j]
         parts = -(-gpus // NODE_GPUS)
-        room = amounts.most_gpus(j, free_gpus, free_cpus, free_memory)
+        room = amounts.most_gpus([j], free_gpus, free_cpus, free_memory)
         fitting = np.flatnonzero(room >= gpus // parts)
         if len(fitting) < parts or (tenant >= 0 and quota[tenant] < gpus):
             continue

@@ -40,10 +40,10 @@ class Search:
 
     def _step(self) -> bool:
         """Change the duals until something becomes tight, act on it, and return whether the search has ended."""
-        outer, free = np.flatnonzero(self.label == OUTER), np.flatnonzero(self.label == FREE)
-        alone = int(outer[np.argmin(self.duals[outer])])
-        inside = int(outer[np.argmin(self.slack[outer])])
-        outside = int(free[np.argmin(self.slack[free])]) if len(free) else inside
+        outer, free = (self.label == OUTER).nonzero()[0], (self.label == FREE).nonzero()[0]
+        alone = int(outer[self.duals[outer].argmin()])
+        inside = int(outer[self.slack[outer].argmin()])
+        outside = int(free[self.slack[free].argmin()]) if len(free) else inside
         cycle = min(self.inner_cycles.values(), key=lambda cycle: cycle.dual, default=None)
         to_zero = int(self.duals[alone])
         to_free = int(self.slack[outside]) if len(free) else FAR
@@ -104,20 +104,21 @@ class Search:
         """Bring the slacks up to date after the vertices ``new`` of top node ``key`` became outer."""
         outside = self.nodes.top_key != key
         slack = self.duals[new][:, None] + self.duals - self.doubled[new]
-        least = slack.min(axis=0)
-        better = np.flatnonzero((least < self.slack) & outside)
+        least = slack[0] if len(new) == 1 else slack.min(axis=0)
+        better = ((least < self.slack) & outside).nonzero()[0]
         self.slack[better] = least[better]
-        self.nearest[better] = new[slack[:, better].argmin(axis=0)]
-        own = np.flatnonzero(~outside)
+        self.nearest[better] = new[0] if len(new) == 1 else new[slack[:, better].argmin(axis=0)]
+        own = (~outside).nonzero()[0]
         stale = own[~outside[self.nearest[own]]]  # the others are nearest to another node, and stay so
-        self._scan_inside(stale, np.flatnonzero((self.label == OUTER) & outside))
+        if len(stale):
+            self._scan_inside(stale, ((self.label == OUTER) & outside).nonzero()[0])
 
     def _scan_inside(self, own: Ints, others: Ints) -> None:
         """Find anew the nearest outer vertex of another node for the vertices ``own`` of one node."""
         if not len(others):
             self.slack[own] = FAR
             return
-        slack = self.duals[own][:, None] + self.duals[others] - self.doubled[np.ix_(own, others)]
+        slack = self.duals[own][:, None] + self.duals[others] - self.doubled[own[:, None], others]
         self.slack[own] = slack.min(axis=1)
         self.nearest[own] = others[slack.argmin(axis=1)]
 

@@ -44,7 +44,7 @@ def nodes_needed(room: Ints, gpus: int) -> int:
 def fewest_nodes(round_: Round, job: int) -> int:
     """Return on how few nodes the job fits in the empty cluster; one more than there are where it does not fit."""
     amounts = round_.amounts
-    return nodes_needed(amounts.most_gpus(job, amounts.G, amounts.C, amounts.M), int(amounts.g[job]))
+    return nodes_needed(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), int(amounts.g[job]))
 
 
 def held_gpus(round_: Round, job: int) -> Ints | None:

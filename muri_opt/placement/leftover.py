@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 
@@ -16,20 +18,24 @@ class Leftover:
         self.memory: Ints = self._amounts.M.copy()
         self.quota: Ints = self._amounts.U.copy()
 
-    def within_quota(self, job: int) -> bool:
-        """Return whether the job's tenant may hold its GPUs."""
-        tenant = self._amounts.tenant[job]
-        return bool(tenant < 0 or self._amounts.g[job] <= self.quota[tenant])
+    def within_quota(self, *jobs: int) -> bool:
+        """Return whether the tenants of the jobs may hold their GPUs, too."""
+        asked = np.zeros_like(self.quota)
+        for job in jobs:
+            if self._amounts.tenant[job] >= 0:
+                asked[self._amounts.tenant[job]] += self._amounts.g[job]
+        return bool((asked <= self.quota)[asked > 0].all())
 
-    def room(self, job: int) -> Ints:
-        """Return how many GPUs of the job's kind fit on each node now."""
-        return self._amounts.most_gpus(job, self.gpus, self.cpus, self.memory)
+    def room(self, *jobs: int) -> Ints:
+        """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node now."""
+        return self._amounts.most_gpus(jobs, self.gpus, self.cpus, self.memory)
 
-    def take(self, job: int, share: Ints) -> None:
-        """Give the job ``share[s]`` GPUs of each node s, with the CPUs and memory they need."""
+    def take(self, share: Ints, *jobs: int) -> None:
+        """Give jobs that share GPUs ``share[s]`` of each node s, with the CPUs and memory they need together."""
+        taken = list(jobs)
         self.gpus -= share
-        self.cpus -= share * self._amounts.c[job]
-        self.memory -= share * self._amounts.m[job]
-        tenant = self._amounts.tenant[job]
-        if tenant >= 0:
-            self.quota[tenant] -= share.sum()
+        self.cpus -= share * self._amounts.c[taken].sum()
+        self.memory -= share * self._amounts.m[taken].sum()
+        for job in jobs:
+            if self._amounts.tenant[job] >= 0:
+                self.quota[self._amounts.tenant[job]] -= self._amounts.g[job]

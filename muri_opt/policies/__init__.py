@@ -2,6 +2,7 @@
 
 from muri_opt.policies.base import Policy
 from muri_opt.policies.gangs import GangPolicy
+from muri_opt.policies.muri import MuriPolicy
 from muri_opt.policies.registry import POLICIES, policy_from
 
-__all__ = ["POLICIES", "GangPolicy", "Policy", "policy_from"]
+__all__ = ["POLICIES", "GangPolicy", "MuriPolicy", "Policy", "policy_from"]

@@ -61,7 +61,7 @@ class GangPolicy(Policy):
                 continue
             share = place_gang(round_, left, job, consolidate=self.nodes == "fewest")
             if share is not None:
-                left.take(job, share)
+                left.take(share, job)
                 shares[job] = share
                 free -= gpus
         return gang_decision(round_, shares, consolidate=self.nodes == "fewest")

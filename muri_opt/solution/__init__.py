@@ -2,7 +2,7 @@
 
 from muri_opt.solution.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
 from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
-from muri_opt.solution.gangs import gang_decision
+from muri_opt.solution.gangs import Placed, gang_decision, group_decision
 from muri_opt.solution.limits import Limits, relative_gap
 from muri_opt.solution.result import Result, Stats, parse_result, read_result, result_json
 from muri_opt.solution.termination import Limit, Reason, Termination
@@ -16,6 +16,7 @@ __all__ = [
     "Limit",
     "Limits",
     "LinearDuals",
+    "Placed",
     "Proof",
     "Reason",
     "Result",
@@ -25,6 +26,7 @@ __all__ = [
     "Waiting",
     "WaitingReason",
     "gang_decision",
+    "group_decision",
     "parse_result",
     "read_result",
     "relative_gap",

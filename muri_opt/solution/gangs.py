@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,29 +14,52 @@ from muri_opt.placement import Leftover, fewest_nodes, nodes_needed
 from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placed:
+    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period."""
+
+    jobs: tuple[int, ...]
+    share: Ints
+    order: tuple[int, ...] = (0,)
+    period_seconds: float | None = None
+
+
 def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool) -> Decision:
-    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s; all other jobs wait, with the reason.
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait."""
+    placed = [
+        Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
+        for job, share in sorted(shares.items())
+    ]
+    return group_decision(round_, placed, consolidate=consolidate)
+
+
+def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool) -> Decision:
+    """Return the decision in which the groups run and all other jobs wait, with the reason.
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster.
     """
     left = Leftover(round_)
-    for job, share in shares.items():
-        left.take(job, share)
+    for group in groups:
+        left.take(group.share, *group.jobs)
+    running = {job for group in groups for job in group.jobs}
     return Decision(
-        assignments=tuple(_assignment(round_, job, share) for job, share in sorted(shares.items())),
-        waiting=tuple(_waiting(round_, left, job, consolidate) for job in range(len(round_.jobs)) if job not in shares),
+        assignments=tuple(_assignment(round_, group) for group in groups),
+        waiting=tuple(
+            _waiting(round_, left, job, consolidate) for job in range(len(round_.jobs)) if job not in running
+        ),
     )
 
 
-def _assignment(round_: Round, job: int, share: Ints) -> Assignment:
+def _assignment(round_: Round, group: Placed) -> Assignment:
     nodes = round_.cluster.nodes
-    used = np.flatnonzero(share).tolist()
-    milli = int(round_.amounts.c[job])
+    used = np.flatnonzero(group.share).tolist()
+    milli = int(round_.amounts.c[list(group.jobs)].sum())
     return Assignment(
-        jobs=(round_.jobs[job].id,),
-        gpus={nodes[s].id: int(share[s]) for s in used},
-        cpus={nodes[s].id: int(share[s]) * milli / MILLI_PER_CPU for s in used} if milli else {},
-        period_seconds=round_.jobs[job].iteration_seconds,
+        jobs=tuple(round_.jobs[job].id for job in group.jobs),
+        order=group.order,
+        gpus={nodes[s].id: int(group.share[s]) for s in used},
+        cpus={nodes[s].id: int(group.share[s]) * milli / MILLI_PER_CPU for s in used} if milli else {},
+        period_seconds=group.period_seconds,
     )
 
 
@@ -48,7 +72,7 @@ def _waiting(round_: Round, left: Leftover, job: int, consolidate: bool) -> Wait
 def _binding_rule(round_: Round, left: Leftover, job: int, consolidate: bool) -> tuple[WaitingReason, str, str]:
     amounts = round_.amounts
     asks, free, total = int(amounts.g[job]), int(left.gpus.sum()), round_.cluster.total_gpus
-    most = int(amounts.most_gpus(job, amounts.G, amounts.C, amounts.M).sum())
+    most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
     if asks > most:
         some = "" if most == total else f", {most} of them with the CPUs and memory it needs"
         return (

@@ -25,6 +25,7 @@ class Limit(StrEnum):
     GAP = "GAP"
     HEURISTIC = "HEURISTIC"
     FAULT = "FAULT"
+    RELAXATION = "RELAXATION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

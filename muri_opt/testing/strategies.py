@@ -106,7 +106,7 @@ def _with_running(draw: st.DrawFn, round_: Round) -> Round:
         for s in draw(st.permutations(range(len(share)))):
             share[s] = min(left.room(j)[s], job.gpus - share.sum())
         if share.sum() == job.gpus and left.within_quota(j):
-            left.take(j, share)
+            left.take(share, j)
             held = {node.id: int(share[s]) for s, node in enumerate(round_.cluster.nodes) if share[s]}
             drawn[j] = msgspec.structs.replace(job, state="running", placement=held)
     return msgspec.structs.replace(round_, jobs=tuple(drawn))

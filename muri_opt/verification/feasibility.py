@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from math import isfinite
+from math import isclose, isfinite
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
@@ -23,6 +23,7 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
         found += shape
         if not shape:
             found += _gang(jobs, assignment, where, empty if rules.fewest_nodes else None)
+            found += _period(jobs, assignment, where, rules)
     if not found:
         found += _capacity(round_, jobs, decision)
         found += _quota(round_, jobs, decision)
@@ -53,8 +54,9 @@ def _shape(
 ) -> Iterator[Violation]:
     """The assignment makes sense in itself: known jobs, one group, whole GPUs of known nodes."""
     size = len(assignment.jobs)
-    if not 1 <= size <= rules.largest_group:
-        yield Violation(rule="group-size", where=where, detail=f"{size} jobs; allowed: 1 to {rules.largest_group}")
+    most = rules.most_jobs(len(round_.resources))
+    if not 1 <= size <= most:
+        yield Violation(rule="group-size", where=where, detail=f"{size} jobs; allowed: 1 to {most}")
     if sorted(assignment.order) != list(range(size)):
         yield Violation(rule="order", where=where, detail=f"{list(assignment.order)} is no order of {size} jobs")
     members = [jobs[job] for job in assignment.jobs if job in jobs]
@@ -83,7 +85,7 @@ def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Vi
 
 
 def _gang(jobs: dict[str, Job], assignment: Assignment, where: str, few: Counter[Room] | None) -> Iterator[Violation]:
-    """All GPUs at once, with the CPUs they need, on few enough nodes, at the job's own speed."""
+    """All GPUs at once, with the CPUs they need, on few enough nodes."""
     given = sum(assignment.gpus.values())
     members = [jobs[job] for job in assignment.jobs if job in jobs]
     for job in members:
@@ -93,15 +95,35 @@ def _gang(jobs: dict[str, Job], assignment: Assignment, where: str, few: Counter
         if limit is not None and len(assignment.gpus) > limit:
             detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
             yield Violation(rule="fewest-nodes", where=where, detail=detail)
-        if len(members) == 1 and assignment.period_seconds != job.iteration_seconds:
-            detail = f"{assignment.period_seconds} s; alone, job {job.id!r} takes {job.iteration_seconds} s"
-            yield Violation(rule="period", where=where, detail=detail)
     for node, gpus in assignment.gpus.items():
         needed = sum(need_of(job).milli for job in members) * gpus
         has = assignment.cpus.get(node, 0.0)
         if not isfinite(has * 1000) or round(has * 1000) != needed:
             detail = f"{has:g} CPUs on {node!r}; its {gpus} GPUs take {needed} milli-CPUs"
             yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
+
+
+def _period(jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules) -> Iterator[Violation]:
+    """A job alone runs at its own speed, a group at its least period, which its order reaches."""
+    members = [jobs[job] for job in assignment.jobs if job in jobs]
+    if len(members) == 1:
+        alone = members[0].iteration_seconds
+        if assignment.period_seconds != alone:
+            detail = f"{assignment.period_seconds} s; alone, job {members[0].id!r} takes {alone} s"
+            yield Violation(rule="period", where=where, detail=detail)
+        return
+    if rules.sharing is None or not members:
+        return
+    if any(job.stage_seconds is None for job in members):
+        yield Violation(rule="period", where=where, detail="a job without stage times shares GPUs")
+        return
+    least = rules.sharing.period(members)
+    if rules.sharing.period(members, assignment.order) != least:
+        yield Violation(rule="order", where=where, detail=f"{list(assignment.order)} does not reach the least period")
+    expected = float(least * rules.sharing.slowdown(len(members)) / 1_000_000)
+    if assignment.period_seconds is None or not isclose(assignment.period_seconds, expected, rel_tol=1e-12):
+        detail = f"{assignment.period_seconds} s; the group takes {expected} s"
+        yield Violation(rule="period", where=where, detail=detail)
 
 
 def _capacity(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:

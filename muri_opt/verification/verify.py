@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Round
+from muri_opt.instance import Job, Round
 from muri_opt.solution import (
     Certificate,
     Decision,
@@ -22,6 +22,7 @@ from muri_opt.verification.feasibility import broken_rules
 from muri_opt.verification.objective import job_values
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
+from muri_opt.verification.sharing_bound import sharing_bound
 
 ENUMERABLE_JOBS = 16
 """Rounds of at most this many jobs are enumerated to confirm a claimed optimum, within a bounded number of steps."""
@@ -29,8 +30,13 @@ ENUMERABLE_JOBS = 16
 
 def decision_value(round_: Round, policy: str, decision: Decision) -> int:
     """Return the value of a decision under a policy, recomputed from the round."""
-    values = job_values(round_, rules_of(policy))
-    return sum(values.get(job, 0) for job in decision.running)
+    rules = rules_of(policy)
+    if rules.sharing is None:
+        values = job_values(round_, rules)
+        return sum(values.get(job, 0) for job in decision.running)
+    jobs = {job.id: job for job in round_.jobs}
+    groups = [[jobs[job] for job in group.jobs if job in jobs] for group in decision.assignments]
+    return sum(rules.sharing.efficiency_ppm(group) for group in groups if group and _can_share(group, rules))
 
 
 def proved_bound(
@@ -38,16 +44,24 @@ def proved_bound(
 ) -> tuple[int, Proof] | None:
     """Return the best bound that can be proved here in exact integers, and by what; ``None`` where nothing can."""
     rules = rules_of(policy)
+    duals = [item for item in evidence if isinstance(item, LinearDuals)]
+    if rules.sharing is not None:
+        shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
+        return (min(shared), Proof.LINEAR_DUALS) if shared else None
     values = job_values(round_, rules)
-    found = [
-        (dual_bound(round_, values, item), Proof.LINEAR_DUALS) for item in evidence if isinstance(item, LinearDuals)
-    ]
+    found = [(dual_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
     if rules.lexicographic:
         found.append((prefix_bound(round_, values, decision), Proof.COUNTING))
     if not found or min(found)[0] > decision_value(round_, policy, decision):
         counted = knapsack_bound(round_, values)
         found += [] if counted is None else [(counted, Proof.COUNTING)]
     return min(found, key=lambda item: item[0], default=None)
+
+
+def _can_share(group: list[Job], rules: Rules) -> bool:
+    """Return whether the group has a period at all; what it breaks is reported with the rules."""
+    stages = {len(job.stage_seconds or ()) for job in group}
+    return len(stages) == 1 and len(group) <= rules.most_jobs(max(stages))
 
 
 def verify(round_: Round, result: Result) -> Certificate:
@@ -108,7 +122,7 @@ def _proof(
     """Return the best bound checked here, and who proves ``claimed``."""
     if known is not None and known[0] <= claimed:
         return known, known[1]
-    if len(round_.jobs) <= ENUMERABLE_JOBS:
+    if len(round_.jobs) <= ENUMERABLE_JOBS and rules.sharing is None:
         optimum = enumerated_optimum(round_, rules)
         if optimum is not None:
             return (optimum, Proof.EXHAUSTIVE), Proof.EXHAUSTIVE

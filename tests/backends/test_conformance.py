@@ -328,6 +328,17 @@ def test_no_time_at_all(name):
 
 
 @every_backend
+@pytest.mark.parametrize("seconds", [0.0005 * 2**step for step in range(9)])
+def test_however_short_the_time_nothing_false_is_claimed(name, seconds):
+    outcome = solve(name, gangs(), Limits(seconds=seconds))
+    known = (outcome.termination.reason, outcome.termination.limit)
+    assert known in [(Reason.OPTIMAL, None), (Reason.FEASIBLE, Limit.TIME), (Reason.NO_SOLUTION, Limit.TIME)]
+    assert outcome.value is None or outcome.value <= 34
+    assert outcome.bound is None or outcome.bound >= 34
+    assert known[0] is not Reason.OPTIMAL or outcome.value == 34
+
+
+@every_backend
 @pytest.mark.parametrize("threads", [2, 1])
 def test_number_of_threads(name, threads):
     assert_optimal(solve(name, gangs(), Limits(seconds=3600, threads=threads)), 34)
@@ -339,6 +350,12 @@ def test_same_seed_same_answer(name):
     first, second = (solve(name, model, Limits(seconds=3600, seed=11)) for _ in range(2))
     assert_optimal(first, 6)
     assert first.values.tolist() == second.values.tolist()
+
+
+@every_backend
+@pytest.mark.parametrize("seed", [0, 2**31 - 1])
+def test_smallest_and_largest_seed(name, seed):
+    assert_optimal(solve(name, gangs(), Limits(seconds=3600, seed=seed)), 34)
 
 
 # --- starts ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from muri_opt.catalogue import formulation_of
 from muri_opt.exact import relax
 from muri_opt.formulations import GangFormulation
 from muri_opt.formulations.gang_duals import DENOMINATOR
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.testing import rounds
 from muri_opt.verification import enumerated_optimum, rules_of
 from muri_opt.verification.bounds import dual_bound
@@ -33,7 +33,7 @@ def bounds(round_: Round, spec: str) -> tuple[int, int]:
     return dual_bound(round_, worth, quick), dual_bound(round_, worth, relaxed)
 
 
-@given(rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["any", "fewest"]))
+@given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
 def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, nodes: str) -> None:
     spec = f"{order}:nodes={nodes}"
     optimum = enumerated_optimum(round_, rules_of(spec))
@@ -41,7 +41,7 @@ def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, 
     assert min(bounds(round_, spec)) >= optimum
 
 
-@given(rounds(tight=False, max_nodes=4), st.sampled_from(sorted(POLICIES)))
+@given(rounds(tight=False, max_nodes=4), st.sampled_from(sorted(ORDERS)))
 @settings(max_examples=60)
 def test_where_only_gpus_count_quick_multipliers_are_optimal(round_: Round, order: str) -> None:
     quick, relaxed = bounds(round_, order)

@@ -15,7 +15,7 @@ from muri_opt.catalogue import formulation_of
 from muri_opt.formulations import Formulation, GangFormulation
 from muri_opt.formulations.gang_places import Places
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.solution import gang_decision
 from muri_opt.testing import rounds
 from muri_opt.verification import decision_value, rules_of
@@ -24,7 +24,7 @@ from muri_opt.verification.feasibility import broken_rules
 FOREVER = Limits(seconds=None)
 SPECS = st.builds(
     "{}:objective={},nodes={}".format,
-    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(sorted(ORDERS)),
     st.sampled_from(["weighted", "lexicographic"]),
     st.sampled_from(["any", "fewest"]),
 )
@@ -64,7 +64,7 @@ def test_a_list_schedule_is_a_feasible_point_and_comes_back(round_: Round, spec:
     assert decision_value(round_, spec, again) == decision_value(round_, spec, decision)
 
 
-@given(rounds(max_jobs=3, max_nodes=2), st.sampled_from(sorted(POLICIES)), st.booleans())
+@given(rounds(max_jobs=3, max_nodes=2), st.sampled_from(sorted(ORDERS)), st.booleans())
 @settings(max_examples=60)
 def test_no_feasible_decision_is_cut_off(round_: Round, order: str, fewest: bool) -> None:
     program = GangFormulation(order=order, objective="weighted", nodes="fewest" if fewest else "any")
@@ -89,7 +89,7 @@ def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec
     assert decision_value(round_, spec, decision) == outcome.value
 
 
-@given(rounds(max_nodes=4), st.sampled_from(sorted(POLICIES)))
+@given(rounds(max_nodes=4), st.sampled_from(sorted(ORDERS)))
 @settings(max_examples=60)
 def test_merging_nodes_into_a_pool_keeps_the_optimum(round_: Round, order: str) -> None:
     pooled = GangFormulation(order=order, objective="weighted", nodes="any")
@@ -156,7 +156,7 @@ def test_the_program_of_two_gangs_row_by_row() -> None:
     round_ = round_of(nodes, jobs, [Tenant(id="t", quota_gpus=4)])
     model = GangFormulation(order="fifo", objective="weighted", nodes="fewest").build(round_)
     assert [family.label for family in model.columns] == ["a", "x", "b"]
-    assert [family.label for family in model.rows] == ["gang", "gpus", "cpus", "memory", "quota", "link", "whole", "few"]
+    assert model.labels == ("gang", "gpus", "cpus", "memory", "quota", "link", "whole", "few")
     # j0 fits 2 GPUs on n0 (a CPU each) and 2 on n1; j1 only on n0 (2 GiB each); j2 nowhere.
     assert model.upper.tolist() == [1, 1, 0, 2, 2, 2, 1, 1, 1]
     assert model.objective.tolist() == [9, 4, 9, 0, 0, 0, 0, 0, 0]

@@ -16,7 +16,7 @@ def test_taking_a_gang_takes_its_cpus_memory_and_quota() -> None:
     left = Leftover(round_)
     assert left.within_quota(0)
     assert left.room(2).tolist() == [3, 4]  # 2.5 CPUs each
-    left.take(0, np.array([2, 1]))
+    left.take(np.array([2, 1]), 0)
     assert left.gpus.tolist() == [2, 3]
     assert left.cpus[0] == 6000
     assert left.memory[0] == 2048
@@ -28,7 +28,7 @@ def test_taking_a_gang_takes_its_cpus_memory_and_quota() -> None:
 
 def test_what_is_left_does_not_touch_the_round() -> None:
     round_ = round_of([4], [2])
-    Leftover(round_).take(0, np.array([2]))
+    Leftover(round_).take(np.array([2]), 0)
     assert round_.amounts.G.tolist() == [4]
     assert Leftover(round_).gpus.tolist() == [4]
 

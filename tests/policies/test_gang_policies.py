@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muri_opt import Decision, InputError, Node, Round, Tenant, WaitingReason, policy_from, solve_round
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.policies.gangs import MOST_DIGITS
 from muri_opt.testing import rounds
 
@@ -137,7 +137,7 @@ def test_a_job_whose_cpus_are_taken_waits_for_fragmentation() -> None:
     assert wait.detail == "asks for 2 GPUs; 3 are free, but at most 1 where its CPUs and memory are free too"
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", sorted(ORDERS))
 def test_an_empty_round_has_an_empty_decision(policy: str) -> None:
     for round_ in (round_of([], []), round_of([4], [])):
         result = solve_round(round_, policy)
@@ -149,7 +149,7 @@ def test_an_empty_round_has_an_empty_decision(policy: str) -> None:
     assert reasons(nowhere.decision) == {"j0": "capacity"}
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", sorted(ORDERS))
 @pytest.mark.parametrize("method", ["heuristic", "auto", "exact", "exact@highs"])
 def test_a_gang_of_no_gpus_is_refused(policy: str, method: str) -> None:
     with pytest.raises(InputError) as refused:
@@ -170,7 +170,7 @@ def test_more_jobs_than_a_lexicographic_value_can_hold_are_refused() -> None:
     assert refused.value.field == "policy 'fifo'.objective"
 
 
-@given(rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["any", "fewest"]))
+@given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
 def test_no_job_waits_that_could_start(round_: Round, policy: str, nodes: str) -> None:
     """Back-filling leaves no gang behind that still fits, so no job waits for the reason ``priority``."""
     decision = policy_from(f"{policy}:nodes={nodes}").decide(round_, seed=0)

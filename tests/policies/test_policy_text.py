@@ -6,6 +6,7 @@ import pytest
 
 from muri_opt import InputError, policy_from
 from muri_opt.catalogue import formulation_of, value_unit_of
+from muri_opt.ordering import ORDERS
 from muri_opt.policies import POLICIES, GangPolicy, Policy
 
 
@@ -55,8 +56,8 @@ def test_a_gang_policy_has_one_of_the_known_orders() -> None:
         GangPolicy(name="strf")
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_every_policy_has_an_exact_program_and_a_unit(policy: str) -> None:
+@pytest.mark.parametrize("policy", sorted(ORDERS))
+def test_every_gang_policy_has_an_exact_program_and_a_unit(policy: str) -> None:
     for objective in ("weighted", "lexicographic"):
         chosen = policy_from(f"{policy}:objective={objective}")
         program = formulation_of(chosen)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muri_opt import InputError, Round, parse_result, read_result, result_json, solve_round
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.testing import rounds
 
 ROUND = round_of([4, 4], [gang(0, 3, cpus=1), 2, 4])
@@ -19,7 +19,7 @@ ROUND = round_of([4, 4], [gang(0, 3, cpus=1), 2, 4])
 
 @given(
     rounds(),
-    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(sorted(ORDERS)),
     st.sampled_from(["weighted", "lexicographic"]),
     st.sampled_from(["any", "fewest"]),
 )

@@ -26,7 +26,7 @@ from muri_opt import (
 from muri_opt.backends import BACKENDS, WorkerError
 from muri_opt.exact import Answer
 from muri_opt.instance.generators import generate
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.solve import _Search
 from muri_opt.testing import rounds
 from muri_opt.verification import enumerated_optimum, rules_of
@@ -190,7 +190,7 @@ def test_a_model_the_named_solver_refuses_is_refused_with_the_remedy() -> None:
         solve_round(HARD, "fifo", "exact@exhaustive")
 
 
-@given(rounds(), st.sampled_from(sorted(POLICIES)), st.sampled_from(["auto", "exact@highs"]))
+@given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["auto", "exact@highs"]))
 @settings(max_examples=25)
 def test_exact_answers_are_verified_optima(round_: Round, policy: str, method: str) -> None:
     result = solve_round(round_, policy, method)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muri_opt import Assignment, Decision, InputError, Node, Round, Tenant, policy_from
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS as ORDER_NAMES
 from muri_opt.solution import LinearDuals, Proof
 from muri_opt.testing import rounds
 from muri_opt.verification import proved_bound, rules_of
@@ -17,7 +17,7 @@ from muri_opt.verification.bounds import dual_bound
 from muri_opt.verification.counting import knapsack_bound, prefix_bound
 from muri_opt.verification.objective import job_values
 
-ORDERS = st.sampled_from(sorted(POLICIES))
+ORDERS = st.sampled_from(sorted(ORDER_NAMES))
 SMALL = rounds(max_jobs=4, max_nodes=2)
 PRICES = st.integers(0, 12) | st.integers(0, 10**6)
 

@@ -8,14 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muri_opt import Node, Round
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.testing import rounds
 from muri_opt.verification import enumerated_optimum, rules_of
 
 FRAGMENTED = round_of([3, 3], [2, 2, 2])
 
 
-@given(rounds(max_jobs=4, max_nodes=2), st.sampled_from(sorted(POLICIES)), st.booleans(), st.booleans())
+@given(rounds(max_jobs=4, max_nodes=2), st.sampled_from(sorted(ORDERS)), st.booleans(), st.booleans())
 @example(FRAGMENTED, "fifo", False, True)
 def test_enumeration_equals_trying_everything(round_: Round, order: str, lexicographic: bool, fewest: bool) -> None:
     spec = f"{order}:objective={'lexicographic' if lexicographic else 'weighted'},nodes={'fewest' if fewest else 'any'}"

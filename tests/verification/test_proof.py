@@ -25,7 +25,7 @@ from muri_opt import (
     verify,
 )
 from muri_opt.instance.generators import generate
-from muri_opt.policies import POLICIES
+from muri_opt.ordering import ORDERS
 from muri_opt.solution import Agreement
 from muri_opt.testing import rounds
 from muri_opt.verification import enumerated_optimum, rules_of
@@ -82,7 +82,7 @@ def test_a_true_agreement_in_a_file_is_a_claim_to_its_reader() -> None:
 
 @given(
     rounds(),
-    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from(sorted(ORDERS)),
     st.sampled_from(["weighted", "lexicographic"]),
     st.sampled_from(["any", "fewest"]),
     st.integers(0, 20),
