@@ -108,8 +108,7 @@ def _stages(jobs: Sequence[Job]) -> Ints:
 def _match(stages: Ints, groups: list[Group], options: GroupingOptions) -> tuple[Ints, Ints]:
     """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion."""
     sizes = np.array([len(group) for group in groups])
-    largest = min(options.largest_group, slot_count(options.pattern, stages.shape[1]))
-    first, second = np.nonzero(np.triu(sizes[:, None] + sizes <= largest, 1))
+    first, second = np.nonzero(np.triu(sizes[:, None] + sizes <= options.largest_group, 1))
     unions = [groups[u] + groups[v] for u, v in zip(first.tolist(), second.tolist(), strict=True)]
     weights = np.zeros((len(groups), len(groups)), dtype=np.int64)
     if unions:
