@@ -230,7 +230,7 @@ class _Search:
         if self.proved and termination.reason is not Reason.OPTIMAL:
             termination = Termination(reason=Reason.OPTIMAL, detail=f"value and bound meet; {termination.detail}")
         elif termination.reason is Reason.OPTIMAL and not self.proved:
-            detail = "the optimum of the program cannot be placed whole on single nodes"
+            detail = "the optimum of the program was not placed: CPUs or memory of single nodes are in the way"
             termination = Termination(reason=Reason.FEASIBLE, limit=Limit.RELAXATION, detail=detail)
         elif termination.reason in (Reason.NO_SOLUTION, Reason.FAILED) and self.decision is not None:
             limit = termination.limit or Limit.FAULT

@@ -84,14 +84,13 @@ class CpSat(Backend):
             return nothing(Reason.FAILED, f"{said}: {loaded.validate()}")
         if status == cp_model.INFEASIBLE:
             return nothing(Reason.INFEASIBLE, said)
+        limit = Limit.FAULT if limits.seconds is None else Limit.TIME
+        if status == cp_model.UNKNOWN:
+            # Its bound may be 0 only because nothing was computed yet, so it is not passed on.
+            return nothing(Reason.NO_SOLUTION, said, limit)
         response = solver.ResponseProto()
         inner = response.inner_objective_lower_bound
         bound = (-inner if model.maximise else inner) if model.objective.any() else 0
-        limit = Limit.FAULT if limits.seconds is None else Limit.TIME
-        if status == cp_model.UNKNOWN:
-            # Until the first propagation the inner bound is the smallest number there is, not a bound.
-            known = bound if inner > _LOWEST // 2 else None
-            return nothing(Reason.NO_SOLUTION, said, limit, known)
         values = np.array(list(response.solution), dtype=np.int64)
         return something(values, said, None if status == cp_model.OPTIMAL else limit, bound)
 

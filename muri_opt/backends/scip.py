@@ -114,9 +114,8 @@ def _words(ended: Any) -> str:
 def _parameters(limits: Limits) -> Any:
     from ortools.math_opt import parameters_pb2
 
-    parameters = parameters_pb2.SolveParametersProto(
-        threads=limits.threads, random_seed=limits.seed, relative_gap_tolerance=limits.gap
-    )
+    parameters = parameters_pb2.SolveParametersProto(threads=limits.threads, relative_gap_tolerance=limits.gap)
+    parameters.random_seed = limits.seed % 2**30  # SCIP adds to it for the programs inside its heuristics
     # SCIP's tolerance is relative: with 1e-6, a row with a right side of a million may be broken by 1.
     parameters.gscip.real_params["numerics/feastol"] = 1e-9
     if limits.seconds is not None:
