@@ -1,6 +1,6 @@
 """Time of building a set-packing model from arrays and handing it to each backend, against PuLP's expressions.
 
-Run with ``python benchmarks/model_building.py``. Nothing is solved. Every number is the median of three, all from this
+Run with ``python benchmarks/model_building.py``. Nothing is solved. Every number is the median of seven, all from this
 run; the ratios are what to look at, the seconds depend on the machine.
 """
 
@@ -23,7 +23,7 @@ from muri_opt.modelling import Model, ModelBuilder
 COLUMNS = 10_000
 ROWS = 2_000
 PER_COLUMN = 4
-REPETITIONS = 3
+REPETITIONS = 7
 
 
 class Packing:

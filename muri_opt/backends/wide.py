@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_matrix, csr_matrix
 
 from muri_opt.backends.answer import Outcome
 from muri_opt.backends.base import Backend
@@ -141,7 +141,10 @@ def _over(backend: Backend, model: Model, columns: Ints, limits: Limits, start: 
     return replace(outcome, values=values)
 
 
-def _matrix(model: Model) -> csc_matrix:
+def _matrix(model: Model) -> Any:
+    """Return the rows as a sparse matrix by columns."""
+    from scipy.sparse import csr_matrix
+
     matrix = model.matrix
     shape = (model.row_count, model.column_count)
     return csr_matrix((matrix.coefficients.astype(np.float64), matrix.columns, matrix.starts), shape=shape).tocsc()

@@ -9,7 +9,6 @@ to do for an exact matching is to repair the odd cycles, of which there are few.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from muri_opt.errors import InputError
 from muri_opt.matching.result import Ints
@@ -38,6 +37,8 @@ def _assign(weights: Ints, draw: np.random.Generator) -> tuple[Ints, Ints]:
     Shortest augmenting paths are slow where everybody wants the same partners. The duals of a random half, extended to
     all vertices and taken off the weights, leave little to do: several times faster there, no slower elsewhere.
     """
+    from scipy.optimize import linear_sum_assignment  # takes longer to load than a small round to decide
+
     n = len(weights)
     if n <= SMALL:
         partner = linear_sum_assignment(weights, maximize=True)[1].astype(np.int64)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, eye, kron, vstack
 
 from muri_opt.errors import InputError
 from muri_opt.matching.api import max_weight_matching
@@ -70,6 +68,9 @@ def match_types(weights: Any, counts: Any) -> TypeMatching:
 
 def _fractional(edges: Ints, numbers: Ints) -> tuple[Ints, Ints]:
     """Return whole pairs between types, and vertices alone, of an optimal fractional matching."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix, eye, kron, vstack
+
     size = len(numbers)
     if size == 0:
         return np.zeros((0, 0), dtype=np.int64), numbers
