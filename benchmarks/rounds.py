@@ -49,15 +49,21 @@ def main() -> None:
 
 
 def import_seconds(text: str) -> tuple[float, float]:
-    """Return seconds spent in our modules and in all modules by an import, medians of new processes."""
-    command = [sys.executable, "-X", "importtime", "-c", text]
+    """Return seconds spent in our modules and in all that Python alone does not load, medians of new processes."""
     own, total = [], []
     for _ in range(REPEATS):
-        text = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ).stderr
-        rows = [line.removeprefix("import time:").split("|") for line in text.splitlines() if line.count("|") == 2][1:]
-        own.append(sum(int(mine) for mine, _, name in rows if name.strip().startswith("muri_opt")))
-        total.append(sum(int(mine) for mine, _, name in rows if not name.startswith(" site")))
+        bare, loaded = module_microseconds("pass"), module_microseconds(text)
+        total.append(sum(loaded.values()) - sum(bare.values()))
+        own.append(sum(spent for name, spent in loaded.items() if name.startswith("muri_opt")))
     return statistics.median(own) / 1e6, statistics.median(total) / 1e6
+
+
+def module_microseconds(text: str) -> dict[str, int]:
+    """Return the time of every module that a new process loads for a piece of Python."""
+    command = [sys.executable, "-X", "importtime", "-c", text]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ).stderr.splitlines()
+    rows = [line.removeprefix("import time:").split("|") for line in lines if line.count("|") == 2][1:]
+    return {name.strip(): int(spent) for spent, _, name in rows}
 
 
 if __name__ == "__main__":
