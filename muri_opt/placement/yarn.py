@@ -10,7 +10,7 @@ from muri_opt.instance.amounts import Ints
 def first_fit(room: Ints, gpus: int, whole: Ints) -> Ints | None:
     """Return GPUs per node for a gang of ``gpus``, or ``None`` where it does not fit.
 
-    ``room[s]`` is how many of its GPUs fit on node s now and ``whole[s]`` on the empty node. The first node that holds
+    ``room[s]`` is how many of its GPUs fit on node s now, ``whole[s]`` how many the node has. The first node that holds
     the gang takes it. A gang larger than every node takes completely free nodes in order, and the first other node that
     holds the rest.
     """

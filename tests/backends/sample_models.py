@@ -67,3 +67,13 @@ def unbounded(*, integer=True, feasible=True):
     if not feasible:
         builder.add_rows("s", [0], entries=([0, 0], x, [1, -1]), sense=">=", rhs=3)
     return builder.finish(maximise=True, columns=x, coefficients=[1, 1])
+
+
+def continuous(*, mixed):
+    """Return max x + y with 3 x + y <= 4 and x + 3 y <= 4, at (1, 1); with y whole and x + 3 y <= 5 at (2/3, 1)."""
+    builder = ModelBuilder("continuous")
+    x = builder.add_columns("x", [0], upper=9, integer=False)
+    y = builder.add_columns("y", [0], upper=9, integer=mixed)
+    entries = ([0, 0, 1, 1], [*x, *y, *x, *y], [3, 1, 1, 3])
+    builder.add_rows("r", [0, 1], entries=entries, sense="<=", rhs=[3, 5] if mixed else [4, 4])
+    return builder.finish(maximise=True, columns=[*x, *y], coefficients=[1, 1])

@@ -1,0 +1,29 @@
+"""What the conformance suites share: one way to solve, and to see that a backend refuses."""
+
+import pytest
+from sample_models import NAMES
+
+from muri_opt.backends import backend_named
+from muri_opt.errors import RefusalError
+from muri_opt.solution import Limits, Reason
+
+every_backend = pytest.mark.parametrize("name", NAMES)
+HOUR = Limits(seconds=3600)
+
+
+def solve(name, model, limits=HOUR, start=None):
+    return backend_named(name).solve(model, limits, start)
+
+
+def assert_optimal(outcome, value):
+    assert (outcome.termination.reason, outcome.value, outcome.bound) == (Reason.OPTIMAL, value, value)
+    assert outcome.termination.detail
+
+
+def refuses(name, model):
+    """Return what the backend refuses the model for."""
+    with pytest.raises(RefusalError) as refusal:
+        solve(name, model)
+    assert refusal.value.field.startswith(f"{name}: model ")
+    assert refusal.value.allowed
+    return refusal.value.found
