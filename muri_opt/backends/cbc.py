@@ -36,7 +36,7 @@ class Cbc(Backend):
 
     name = "cbc"
     # At 2**42 CBC was seen to call an answer optimal that was 2 short of it; at 2**40, of 600, none.
-    capabilities = floating(largest_objective=2**40)
+    capabilities = floating(largest_coefficient=10**6, largest_objective=2**40)
 
     def version(self) -> str:
         """Return the version that the executable states."""

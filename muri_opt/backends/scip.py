@@ -25,7 +25,7 @@ class Scip(Backend):
 
     name = "scip"
     # SCIP compares to nine digits: at 2**37 it was seen to stop 18 short of the optimum, at 2**35 never.
-    capabilities = floating(largest_objective=2**35)
+    capabilities = floating(largest_coefficient=10**7, largest_objective=2**35)
 
     def version(self) -> str:
         """Return the version of OR-Tools, which carries SCIP without a version of its own."""

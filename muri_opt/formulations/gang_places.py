@@ -47,10 +47,8 @@ class Places:
         C, M = C[first], M[first]
         room = np.minimum(amounts.g[:, None], G[None, :])
         for need, has in ((amounts.c, C), (amounts.m, M)):
-            held = has[None, :] // np.maximum(need, 1)[:, None]
-            room = np.where(need[:, None] > 0, np.minimum(room, held), room)  # who needs nothing fits anywhere
-        quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
-        fits = (room.sum(axis=1) >= amounts.g) & (amounts.g <= quota)
+            room = np.minimum(room, _covered(need, has))
+        fits = fits_alone(amounts)
         possible = (room > 0) & fits[:, None]
         if whole:
             holds = room == amounts.g[:, None]
@@ -68,3 +66,17 @@ class Places:
                 raise ValueError(f"place {place} has fewer than {amount[place]} free GPUs")
             share[nodes] = part
         return share
+
+
+def fits_alone(amounts: Amounts) -> NDArray[np.bool_]:
+    """Return which jobs could run if nothing else did; equal nodes are looked at once."""
+    kinds, nodes = np.unique(np.column_stack([amounts.G, amounts.C, amounts.M]), axis=0, return_counts=True)
+    room = np.minimum(np.minimum(kinds[:, 0], _covered(amounts.c, kinds[:, 1])), _covered(amounts.m, kinds[:, 2]))
+    quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
+    fits: NDArray[np.bool_] = (room @ nodes >= amounts.g) & (amounts.g <= quota)
+    return fits
+
+
+def _covered(need: Ints, has: Ints) -> Ints:
+    """Return for every job and node how many GPUs an amount is enough for; who needs nothing is always covered."""
+    return np.where(need[:, None] > 0, has[None, :] // np.maximum(need, 1)[:, None], UNLIMITED)

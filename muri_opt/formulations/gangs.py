@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from muri_opt.formulations.base import Formulation
 from muri_opt.formulations.gang_duals import greedy_duals, node_duals
-from muri_opt.formulations.gang_places import Places
+from muri_opt.formulations.gang_places import Places, fits_alone
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
 from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Stage, Values
@@ -113,7 +113,7 @@ class GangFormulation(Formulation):
         """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
         if not self.has_duals:
             return None
-        return greedy_duals(round_, priority_order(round_, self.order), self._places(round_).fits)
+        return greedy_duals(round_, priority_order(round_, self.order), fits_alone(round_.amounts))
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
