@@ -162,6 +162,8 @@ class Model:
 
 
 def _concatenate(parts: list[Ints]) -> Ints:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
 
 
