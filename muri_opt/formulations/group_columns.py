@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb
 
@@ -40,7 +39,13 @@ class GroupColumns:
     @classmethod
     def of(cls, round_: Round, largest_group: int, pattern: str, slowdown: str) -> GroupColumns:
         """Return types and groups of a round, from the last call if it was the same."""
-        return _columns(round_.fingerprint, _Key(round_), largest_group, pattern, slowdown)
+        key = (round_.fingerprint, largest_group, pattern, slowdown)
+        for made_for, made in _made[:]:
+            if made_for == key:
+                return made
+        made = _columns(round_, largest_group, pattern, slowdown)
+        _made[:] = [(key, made)]
+        return made
 
     @property
     def most(self) -> Ints:
@@ -64,22 +69,11 @@ class GroupColumns:
         return tuple(kind for kind in self.groups[group].tolist() if kind >= 0)
 
 
-class _Key:
-    """A round as an argument that does not count for the cache: its fingerprint does."""
-
-    def __init__(self, round_: Round) -> None:
-        self.round = round_
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key)
-
-    def __hash__(self) -> int:
-        return 0
+_made: list[tuple[tuple[str, int, str, str], GroupColumns]] = []
+"""The last columns made in this process: building, encoding and decoding one round need the same."""
 
 
-@lru_cache(maxsize=2)
-def _columns(_: str, key: _Key, largest_group: int, pattern: str, slowdown: str) -> GroupColumns:
-    round_ = key.round
+def _columns(round_: Round, largest_group: int, pattern: str, slowdown: str) -> GroupColumns:
     amounts = round_.amounts
     stages = np.array(
         [[microseconds(seconds) for seconds in job.stage_seconds or ()] for job in round_.jobs], dtype=np.int64
