@@ -61,7 +61,7 @@ class MuriPolicy(Policy):
             raise InputError("resources", found, "3 (data, gpu, network) under preset=authors; use preset=paper")
 
     def decide(self, round_: Round, seed: int) -> Decision:
-        """Return the decision of the published algorithm."""
+        """Return the decision of the published algorithm, the groups placed once, in the order of their priority."""
         self.check(round_)
         queue = priority_order(round_, ORDER_OF[self.name])
         rank = {job: place for place, job in enumerate(queue)}
