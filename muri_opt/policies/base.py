@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Round
 from muri_opt.solution import Decision
 
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", flags=re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Numbers from ``least`` to ``most``, given as text; ``words`` are allowed beside them and mean what they say."""
+
+    least: float
+    most: float = inf
+    words: tuple[str, ...] = ()
+    whole: bool = False
+
+    def canonical(self, field: str, found: object) -> str:
+        """Return the one text of the number that ``found`` writes (``0.50`` is ``0.5``), or refuse it."""
+        if isinstance(found, str):
+            if found in self.words:
+                return found
+            number = float(found) if _NUMBER.fullmatch(found) else inf
+            if self.least <= number <= self.most and number < inf and (number.is_integer() or not self.whole):
+                return _text(number)
+        as_text = " as text" * (not isinstance(found, str))
+        raise InputError(
+            field, repr(found), " or ".join([f"a {'whole ' * self.whole}number {self._range()}{as_text}", *self.words])
+        )
+
+    def _range(self) -> str:
+        return f"of at least {_text(self.least)}" + f" and at most {_text(self.most)}" * (self.most < inf)
+
+
+def _text(number: float) -> str:
+    """Return the shortest text that reads as the number; whole numbers have no point."""
+    return repr(float(number)).removesuffix(".0")
+
+
+Allowed = tuple[str, ...] | Span
+"""What a parameter may be: one of some texts, or a number within a span."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(ABC):
-    """A policy with its parameters; every parameter is a field with a default and a fixed set of allowed values."""
+    """A policy with its parameters: every one is a text, a field with a default, and ``choices`` says what it may be.
+
+    A number has one text only, so that equal policies have equal texts.
+    """
 
     name: str
 
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    choices: ClassVar[Mapping[str, Allowed]] = {}
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():
-            value = getattr(self, parameter)
-            if value not in allowed:
-                raise InputError(f"policy {self.name!r}.{parameter}", repr(value), "one of " + ", ".join(allowed))
+            field, value = f"policy {self.name!r}.{parameter}", getattr(self, parameter)
+            if isinstance(allowed, Span):
+                object.__setattr__(self, parameter, allowed.canonical(field, value))
+            elif value not in allowed:
+                raise InputError(field, repr(value), "one of " + ", ".join(allowed))
 
     @property
     def spec(self) -> str:
@@ -45,7 +89,7 @@ class Policy(ABC):
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
 
 
-def parse_parameters(policy: str, text: str, known: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:
     """Return the ``key=value`` pairs of a policy's text, refusing keys the policy does not have."""
     parameters: dict[str, str] = {}
     for pair in text.split(","):

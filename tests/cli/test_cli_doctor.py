@@ -2,9 +2,14 @@
 
 import json
 import platform
+import re
+
+import pytest
+import scipy
 
 import muri_opt
 from muri_opt.backends import BACKENDS
+from muri_opt.cli import doctor
 
 
 def test_everything_works_here(run):
@@ -20,6 +25,34 @@ def test_everything_works_here(run):
     parts = [line.split("  ")[0] for line in text.splitlines()]
     assert parts == ["part", "muri-opt", "Python", "platform", "numpy", "solver process", *BACKENDS]
     assert "FAILS" not in text
+
+
+def test_warming_tries_the_matching_too_and_everything_twice(run):
+    code, out, _ = run("doctor", "--warm", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["matching"]["detail"] == f"scipy {scipy.__version__}"
+    for tried in (found["worker"], found["matching"], *found["backends"].values()):
+        assert tried["works"]
+        assert set(tried) == {"works", "detail", "seconds", "seconds_again"}
+    code, text, _ = run("doctor", "--warm")
+    assert code == 0
+    *_, last = text.splitlines()
+    assert re.fullmatch(rf"matching +scipy {re.escape(scipy.__version__)} +ok, \d+\.\d\d s, then \d+\.\d\d s", last)
+
+
+def test_a_matching_that_does_not_load_is_found_only_when_it_is_asked_for(process, tmp_path):
+    (tmp_path / "scipy.py").write_text("raise ImportError('broken on purpose')\n")
+    warm = process("doctor", "--warm", "--json", path=[tmp_path])
+    assert warm.returncode == 5
+    assert json.loads(warm.stdout)["matching"]["detail"] == "ImportError: broken on purpose"
+    assert process("doctor", path=[tmp_path]).returncode == 0
+
+
+def test_a_wrong_matching_is_found(monkeypatch):
+    monkeypatch.setattr(doctor, "_HEAVIEST", 5)
+    with pytest.raises(RuntimeError, match="heaviest matching weighs 5 was matched with 4"):
+        doctor.try_matching()
 
 
 def test_a_broken_solver_is_found_and_the_others_are_still_tried(process, tmp_path):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 
-from muri_opt.errors import InputError
 from muri_opt.instance import Job
 from muri_opt.instance.amounts import Ints
-from muri_opt.instance.quantities import microseconds
 from muri_opt.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
 from muri_opt.matching import max_weight_matching
 from muri_opt.policies.muri.options import PAPER, GroupingOptions
+from muri_opt.policies.muri.periods import Group, stage_times
 
-Group = tuple[int, ...]
 _FINER = 1000
 """Edges are weighed in parts per billion, so that groups of nearly equal efficiency are told apart."""
 PARTS_PER_BILLION = 10**9
@@ -55,7 +53,7 @@ def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER)
     """
     if not jobs:
         return Grouping(groups=(), rounds=())
-    stages = _stages(jobs)
+    stages = stage_times(jobs)
     slots = slot_count(options.pattern, stages.shape[1])
     options = replace(options, largest_group=min(options.largest_group, slots))
     buckets: dict[int, list[Group]] = {}
@@ -74,47 +72,25 @@ def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER)
     return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
 
 
-def efficiencies(stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Ints:
-    """Return the efficiency of each group in parts per billion, slowed down by its size."""
-    result = np.zeros(len(groups), dtype=np.int64)
-    sizes = np.array([len(group) for group in groups], dtype=np.int64)
+def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
+    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size."""
+    members = stages[groups]
+    periods = group_periods(members, options.pattern, worst=options.worst_order).microseconds
     slots = slot_count(options.pattern, stages.shape[1])
-    for size in np.unique(sizes).tolist():
-        at = np.flatnonzero(sizes == size)
-        members = stages[np.array([groups[i] for i in at.tolist()])]
-        periods = group_periods(members, options.pattern, worst=options.worst_order).microseconds
-        totals = members.sum(axis=(1, 2)) * _FINER
-        result[at] = weights_ppm(totals, periods, slots, SLOWDOWN[options.slowdown][size])
-    return result
-
-
-def _stages(jobs: Sequence[Job]) -> Ints:
-    """Return stage times in microseconds, a row per job; a job without them, or with another number, is refused."""
-    rows = []
-    for position, job in enumerate(jobs):
-        if job.gpus < 1:
-            raise InputError(f"jobs[{position}] ({job.id!r}).gpus", str(job.gpus), "at least 1 to share GPUs")
-        if job.stage_seconds is None:
-            raise InputError(
-                f"jobs[{position}] ({job.id!r}).stage_seconds", "nothing", "a time per stage to interleave"
-            )
-        rows.append([microseconds(seconds) for seconds in job.stage_seconds])
-        if len(rows[-1]) != len(rows[0]):
-            found = f"{len(rows[-1])} times"
-            raise InputError(f"jobs[{position}] ({job.id!r}).stage_seconds", found, f"{len(rows[0])}, as the first job")
-    return np.array(rows, dtype=np.int64).reshape(len(rows), -1)
+    return weights_ppm(members.sum(axis=(1, 2)) * _FINER, periods, slots, SLOWDOWN[options.slowdown][groups.shape[1]])
 
 
 def _match(stages: Ints, groups: list[Group], options: GroupingOptions) -> tuple[Ints, Ints]:
     """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion."""
     sizes = np.array([len(group) for group in groups])
-    first, second = np.nonzero(np.triu(sizes[:, None] + sizes <= options.largest_group, 1))
-    unions = [groups[u] + groups[v] for u, v in zip(first.tolist(), second.tolist(), strict=True)]
+    table = np.array([group + (-1,) * (options.largest_group - len(group)) for group in groups])
     weights = np.zeros((len(groups), len(groups)), dtype=np.int64)
-    if unions:
-        efficiency = efficiencies(stages, unions, options)
-        floor = options.least_weight * (sizes[first] + sizes[second]) / 4 * PARTS_PER_BILLION
-        weights[first, second] = np.where(efficiency > floor, efficiency, 0)
+    for p, q in product(np.unique(sizes).tolist(), repeat=2):
+        first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q), 1))
+        if p + q <= options.largest_group and len(first):
+            efficiency = efficiencies(stages, np.hstack([table[first, :p], table[second, :q]]), options)
+            floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
+            weights[first, second] = np.where(efficiency > floor, efficiency, 0)
     weights += weights.T
     mate = max_weight_matching(weights).mate
     return mate, np.where(mate >= 0, weights[np.arange(len(groups)), mate], 0)

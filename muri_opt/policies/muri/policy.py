@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import ClassVar
 
-import numpy as np
-
-from muri_opt.errors import InputError
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Job, Round
-from muri_opt.interleaving import SLOWDOWN, best_period, slot_count
+from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.interleaving import PATTERNS, SLOWDOWN, slot_count
 from muri_opt.ordering import priority_order
-from muri_opt.placement import Leftover, first_fit
-from muri_opt.policies.base import Policy
-from muri_opt.policies.muri.grouping import Group, group_jobs
+from muri_opt.policies.base import Allowed, Policy, Span
+from muri_opt.policies.muri.candidates import candidates
+from muri_opt.policies.muri.grouping import Grouping, group_jobs
 from muri_opt.policies.muri.options import AUTHORS, PAPER, GroupingOptions
+from muri_opt.policies.muri.periods import Group, periods_of, stage_times
+from muri_opt.policies.muri.places import place_groups
 from muri_opt.solution import Decision, Placed, group_decision
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
@@ -27,27 +28,61 @@ _PRESETS = {"paper": PAPER, "authors": AUTHORS}
 class MuriPolicy(Policy):
     """Muri with the shortest remaining service (``muri-s``) or the least attained service (``muri-l``) first.
 
-    ``preset`` is the paper's formula without slips, or the rules of the authors' simulator. ``group`` is the largest
-    group. ``autopack`` dissolves a group that is slower than its jobs one after another.
+    ``preset`` is the paper's formula without slips, or the rules of the authors' simulator; ``pattern`` replaces the
+    way jobs interleave in it. ``group`` is the largest group, ``least_weight`` the efficiency a pair must exceed, as in
+    ``GroupingOptions``. ``autopack`` dissolves a group that is slower than its jobs one after another. The ablations
+    are ``ordering``, ``worst`` for the worst order of the jobs in a group, and ``matching``, ``queue`` for neighbours
+    in the queue instead of a matching. ``objective`` says what the value counts and ``sizes`` whether the exact program
+    may let jobs of different GPU counts share; neither changes the algorithm.
     """
 
     preset: str = "paper"
     group: str = "4"
     autopack: str = "on"
+    pattern: str = "preset"
+    ordering: str = "best"
+    matching: str = "blossom"
+    least_weight: str = "0"
+    objective: str = "efficiency"
+    sizes: str = "equal"
 
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "preset": ("paper", "authors"),
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
         "autopack": ("on", "off"),
+        "pattern": ("preset", *PATTERNS),
+        "ordering": ("best", "worst"),
+        "matching": ("blossom", "queue"),
+        "least_weight": Span(0, 1),
+        "objective": ("efficiency", "gpu-time", "progress"),
+        "sizes": ("equal", "mixed"),
     }
+
+    def __post_init__(self) -> None:
+        if self.name not in ORDER_OF:
+            raise unknown_name("policy", self.name, ORDER_OF)
+        Policy.__post_init__(self)
+        if self.ordering == "worst" and self.matching == "queue":
+            field = f"policy {self.name!r}.ordering"
+            raise InputError(field, "'worst' with matching=queue", "one of the two ablations at a time")
 
     @property
     def options(self) -> GroupingOptions:
-        """How jobs are grouped."""
-        return replace(_PRESETS[self.preset], largest_group=int(self.group))
+        """How jobs are grouped; without matching, the authors assume another slow-down of four jobs."""
+        preset = _PRESETS[self.preset]
+        unmatched = self.matching == "queue"
+        return replace(
+            preset,
+            largest_group=int(self.group),
+            pattern=preset.pattern if self.pattern == "preset" else self.pattern,
+            slowdown="muri-without-blossom" if unmatched and preset.slowdown == "muri" else preset.slowdown,
+            least_weight=float(self.least_weight),
+            worst_order=self.ordering == "worst",
+            matching=not unmatched,
+        )
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs or without stage times, and the authors' preset without their three stages."""
+        """Refuse a job of no GPUs or without stage times, and a pattern made for another number of stages."""
         for position, job in enumerate(round_.jobs):
             where = f"jobs[{position}] ({job.id!r})"
             if job.gpus < 1:
@@ -56,71 +91,57 @@ class MuriPolicy(Policy):
                 raise InputError(
                     f"{where}.stage_seconds", "nothing", f"a time per stage: {self.name!r} interleaves them"
                 )
-        if self.preset == "authors" and len(round_.resources) != 3:
+        pattern = PATTERNS[self.options.pattern]
+        if pattern.stages not in (None, len(round_.resources)):
             found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
-            raise InputError("resources", found, "3 (data, gpu, network) under preset=authors; use preset=paper")
+            said = f"preset={self.preset}" if self.pattern == "preset" else f"pattern={self.pattern}"
+            raise InputError("resources", found, f"3 (data, gpu, network) under {said}; or use pattern=cyclic")
 
     def decide(self, round_: Round, seed: int) -> Decision:
-        """Return the decision of the published algorithm, the groups placed once, in the order of their priority."""
+        """Return the decision of the published algorithm, its groups in the order of their priority."""
         self.check(round_)
-        queue = priority_order(round_, ORDER_OF[self.name])
-        rank = {job: place for place, job in enumerate(queue)}
-        largest = min(int(self.group), slot_count(self.options.pattern, len(round_.resources)))
-        chosen = _candidates(round_, queue, largest)
-        grouping = group_jobs([round_.jobs[job] for job in chosen], round_.cluster.total_gpus, self.options)
-        groups = [tuple(chosen[position] for position in group) for group in grouping]
+        options, stages = self.options, stage_times(round_.jobs)
+        rank = {job: place for place, job in enumerate(self._queue(round_))}
+        groups: Sequence[Group] = self.grouped(round_).groups
         if self.autopack == "on":
-            groups = [part for group in groups for part in self._packed(round_, group)]
-        groups.sort(key=lambda group: min(rank[job] for job in group))
-        placed = _place(round_, [self._timed(round_, group) for group in groups])
-        return group_decision(round_, placed, consolidate=False)
+            groups = list(_packed(round_, stages, groups, options))
+        groups = sorted(groups, key=lambda group: min(rank[job] for job in group))
+        shares = place_groups(round_, groups)
+        placed = {group: shares[group] for group in groups if group in shares}
+        return group_decision(round_, list(_timed(round_, stages, placed, options)), consolidate=False)
 
-    def _packed(self, round_: Round, group: Group) -> Sequence[Group]:
-        """Return the group, or its jobs alone where together they are slower than one after another."""
-        jobs = [round_.jobs[job] for job in group]
-        slow = len(group) > 1 and self.period_seconds(jobs)[0] > sum(map(_alone, jobs))
-        return [(job,) for job in group] if slow else [group]
+    def grouped(self, round_: Round) -> Grouping:
+        """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
+        options = self.options
+        largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
+        chosen = candidates(round_, self._queue(round_), largest)
+        grouping = group_jobs([round_.jobs[job] for job in chosen], round_.cluster.total_gpus, options)
+        return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
-    def _timed(self, round_: Round, group: Group) -> Placed:
-        period, order = self.period_seconds([round_.jobs[job] for job in group])
+    def _queue(self, round_: Round) -> list[int]:
+        return priority_order(round_, ORDER_OF[self.name])
+
+
+def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:
+    """Yield the groups; one that is slower than its jobs one after another, even in its best order, job by job."""
+    periods, _ = periods_of(stages, groups, options.pattern)
+    for group, period in zip(groups, periods, strict=True):
+        slowed = period * SLOWDOWN[options.slowdown][len(group)]
+        if len(group) > 1 and slowed > sum(_alone(round_.jobs[job], stages[job]) for job in group):
+            yield from ((job,) for job in group)
+        else:
+            yield group
+
+
+def _alone(job: Job, stages: Ints) -> int:
+    """Return the microseconds of an iteration alone; where it is not said, of the stages one after another."""
+    return int(stages.sum()) if job.iteration_seconds is None else microseconds(job.iteration_seconds)
+
+
+def _timed(round_: Round, stages: Ints, shares: Mapping[Group, Ints], options: GroupingOptions) -> Iterator[Placed]:
+    """Yield the groups with their shares, orders and periods; under the ablation, of the worst order."""
+    periods, orders = periods_of(stages, list(shares), options.pattern, worst=options.worst_order)
+    for (group, share), period, order in zip(shares.items(), periods, orders, strict=True):
+        seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
         alone = round_.jobs[group[0]].iteration_seconds
-        nowhere = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-        return Placed(jobs=group, share=nowhere, order=order, period_seconds=alone if len(group) == 1 else period)
-
-    def period_seconds(self, jobs: Sequence[Job]) -> tuple[float, tuple[int, ...]]:
-        """Return the period of a group, slowed down by its size, and the order of its jobs."""
-        best = best_period([job.stage_seconds or () for job in jobs], self.options.pattern)
-        return best.period_seconds * SLOWDOWN[self.options.slowdown][len(jobs)], best.order
-
-
-def _alone(job: Job) -> float:
-    """Return the iteration time of a job alone; where it is not said, its stages one after another."""
-    return sum(job.stage_seconds or ()) if job.iteration_seconds is None else job.iteration_seconds
-
-
-def _candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[int]:
-    """Return the jobs that may be grouped, in queue order: for each job that fits alone, the next few of its size."""
-    left = Leftover(round_)
-    chosen: set[int] = set()
-    for place, job in enumerate(queue):
-        if job in chosen or not left.within_quota(job):
-            continue
-        share = first_fit(left.room(job), int(round_.amounts.g[job]), round_.amounts.G)
-        if share is not None:
-            left.take(share, job)
-            size = round_.jobs[job].gpus
-            alike = (other for other in queue[place:] if other not in chosen and round_.jobs[other].gpus == size)
-            chosen.update(islice(alike, largest_group))
-    return [job for job in queue if job in chosen]
-
-
-def _place(round_: Round, groups: Sequence[Placed]) -> list[Placed]:
-    """Return the groups that fit, tried in order, each where the simulator's first fit puts it."""
-    left = Leftover(round_)
-    placed = []
-    for group in groups:
-        share = first_fit(left.room(*group.jobs), int(round_.amounts.g[group.jobs[0]]), round_.amounts.G)
-        if share is not None and left.within_quota(*group.jobs):
-            left.take(share, *group.jobs)
-            placed.append(replace(group, share=share))
-    return placed
+        yield Placed(jobs=group, share=share, order=order, period_seconds=alone if len(group) == 1 else seconds)

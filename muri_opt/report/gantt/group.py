@@ -23,7 +23,7 @@ def shared_chart(round_: Round, result: Result, job: str) -> Chart | None:
     if names is None or not isinstance(policy, MuriPolicy):
         return None
     stages = [round_.jobs[round_.job_index[name]].stage_seconds or () for name in names]
-    return stages, best_period(stages, policy.options.pattern), names
+    return stages, best_period(stages, policy.options.pattern, worst=policy.options.worst_order), names
 
 
 def chart_text(round_: Round, chart: Chart) -> str:
