@@ -1,4 +1,4 @@
-"""The groups of the chapter *grouping*: multisets of equal jobs, with their efficiencies."""
+"""The groups of the chapter *grouping*: multisets of equal jobs, with their values."""
 
 from __future__ import annotations
 
@@ -9,41 +9,46 @@ from math import comb
 import numpy as np
 
 from muri_opt.errors import RefusalError
-from muri_opt.instance import Round
+from muri_opt.formulations.group_values import GroupRules, Members, group_values
+from muri_opt.instance import Job, Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import microseconds
-from muri_opt.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
+from muri_opt.interleaving import slot_count
+from muri_opt.ordering import priority_order
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
+_TRAITS = 7  # columns of the table of types before the stage times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupColumns:
-    """Types of equal jobs, and every group of up to p of them with equal GPU count.
+    """Types of equal jobs, and every group of up to p of them.
 
-    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory and tenant. ``groups[i]`` are the
-    types of group i in ascending order, filled up with -1.
+    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory and tenant, and whatever else the
+    objective looks at. ``groups[i]`` are the types of group i in ascending order, filled up with -1; ``gpus[i]`` are
+    the GPUs it takes, those of its largest job. ``g`` are the GPUs of each type.
     """
 
     type_of: Ints
     count: Ints
     stages: Ints
+    g: Ints
     c: Ints
     m: Ints
     tenant: Ints
     groups: Ints
     gpus: Ints
-    efficiency: Ints
+    value: Ints
 
     @classmethod
-    def of(cls, round_: Round, largest_group: int, pattern: str, slowdown: str) -> GroupColumns:
+    def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
         """Return types and groups of a round, from the last call if it was the same."""
-        key = (round_.fingerprint, largest_group, pattern, slowdown)
+        key = (round_.fingerprint, rules)
         for made_for, made in _made[:]:
             if made_for == key:
                 return made
-        made = _columns(round_, largest_group, pattern, slowdown)
+        made = _columns(round_, rules)
         _made[:] = [(key, made)]
         return made
 
@@ -69,40 +74,67 @@ class GroupColumns:
         return tuple(kind for kind in self.groups[group].tolist() if kind >= 0)
 
 
-_made: list[tuple[tuple[str, int, str, str], GroupColumns]] = []
+_made: list[tuple[tuple[str, GroupRules], GroupColumns]] = []
 """The last columns made in this process: building, encoding and decoding one round need the same."""
 
 
-def _columns(round_: Round, largest_group: int, pattern: str, slowdown: str) -> GroupColumns:
-    amounts = round_.amounts
-    stages = np.array(
-        [[microseconds(seconds) for seconds in job.stage_seconds or ()] for job in round_.jobs], dtype=np.int64
-    ).reshape(len(round_.jobs), len(round_.resources))
-    traits = np.column_stack([amounts.g, amounts.c, amounts.m, amounts.tenant, stages])
-    kinds, type_of, count = np.unique(traits, axis=0, return_inverse=True, return_counts=True)
-    types = kinds[:, 4:]
-    largest = min(largest_group, slot_count(pattern, len(round_.resources)))
-    able = np.where(kinds[:, 0] <= round_.cluster.total_gpus, count, 0)  # a job larger than the cluster is in no group
-    groups = _all_groups(kinds[:, 0], able, largest)
+def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
+    kinds, type_of, count = np.unique(_traits(round_, rules), axis=0, return_inverse=True, return_counts=True)
+    g, c, m, tenant, _, alone, weight = kinds[:, :_TRAITS].T
+    stages = np.ascontiguousarray(kinds[:, _TRAITS:])
+    largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
+    able = np.where(g <= round_.cluster.total_gpus, count, 0)  # a job larger than the cluster is in no group
+    groups = _all_groups(g if rules.sizes == "equal" else np.zeros_like(g), able, largest)
+    value = np.zeros(len(groups), dtype=np.int64)
+    sizes = (groups >= 0).sum(axis=1)
+    for size in np.unique(sizes).tolist():
+        at = np.flatnonzero(sizes == size)
+        of = groups[at, :size]
+        value[at] = group_values(rules, Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of]))
     return GroupColumns(
         type_of=type_of.ravel(),
         count=count.astype(np.int64),
-        stages=types,
-        c=kinds[:, 1],
-        m=kinds[:, 2],
-        tenant=kinds[:, 3],
+        stages=stages,
+        g=g,
+        c=c,
+        m=m,
+        tenant=tenant,
         groups=groups,
-        gpus=kinds[groups[:, 0], 0] if len(groups) else np.zeros(0, dtype=np.int64),
-        efficiency=_efficiencies(types, groups, pattern, slowdown),
+        gpus=np.where(groups >= 0, g[groups], 0).max(axis=1, initial=0) if len(g) else np.zeros(0, dtype=np.int64),
+        value=value,
     )
 
 
-def _all_groups(gpus: Ints, count: Ints, largest: int) -> Ints:
-    """Return all multisets of up to ``largest`` types of equal GPU count, none more often than it has jobs."""
-    buckets = [np.flatnonzero(gpus == size) for size in np.unique(gpus)]
+def _traits(round_: Round, rules: GroupRules) -> Ints:
+    """Return what makes jobs equal, a row per job: what they ask, what the objective looks at, their stage times."""
+    amounts, jobs = round_.amounts, np.arange(len(round_.jobs))
+    same = np.zeros_like(jobs)
+    weight, alone = same.copy(), same
+    if rules.objective == "progress":
+        weight[priority_order(round_, rules.order)] = jobs[::-1] + 1
+    if rules.objective != "efficiency":
+        alone = np.array([_alone(job) for job in round_.jobs], dtype=np.int64)
+    stages = np.array([_stages(job) for job in round_.jobs], dtype=np.int64)
+    position = jobs if rules.distinct else same
+    asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight]
+    return np.column_stack([*asked, stages.reshape(len(jobs), len(round_.resources))])
+
+
+def _stages(job: Job) -> list[int]:
+    return [microseconds(seconds) for seconds in job.stage_seconds or ()]
+
+
+def _alone(job: Job) -> int:
+    """Return the iteration time of a job alone; where it is not said, its stages one after another."""
+    return sum(_stages(job)) if job.iteration_seconds is None else microseconds(job.iteration_seconds)
+
+
+def _all_groups(bucket_of: Ints, count: Ints, largest: int) -> Ints:
+    """Return all multisets of up to ``largest`` types of one bucket, none more often than it has jobs."""
+    buckets = [np.flatnonzero(bucket_of == bucket) for bucket in np.unique(bucket_of)]
     total = sum(comb(len(bucket) + size - 1, size) for bucket in buckets for size in range(1, largest + 1))
     if total > MOST_COLUMNS:
-        found = f"{total:,} groups of {max(map(len, buckets))} types of equal GPU count"
+        found = f"{total:,} groups of {max(map(len, buckets))} types of jobs that may share"
         raise RefusalError("grouping", found, f"at most {MOST_COLUMNS:,}; take smaller groups, or the heuristic")
     parts = [np.zeros((0, largest), dtype=np.int64)]
     for bucket in buckets:
@@ -114,16 +146,3 @@ def _all_groups(gpus: Ints, count: Ints, largest: int) -> Ints:
             chosen = chosen[(used <= count[chosen]).all(axis=1)]
             parts.append(np.pad(chosen, ((0, 0), (0, largest - size)), constant_values=-1))
     return np.concatenate(parts)
-
-
-def _efficiencies(types: Ints, groups: Ints, pattern: str, slowdown: str) -> Ints:
-    """Return the efficiency of every group in parts per million."""
-    result = np.zeros(len(groups), dtype=np.int64)
-    sizes = (groups >= 0).sum(axis=1)
-    slots = slot_count(pattern, types.shape[1])
-    for size in np.unique(sizes).tolist():
-        at = np.flatnonzero(sizes == size)
-        members = types[groups[at, :size]]
-        periods = group_periods(members, pattern).microseconds
-        result[at] = weights_ppm(members.sum(axis=(1, 2)), periods, slots, SLOWDOWN[slowdown][size])
-    return result

@@ -4,7 +4,7 @@ from muri_opt.interleaving.arrays import Periods, group_periods, pair_periods
 from muri_opt.interleaving.group import Interleaving, best_period, period_of
 from muri_opt.interleaving.patterns import PATTERNS, slot_count
 from muri_opt.interleaving.timeline import Bar, Timeline, timeline
-from muri_opt.interleaving.weights import SLOWDOWN, pair_weights_ppm, weights_ppm
+from muri_opt.interleaving.weights import SLOWDOWN, pair_weights_ppm, slowed_ratio, weights_ppm
 
 __all__ = [
     "PATTERNS",
@@ -19,6 +19,7 @@ __all__ = [
     "pair_weights_ppm",
     "period_of",
     "slot_count",
+    "slowed_ratio",
     "timeline",
     "weights_ppm",
 ]

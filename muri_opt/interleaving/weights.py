@@ -32,10 +32,18 @@ def weights_ppm(totals: Ints, periods: Ints, slots: int, slowdown: float = 1.0) 
     """Return floor(10**6 * total / (slots * period * slowdown)) for arrays of groups, in exact integers.
 
     ``totals`` are the sums of all stage times of each group and ``periods`` their periods, both in microseconds. A
-    period of 0 has weight 0. The slow-down counts as the fraction it was written as (1.33 / 1.015 is 38/29).
+    period of 0 has weight 0.
+    """
+    return slowed_ratio(totals, periods, PARTS, slots, slowdown)
+
+
+def slowed_ratio(totals: Ints, periods: Ints, parts: int, slots: int, slowdown: float) -> Ints:
+    """Return floor(parts * total / (slots * period * slowdown)) in exact integers, 0 where the period is 0.
+
+    The slow-down counts as the fraction it was written as (1.33 / 1.015 is 38/29).
     """
     factor = Fraction(slowdown).limit_denominator(_LARGEST_DENOMINATOR)
-    over, under = PARTS * factor.denominator, slots * factor.numerator
+    over, under = parts * factor.denominator, slots * factor.numerator
     largest = max(int(totals.max(initial=0)) * over, int(periods.max(initial=0)) * under)
     kind = np.int64 if largest < _INT64 else object
     upper = totals.astype(kind) * over

@@ -18,7 +18,7 @@ def knapsack_bound(round_: Round, values: dict[str, int], *, steps: int = 500_00
     total = round_.cluster.total_gpus
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     members: dict[str | None, list[Job]] = {}
-    for job in _able(round_):
+    for job in able_jobs(round_):
         limited = job.tenant if job.tenant is not None and quotas.get(job.tenant) is not None else None
         members.setdefault(limited, []).append(job)
     sizes = {tenant: min(total, quotas.get(tenant or "") or total) for tenant in members}
@@ -43,7 +43,7 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> i
     grants it and everything after it.
     """
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    able = {job.id for job in _able(round_)}
+    able = {job.id for job in able_jobs(round_)}
     used, used_by = 0, Counter[str]()
     bound = 0
     for job in sorted(round_.jobs, key=lambda job: -values[job.id]):
@@ -59,7 +59,7 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> i
     return bound
 
 
-def _able(round_: Round) -> list[Job]:
+def able_jobs(round_: Round) -> list[Job]:
     """Return the jobs that could run alone."""
     kinds = Counter(empty_rooms(round_))
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}

@@ -8,7 +8,8 @@ from math import isclose, isfinite
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
-from muri_opt.verification.quantities import Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verification.elastic_rules import share_breaches
+from muri_opt.verification.quantities import Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
 
@@ -21,12 +22,16 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
         where = f"assignments[{place}]"
         shape = [*_shape(round_, jobs, assignment, where, rules)]
         found += shape
-        if not shape:
-            found += _gang(jobs, assignment, where, empty if rules.fewest_nodes else None)
+        if not shape and rules.elastic is not None:
+            for job in (jobs[job] for job in assignment.jobs if job in jobs):
+                found += share_breaches(round_, job, assignment, where, rules.elastic)
+        elif not shape:
+            found += _gang(jobs, assignment, where, rules, empty)
             found += _period(jobs, assignment, where, rules)
+        found += [] if shape else _cpus(jobs, assignment, where)
     if not found:
         found += _capacity(round_, jobs, decision)
-        found += _quota(round_, jobs, decision)
+        found += _quota(round_, decision, rules)
     return found
 
 
@@ -60,7 +65,7 @@ def _shape(
     if sorted(assignment.order) != list(range(size)):
         yield Violation(rule="order", where=where, detail=f"{list(assignment.order)} is no order of {size} jobs")
     members = [jobs[job] for job in assignment.jobs if job in jobs]
-    if len({job.gpus for job in members}) > 1:
+    if len({job.gpus for job in members}) > 1 and not rules.mixed:
         yield Violation(rule="equal-gpus", where=where, detail=f"GPU counts {[job.gpus for job in members]}")
     for node, gpus in assignment.gpus.items():
         if node not in round_.cluster.node_index:
@@ -84,17 +89,24 @@ def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Vi
             yield Violation(rule="plan", where=where, detail=detail)
 
 
-def _gang(jobs: dict[str, Job], assignment: Assignment, where: str, few: Counter[Room] | None) -> Iterator[Violation]:
-    """All GPUs at once, with the CPUs they need, on few enough nodes."""
+def _gang(
+    jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules, empty: Counter[Room]
+) -> Iterator[Violation]:
+    """All GPUs of the largest job at once, on few enough nodes."""
     given = sum(assignment.gpus.values())
     members = [jobs[job] for job in assignment.jobs if job in jobs]
-    for job in members:
+    for job in sorted(members, key=lambda job: job.gpus)[-1:] if rules.mixed else members:
         if job.gpus != given:
             yield Violation(rule="gang", where=where, detail=f"job {job.id!r} asks for {job.gpus} GPUs, has {given}")
-        limit = None if few is None else smallest_node_count(few, need_of(job))
+        limit = smallest_node_count(empty, need_of(job)) if rules.fewest_nodes else None
         if limit is not None and len(assignment.gpus) > limit:
             detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
             yield Violation(rule="fewest-nodes", where=where, detail=detail)
+
+
+def _cpus(jobs: dict[str, Job], assignment: Assignment, where: str) -> Iterator[Violation]:
+    """With every GPU come the CPUs that each of its jobs needs."""
+    members = [jobs[job] for job in assignment.jobs if job in jobs]
     for node, gpus in assignment.gpus.items():
         needed = sum(need_of(job).milli for job in members) * gpus
         has = assignment.cpus.get(node, 0.0)
@@ -104,7 +116,7 @@ def _gang(jobs: dict[str, Job], assignment: Assignment, where: str, few: Counter
 
 
 def _period(jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules) -> Iterator[Violation]:
-    """A job alone runs at its own speed, a group at its least period, which its order reaches."""
+    """A job alone runs at its own speed, a group at the period of its best or worst order, and in such an order."""
     members = [jobs[job] for job in assignment.jobs if job in jobs]
     if len(members) == 1:
         alone = members[0].iteration_seconds
@@ -117,10 +129,12 @@ def _period(jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rul
     if any(job.stage_seconds is None for job in members):
         yield Violation(rule="period", where=where, detail="a job without stage times shares GPUs")
         return
-    least = rules.sharing.period(members)
-    if rules.sharing.period(members, assignment.order) != least:
-        yield Violation(rule="order", where=where, detail=f"{list(assignment.order)} does not reach the least period")
-    expected = float(least * rules.sharing.slowdown(len(members)) / 1_000_000)
+    period = rules.sharing.period(members)
+    if rules.sharing.period(members, assignment.order) != period:
+        extreme = "greatest" if rules.sharing.worst else "least"
+        detail = f"{list(assignment.order)} does not reach the {extreme} period"
+        yield Violation(rule="order", where=where, detail=detail)
+    expected = float(period * rules.sharing.slowdown(len(members)) / 1_000_000)
     if assignment.period_seconds is None or not isclose(assignment.period_seconds, expected, rel_tol=1e-12):
         detail = f"{assignment.period_seconds} s; the group takes {expected} s"
         yield Violation(rule="period", where=where, detail=detail)
@@ -148,11 +162,9 @@ def _capacity(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterat
                 yield Violation(rule=rule, where=name, detail=f"{taken} {unit} in use; the node has {has}")
 
 
-def _quota(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
-    """No tenant holds more GPUs than its quota."""
-    held: Counter[str] = Counter()
-    for job in decision.running:
-        held[jobs[job].tenant or ""] += jobs[job].gpus
+def _quota(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
+    """No tenant has more GPUs than its quota."""
+    held = held_of_tenants(round_, decision, elastic=rules.elastic is not None)
     for tenant in round_.cluster.tenants:
         if tenant.quota_gpus is not None and held[tenant.id] > tenant.quota_gpus:
             detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"

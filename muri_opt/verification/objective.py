@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
+from muri_opt.verification.quantities import micro
 from muri_opt.verification.rulebook import Rules
 
 
@@ -16,16 +17,16 @@ def job_values(round_: Round, rules: Rules) -> dict[str, int]:
     for job in round_.jobs:
         if job.gpus < 1:
             raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: the policy places gangs")
-    ranked = _ranked(round_, rules.order)
-    count = len(ranked)
+    line = ranked(round_, rules.order)
+    count = len(line)
     if rules.lexicographic:
-        return {job.id: 1 << (count - 1 - rank) for rank, job in enumerate(ranked)}
-    return {job.id: job.gpus * (count - rank) for rank, job in enumerate(ranked)}
+        return {job.id: 1 << (count - 1 - rank) for rank, job in enumerate(line)}
+    return {job.id: job.gpus * (count - rank) for rank, job in enumerate(line)}
 
 
-def _ranked(round_: Round, order: str) -> list[Job]:
+def ranked(round_: Round, order: str) -> list[Job]:
     """Return the jobs from the first to be served to the last, equal keys by submission and then by position."""
-    arrival = {job.id: (_micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
+    arrival = {job.id: (micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
     if order == "max-min":
         return _least_served_tenant_first(round_, arrival)
     return sorted(round_.jobs, key=lambda job: (_key(job, order), arrival[job.id]))
@@ -33,10 +34,10 @@ def _ranked(round_: Round, order: str) -> list[Job]:
 
 def _key(job: Job, order: str) -> int:
     if order == "fifo":
-        return _micro(_said(job, "submitted"))
+        return micro(_said(job, "submitted"))
     if order == "las":
         return round(_said(job, "attained_gpu_seconds") * 1000)
-    left = int(_said(job, "remaining_iterations")) * _micro(_said(job, "iteration_seconds"))
+    left = int(_said(job, "remaining_iterations")) * micro(_said(job, "iteration_seconds"))
     return left * job.gpus if order == "srsf" else left
 
 
@@ -58,7 +59,3 @@ def _said(job: Job, field: str) -> float:
     if value is None:
         raise InputError(f"job {job.id!r}.{field}", "nothing", "a value: the policy orders jobs by it")
     return float(value) if field != "remaining_iterations" else value
-
-
-def _micro(seconds: float) -> int:
-    return round(seconds * 1_000_000)

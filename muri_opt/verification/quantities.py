@@ -1,11 +1,16 @@
-"""The verifier's own arithmetic of amounts: plain Python integers."""
+"""The verifier's own arithmetic of amounts: whole numbers, of any size where they need it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
+
 from muri_opt.instance import Job, Node, Round
+from muri_opt.solution import Decision
+
+_LARGEST_WORD = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,16 @@ def need_of(job: Job) -> Need:
     return Need(gpus=job.gpus, milli=(milli + share - 1) // share, mebibytes=(mib + share - 1) // share)
 
 
+def held_of_tenants(round_: Round, decision: Decision, *, elastic: bool) -> Counter[str]:
+    """Return the GPUs that count for each tenant: what its running jobs ask for, or the shares they have."""
+    jobs = {job.id: job for job in round_.jobs}
+    held: Counter[str] = Counter()
+    for assignment in decision.assignments:
+        for job in assignment.jobs:
+            held[jobs[job].tenant or ""] += sum(assignment.gpus.values()) if elastic else jobs[job].gpus
+    return held
+
+
 def room_of(node: Node) -> Room:
     """Return what an empty node has."""
     return Room(
@@ -74,3 +89,13 @@ def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:
         used = min(nodes, -(-missing // most))
         missing, count = missing - used * most, count + used
     return count if missing <= 0 else None
+
+
+def micro(seconds: float) -> int:
+    """Return the whole microseconds nearest to ``seconds``."""
+    return round(seconds * 1_000_000)
+
+
+def word_for(largest: int) -> type:
+    """Return the type of an exact array of whole numbers up to ``largest``: machine words, or any size at a cost."""
+    return np.int64 if largest < _LARGEST_WORD else object

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from muri_opt.instance import Round
 from muri_opt.solution import Decision, Violation, WaitingReason
-from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verification.quantities import Need, Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
 
@@ -15,10 +16,7 @@ def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[V
     """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
     free = Counter({room: nodes for room, nodes in _free_rooms(round_, decision).items() if room.gpus})
     free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
-    held: Counter[str] = Counter()
-    for job in round_.jobs:
-        if job.id in decision.running:
-            held[job.tenant or ""] += job.gpus
+    held = held_of_tenants(round_, decision, elastic=rules.elastic is not None)
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     empty = Counter(empty_rooms(round_))
     jobs = {job.id: job for job in round_.jobs}
@@ -27,7 +25,7 @@ def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[V
         job = jobs[wait.job]
         quota = quotas.get(job.tenant) if job.tenant is not None else None
         spare = None if quota is None else quota - held[job.tenant or ""]
-        need = need_of(job)
+        need = need_of(job) if rules.elastic is None else replace(need_of(job), gpus=1)  # one GPU lets it start
         if (need, spare) not in known:
             known[need, spare] = _reason(need, free, free_gpus, empty, spare, rules)
         true = known[need, spare]
@@ -41,7 +39,9 @@ def _free_rooms(round_: Round, decision: Decision) -> Counter[Room]:
     for assignment in decision.assignments:
         needs = [need_of(jobs[job]) for job in assignment.jobs]
         together = Need(
-            gpus=needs[0].gpus, milli=sum(n.milli for n in needs), mebibytes=sum(n.mebibytes for n in needs)
+            gpus=max(n.gpus for n in needs),
+            milli=sum(n.milli for n in needs),
+            mebibytes=sum(n.mebibytes for n in needs),
         )
         for node, gpus in assignment.gpus.items():
             rooms[node] = rooms[node].without(together, gpus)

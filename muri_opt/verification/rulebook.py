@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.verification.sharing import Sharing
+from muri_opt.verification.elastic import Elastic
+from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
-    Gangs are worth by rank, weighted or lexicographically; jobs that may share GPUs are worth their efficiency.
+    Gangs are worth by rank, weighted or lexicographically; what jobs that may share GPUs are worth, ``sharing`` says,
+    and what shares of any size are worth, ``elastic``.
     """
 
     order: str
@@ -20,22 +25,59 @@ class Rules:
     fewest_nodes: bool = False
     largest_group: int = 1
     sharing: Sharing | None = None
+    elastic: Elastic | None = None
+
+    @property
+    def mixed(self) -> bool:
+        """Whether jobs of unequal GPU counts may share GPUs."""
+        return self.sharing is not None and self.sharing.mixed
 
     def most_jobs(self, stages: int) -> int:
         """Return how many jobs of so many stages one group may have."""
         return self.largest_group if self.sharing is None else min(self.largest_group, self.sharing.most_jobs(stages))
 
 
+_DECIMAL = "a decimal from 0 to 1"
+_AT_LEAST_ONE = "a whole number from 1"
+_POSITIVE = "a number above 0"
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
+_NUMBERS: dict[str, Callable[[float], bool]] = {
+    _DECIMAL: lambda number: number <= 1,
+    _AT_LEAST_ONE: lambda number: 1 <= number < inf and number.is_integer(),
+    _POSITIVE: lambda number: 0 < number < inf,
+}
 _GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
 _MURI: dict[str, tuple[str, ...]] = {
     "preset": ("paper", "authors"),
     "group": ("4", "3", "2", "1"),
     "autopack": ("on", "off"),
+    "pattern": ("preset", "cyclic", "muri-cyclic", "muri-4slot", "muri-4slot-steady"),
+    "ordering": ("best", "worst"),
+    "matching": ("blossom", "queue"),
+    "least_weight": (_DECIMAL,),
+    "objective": ("efficiency", "gpu-time", "progress"),
+    "sizes": ("equal", "mixed"),
+}
+_ELASTIC: dict[str, tuple[str, ...]] = {
+    "packing": ("any", "node"),
+    "restarts": ("pay", "ignore"),
+    "objective": ("speed", "speed-up", "time"),
+}
+_AFS: dict[str, tuple[str, ...]] = {
+    **_ELASTIC,
+    "scan": ("longest", "arrival", "shortest"),
+    "tie": ("longer", "shorter"),
+    "phi": (_AT_LEAST_ONE, "inf"),
 }
 _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("max-min-elastic", "srtf-elastic"), _ELASTIC),
+    "optimus": {**_ELASTIC, "objective": ("time", "speed", "speed-up")},
+    "afs-l": _AFS,
+    "afs-p": {**_ELASTIC, "restarts": ("ignore",), "objective": ("speed-up",), "quantum": (_POSITIVE,)},
     **dict.fromkeys(("fifo", "srtf", "srsf", "las", "max-min"), _GANGS),
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
 }
+_MURI_ORDER = {"muri-s": "srsf", "muri-l": "las"}
 
 
 def rules_of(policy: str) -> Rules:
@@ -47,12 +89,39 @@ def rules_of(policy: str) -> Rules:
     chosen = {key: values[0] for key, values in allowed.items()}
     for pair in rest.split(",") if rest else ():
         key, _, value = pair.partition("=")
-        if value not in allowed.get(key, ()):
+        if not _is_allowed(value, allowed.get(key, ())):
             known = ", ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items())
             raise InputError("policy", repr(pair), known)
         chosen[key] = value
     if allowed is _GANGS:
         lexicographic, fewest = chosen["objective"] == "lexicographic", chosen["nodes"] == "fewest"
         return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest)
-    sharing = Sharing(four_slots=chosen["preset"] == "authors")
-    return Rules(order=name, largest_group=int(chosen["group"]), sharing=sharing)
+    if "packing" in allowed:
+        by_node = chosen["packing"] == "node"
+        return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
+    return Rules(order=_MURI_ORDER[name], largest_group=int(chosen["group"]), sharing=_sharing(chosen))
+
+
+def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
+    if value in allowed and value not in _NUMBERS:
+        return True
+    within = next((test for kind, test in _NUMBERS.items() if kind in allowed), None)
+    return within is not None and _NUMBER.fullmatch(value) is not None and within(float(value))
+
+
+def _sharing(chosen: dict[str, str]) -> Sharing:
+    """Return how jobs share under the settings of Muri; which of them are grouped is the policy's own affair."""
+    authors, queue = chosen["preset"] == "authors", chosen["matching"] == "queue"
+    if queue and chosen["ordering"] == "worst":
+        raise InputError("policy", "ordering=worst with matching=queue", "one of the two ablations at a time")
+    pattern = chosen["pattern"]
+    if pattern == "preset":
+        pattern = "muri-4slot" if authors else "cyclic"
+    slowdowns = (QUEUE_SLOWDOWN if queue else AUTHORS_SLOWDOWN) if authors else NO_SLOWDOWN
+    return Sharing(
+        pattern=pattern,
+        slowdowns=slowdowns,
+        worst=chosen["ordering"] == "worst",
+        objective=chosen["objective"],
+        mixed=chosen["sizes"] == "mixed",
+    )

@@ -1,79 +1,108 @@
-"""A bound on the efficiency of any grouping, from prices of jobs and GPUs, in exact integers."""
+"""A bound on the value of any grouping, from prices of jobs and of what they use, in exact integers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations_with_replacement, permutations
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.errors import InputError
-from muri_opt.instance import Job, Round
+from muri_opt.instance import Round
 from muri_opt.solution import LinearDuals
+from muri_opt.verification.counting import able_jobs
+from muri_opt.verification.group_values import Sharers
+from muri_opt.verification.periods import Ints
+from muri_opt.verification.quantities import word_for
 from muri_opt.verification.rulebook import Rules
-from muri_opt.verification.sharing import stages_of
+from muri_opt.verification.sharing_prices import SharingPrices, sharing_prices
 
-Ints = NDArray[np.int64]
-PARTS = 1_000_000
-_INT64 = 1 << 63
 MOST_GROUPS = 3_000_000
 """Groups beyond which they are not all looked at, and no bound is given."""
+_AT_ONCE = 100_000
 
 
 def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None:
-    """Return the largest total efficiency that prices of jobs (``once``) and GPUs (``gpus``) allow any grouping.
+    """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
-    If every group paid at least its efficiency, the price of all jobs and all GPUs would bound the total. Where groups
-    pay up to ``short`` too little, a grouping has at most as many groups as jobs, and as GPUs over the smallest job,
-    so that many times ``short`` is added. Every group of jobs of equal GPU count is looked at; jobs larger than the
-    cluster are left out. ``None`` for four slots, and where a job has no GPUs or no stage times to share.
+    If every group paid at least its value, the price of all jobs and of everything there is would bound the total.
+    Where groups pay up to ``short`` too little, a grouping has at most as many groups as jobs, and as GPUs over the
+    smallest job, so that many times ``short`` is added. Every group that the rules allow is looked at; a job
+    that could not run alone is in none. ``None`` where a job has no GPUs or no stage times to share, and where
+    there are too many groups to look at.
     """
-    if rules.sharing is None or rules.sharing.four_slots:
+    if rules.sharing is None:
         return None
-    once, gpus = duals.multipliers.get("once", ()), duals.multipliers.get("gpus", ())
-    if len(once) != len(round_.jobs) or len(gpus) != 1 or min((*once, *gpus)) < 0 or duals.denominator < 1:
-        found = f"{len(once)} and {len(gpus)} numbers"
-        raise InputError("multipliers", found, f"{len(round_.jobs)} and 1 whole numbers of at least 0")
+    prices = sharing_prices(round_, duals)
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
-    total = round_.cluster.total_gpus
-    buckets: dict[int, list[tuple[Job, int]]] = {}
-    able = [(job, price) for job, price in zip(round_.jobs, once, strict=True) if job.gpus <= total]
-    for job, price in able:
-        buckets.setdefault(job.gpus, []).append((job, price))
+    able = [round_.job_index[job.id] for job in able_jobs(round_)]
+    buckets: dict[int, list[int]] = {}
+    for job in able:
+        buckets.setdefault(0 if rules.mixed else round_.jobs[job].gpus, []).append(job)
+    offers = _Offers.of(round_, rules, prices)
     short = 0
-    for size, members in buckets.items():
-        worst = _most_unpaid(members, size * gpus[0], duals.denominator, rules.largest_group)
-        if worst is None:
+    for members in buckets.values():
+        unpaid = offers.most_unpaid(members, rules.most_jobs(len(round_.resources)))
+        if unpaid is None:
             return None
-        short = max(short, worst)
-    groups = min(len(able), total // min(buckets, default=1))
-    return (sum(price for _, price in able) + gpus[0] * total + groups * short) // duals.denominator
+        short = max(short, unpaid)
+    smallest = min((round_.jobs[job].gpus for job in able), default=1)
+    groups = min(len(able), round_.cluster.total_gpus // smallest)
+    return (sum(prices.once[job] for job in able) + prices.supply + groups * short) // prices.denominator
 
 
-def _most_unpaid(members: list[tuple[Job, int]], gpu_price: int, scale: int, largest: int) -> int | None:
-    """Return by how much the efficiency of any group of the members exceeds what it pays, at most; at least 0."""
-    kinds = Counter(
-        (tuple(stages), price) for (_, price), stages in zip(members, stages_of([j for j, _ in members]), strict=True)
-    )
-    longest, dearest = max(max(stages, default=0) for stages, _ in kinds), max(price for _, price in kinds)
-    slots = len(next(iter(kinds))[0])
-    most = max(PARTS * largest * slots * longest, PARTS * scale + largest * dearest + gpu_price)
-    exact = np.int64 if most < _INT64 else object  # prices are anybody's: they may be too large for a machine word
-    times = np.array([stages for stages, _ in kinds], dtype=exact)
-    prices = np.array([price for _, price in kinds], dtype=exact)
-    count = np.array(list(kinds.values()), dtype=np.int64)
-    worst = 0
-    for size in range(1, min(largest, len(members), times.shape[1]) + 1):
-        groups = _groups(len(count), size)
-        if groups is None:
-            return None
-        for block in np.array_split(groups, len(groups) // 200_000 + 1):
-            allowed = block[_within(block, count)]
-            unpaid = _efficiency_ppm(times[allowed]) * scale - prices[allowed].sum(axis=1) - gpu_price
-            worst = max(worst, int(unpaid.max(initial=0)))
-    return worst
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Offers:
+    """Jobs by position, with what they are worth together and what they pay."""
+
+    sharers: Sharers
+    prices: SharingPrices
+    pay: Ints
+    per_gpu: Ints
+
+    @classmethod
+    def of(cls, round_: Round, rules: Rules, prices: SharingPrices) -> _Offers:
+        sharers = Sharers.of(round_, rules)
+        most = 4 * max(prices.pay, default=0) + (4 * max(prices.per_gpu, default=0) + prices.gpu) * max(
+            (job.gpus for job in round_.jobs), default=0
+        )
+        word = word_for(most)  # prices are anybody's: they may be too large for a machine word
+        return cls(
+            sharers=sharers,
+            prices=prices,
+            pay=np.array(prices.pay, dtype=word),
+            per_gpu=np.array(prices.per_gpu, dtype=word),
+        )
+
+    def most_unpaid(self, members: list[int], largest: int) -> int | None:
+        """Return by how much the value of any group of the members exceeds what it pays, at most; at least 0."""
+        kinds = Counter(self._kind(job) for job in members)
+        first = {self._kind(job): job for job in reversed(members)}
+        jobs = np.array([first[kind] for kind in kinds], dtype=np.int64)
+        count = np.array(list(kinds.values()), dtype=np.int64)
+        worst = 0
+        for size in range(1, min(largest, len(members)) + 1):
+            groups = _groups(len(count), size)
+            if groups is None:
+                return None
+            for block in np.array_split(groups, len(groups) // _AT_ONCE + 1):
+                worst = max(worst, self._unpaid(jobs[block[_within(block, count)]]))
+        return worst
+
+    def _kind(self, job: int) -> tuple[object, ...]:
+        """Return all that tells a job from others: of jobs alike in it, any may stand for another."""
+        sharers = self.sharers
+        traits = (sharers.gpus, sharers.alone, sharers.weight, self.pay, self.per_gpu)
+        return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist())
+
+    def _unpaid(self, groups: Ints) -> int:
+        value, scale = self.sharers.values(groups), self.prices.denominator
+        gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)
+        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.prices.gpu)
+        word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
+        return int((value.astype(word) * scale - paid.astype(word)).max(initial=0))
 
 
 def _groups(kinds: int, size: int) -> Ints | None:
@@ -90,18 +119,3 @@ def _within(groups: Ints, count: Ints) -> NDArray[np.bool_]:
     """Return which groups take no kind more often than there are jobs of it."""
     used = (groups[:, :, None] == groups[:, None, :]).sum(axis=2)
     return np.asarray((used <= count[groups]).all(axis=1))
-
-
-def _efficiency_ppm(stages: Ints) -> Ints:
-    """Return the efficiency of groups, ``stages[g, j, r]``, in their best seating, in whole parts per million."""
-    _, size, slots = stages.shape
-    best: Ints | None = None
-    for later in permutations(range(1, slots), size - 1):
-        seats = (0, *later)
-        period = np.zeros(len(stages), dtype=stages.dtype)
-        for i in range(slots):
-            period += np.max([stages[:, j, (i - s) % slots] for j, s in enumerate(seats)], axis=0)
-        best = period if best is None else np.minimum(best, period)
-    total = stages.sum(axis=(1, 2))
-    least = total if best is None else best
-    return np.where(least > 0, PARTS * total // (slots * np.maximum(least, 1)), 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from muri_opt.errors import InputError
-from muri_opt.instance import Job, Round
+from muri_opt.instance import Round
 from muri_opt.solution import (
     Certificate,
     Decision,
@@ -17,8 +19,10 @@ from muri_opt.solution import (
 )
 from muri_opt.verification.bounds import dual_bound
 from muri_opt.verification.counting import knapsack_bound, prefix_bound
+from muri_opt.verification.elastic_bound import counted_bound, priced_bound
 from muri_opt.verification.enumeration import enumerated_optimum
 from muri_opt.verification.feasibility import broken_rules
+from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
@@ -31,12 +35,14 @@ ENUMERABLE_JOBS = 16
 def decision_value(round_: Round, policy: str, decision: Decision) -> int:
     """Return the value of a decision under a policy, recomputed from the round."""
     rules = rules_of(policy)
+    if rules.elastic is not None:
+        tables = dict(zip(round_.job_index, rules.elastic.values(round_), strict=True))
+        shares = [(assignment.jobs[:1], sum(assignment.gpus.values())) for assignment in decision.assignments]
+        return sum(tables[job].get(gpus, 0) for jobs, gpus in shares for job in jobs if job in tables)
     if rules.sharing is None:
         values = job_values(round_, rules)
         return sum(values.get(job, 0) for job in decision.running)
-    jobs = {job.id: job for job in round_.jobs}
-    groups = [[jobs[job] for job in group.jobs if job in jobs] for group in decision.assignments]
-    return sum(rules.sharing.efficiency_ppm(group) for group in groups if group and _can_share(group, rules))
+    return _value_of_groups(round_, rules, [assignment.jobs for assignment in decision.assignments])
 
 
 def proved_bound(
@@ -45,6 +51,8 @@ def proved_bound(
     """Return the best bound that can be proved here in exact integers, and by what; ``None`` where nothing can."""
     rules = rules_of(policy)
     duals = [item for item in evidence if isinstance(item, LinearDuals)]
+    if rules.elastic is not None:
+        return _bound_of_shares(round_, rules.elastic.values(round_), duals)
     if rules.sharing is not None:
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
@@ -58,10 +66,16 @@ def proved_bound(
     return min(found, key=lambda item: item[0], default=None)
 
 
-def _can_share(group: list[Job], rules: Rules) -> bool:
-    """Return whether the group has a period at all; what it breaks is reported with the rules."""
-    stages = {len(job.stage_seconds or ()) for job in group}
-    return len(stages) == 1 and len(group) <= rules.most_jobs(max(stages))
+def _value_of_groups(round_: Round, rules: Rules, groups: list[tuple[str, ...]]) -> int:
+    """Return what groups are worth together; one without a period adds nothing, its breach is told elsewhere."""
+    alike: dict[int, list[list[int]]] = {}
+    for group in groups:
+        jobs = [round_.job_index[job] for job in group if job in round_.job_index]
+        staged = all(round_.jobs[job].stage_seconds is not None for job in jobs)
+        if staged and 1 <= len(jobs) <= rules.most_jobs(len(round_.resources)):
+            alike.setdefault(len(jobs), []).append(jobs)
+    sharers = Sharers.of(round_, rules)
+    return sum(sum(sharers.values(np.array(same)).tolist()) for same in alike.values())
 
 
 def verify(round_: Round, result: Result) -> Certificate:
@@ -116,13 +130,20 @@ def _header(round_: Round, result: Result) -> list[Violation]:
     return found
 
 
+def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[LinearDuals]) -> tuple[int, Proof] | None:
+    found = [(priced_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
+    counted = counted_bound(round_, values)
+    found += [] if counted is None else [(counted, Proof.COUNTING)]
+    return min(found, key=lambda item: item[0], default=None)
+
+
 def _proof(
     round_: Round, rules: Rules, claimed: int, known: tuple[int, Proof] | None
 ) -> tuple[tuple[int, Proof] | None, Proof]:
     """Return the best bound checked here, and who proves ``claimed``."""
     if known is not None and known[0] <= claimed:
         return known, known[1]
-    if len(round_.jobs) <= ENUMERABLE_JOBS and rules.sharing is None:
+    if len(round_.jobs) <= ENUMERABLE_JOBS and rules.sharing is None and rules.elastic is None:
         optimum = enumerated_optimum(round_, rules)
         if optimum is not None:
             return (optimum, Proof.EXHAUSTIVE), Proof.EXHAUSTIVE

@@ -80,8 +80,8 @@ def authors_ppm(jobs: Sequence[Job]) -> int:
     return int(10**6 * total / (4 * period * slowdown[len(jobs)])) if period else 0
 
 
-def best_grouping(round_: Round, efficiency: Efficiency, largest: int) -> int:
-    """Return the best total efficiency over every choice of disjoint groups of equal GPU count that may run."""
+def best_grouping(round_: Round, efficiency: Efficiency, largest: int, *, mixed: bool = False) -> int:
+    """Return the best total over every choice of disjoint groups, of equal GPU count unless mixed, that may run."""
     quota = {t.id: t.quota_gpus for t in round_.cluster.tenants if t.quota_gpus is not None}
     known: dict[tuple[str, ...], int] = {}
 
@@ -96,15 +96,16 @@ def best_grouping(round_: Round, efficiency: Efficiency, largest: int) -> int:
             return 0
         first, rest = jobs[0], jobs[1:]
         found = best(rest, gpus, left)
-        alike = [job for job in rest if job.gpus == first.gpus]
+        alike = [job for job in rest if mixed or job.gpus == first.gpus]
         for others in (chosen for size in range(largest) for chosen in combinations(alike, size)):
             group = (first, *others)
             free = dict(left)
             for job in group:
                 free[job.tenant] = free.get(job.tenant, 10**9) - job.gpus
-            if first.gpus <= gpus and min(free.values()) >= 0:
+            taken = max(job.gpus for job in group)
+            if taken <= gpus and min(free.values()) >= 0:
                 remaining = tuple(job for job in rest if job not in others)
-                found = max(found, worth(group) + best(remaining, gpus - first.gpus, free))
+                found = max(found, worth(group) + best(remaining, gpus - taken, free))
         return found
 
     return best(round_.jobs, round_.cluster.total_gpus, quota)
