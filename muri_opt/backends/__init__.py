@@ -10,7 +10,7 @@ from muri_opt.backends.base import Backend, Capabilities, check_capabilities
 from muri_opt.backends.highs import relaxation_duals
 from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, available, backend_named
 from muri_opt.backends.staged import solve_stages
-from muri_opt.backends.wide import is_wide, priced, solve_wide
+from muri_opt.backends.wide import is_wide, priced, restricted, solve_wide
 from muri_opt.backends.worker import WorkerError, borrowed_worker, start_worker, stop_workers
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "is_wide",
     "priced",
     "relaxation_duals",
+    "restricted",
     "solve_stages",
     "solve_wide",
     "start_worker",

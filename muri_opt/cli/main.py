@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from muri_opt import __version__
-from muri_opt.cli import doctor, export, generate, show, solve, verify
+from muri_opt.cli import doctor, export, generate, loss, show, solve, verify
 from muri_opt.cli.command import Command
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
@@ -19,7 +19,15 @@ from muri_opt.report.labels import printable
 
 COMMANDS: dict[str, Command] = {
     command.name: command
-    for command in (solve.COMMAND, verify.COMMAND, show.COMMAND, generate.COMMAND, export.COMMAND, doctor.COMMAND)
+    for command in (
+        solve.COMMAND,
+        verify.COMMAND,
+        show.COMMAND,
+        loss.COMMAND,
+        generate.COMMAND,
+        export.COMMAND,
+        doctor.COMMAND,
+    )
 }
 
 _SUMMARY = "Decide one scheduling round of a GPU cluster, with a proof of how good the decision is."

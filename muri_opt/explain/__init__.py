@@ -1,0 +1,5 @@
+"""Why an answer is not better: what each rule of a published algorithm costs against the optimum."""
+
+from muri_opt.explain.grouping_loss import CAUSES, GroupingLoss, LossStep, grouping_loss
+
+__all__ = ["CAUSES", "GroupingLoss", "LossStep", "grouping_loss"]
