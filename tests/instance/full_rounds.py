@@ -44,7 +44,8 @@ JOB_FIELDS = {
     "state": st.sampled_from(["waiting", "running"]),
     "remaining_iterations": st.none() | st.integers(0, MAX_ITERATIONS),
     "restarts": st.none() | st.integers(0, 10**9),
-    "scaling": st.none() | st.dictionaries(shares, rates, min_size=1, max_size=3),
+    "scaling": st.none()
+    | st.dictionaries(shares, rates, min_size=1, max_size=3).map(lambda t: dict(sorted(t.items()))),
     "guarantee": st.none() | rates.map(lambda rate: Guarantee(throughput=rate)),
     "predictable": st.none() | st.booleans(),
     **{

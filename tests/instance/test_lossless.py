@@ -138,8 +138,8 @@ def test_the_order_of_lists_counts_and_that_of_mappings_does_not():
         jobs=[Job(id="b", gpus=1), Job(id="a", gpus=1)]
     )
     assert fingerprint(name="x") != fingerprint(now=1.0) != fingerprint(quota=5) != fingerprint()
-    one = Job(id="a", gpus=1, scaling={1: 1.0, 2: 2.0}, placement={"n0": 1, "n0-b": 1})
-    two = Job(id="a", gpus=1, scaling={2: 2.0, 1: 1.0}, placement={"n0-b": 1, "n0": 1})
+    one = Job(id="a", gpus=1, scaling={1: 1.0, 2: 2.0, 16: 9.0}, placement={"n0": 1, "n0-b": 1})
+    two = Job(id="a", gpus=1, scaling={1: 1.0, 16: 9.0, 2: 2.0}, placement={"n0-b": 1, "n0": 1})
     assert fingerprint(jobs=[one]) == fingerprint(jobs=[two])
 
 
