@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
 
@@ -36,13 +37,13 @@ class Elastic:
         microseconds left on one GPU, of at least a second. ``time``: the hundredths of a second that all
         jobs would take on one GPU each, and one more, less what the job takes.
         """
-        sizes, within = self.sizes(round_), round_.cluster.total_gpus
+        sizes, within = frozenset(self.sizes(round_)), round_.cluster.total_gpus
         found = []
-        curves = _curves(round_)
+        curves = [Curve.of(job) for job in round_.jobs]
         ends = [_ends(job, curve, within) for job, curve in zip(round_.jobs, curves, strict=True)] if self.timed else []
         everything = 1 + sum(times.get(1, 0) // 10_000 for times in ends)
         for place, curve in enumerate(curves):
-            legal = [k for k in sizes if k in curve.speeds]
+            legal = [k for k in curve.speeds if k in sizes]
             if self.objective == "time":
                 found.append({k: everything - ends[place][k] // 10_000 for k in legal})
             else:
@@ -66,21 +67,10 @@ class Curve:
     @classmethod
     def of(cls, job: Job) -> Curve:
         """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
-        table = sorted((job.scaling or {}).items())
+        table = tuple(sorted((job.scaling or {}).items()))
         if not table or table[0][0] != 1:
             raise InputError(f"job {job.id!r}.scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
-        most = max(Fraction(rate) for _, rate in table)
-        power = 0
-        while round(most * Fraction(10) ** power) > LARGEST_SPEED:
-            power -= 1
-        while round(most * Fraction(10) ** (power + 1)) <= LARGEST_SPEED:
-            power += 1
-        known = [(k, max(1, round(Fraction(rate) * Fraction(10) ** power))) for k, rate in table]
-        speeds = dict(known)
-        for (a, slow), (b, fast) in pairwise(known):
-            for k in range(a + 1, b):
-                seconds = Fraction(b - k, b - a) / slow + Fraction(k - a, b - a) / fast
-                speeds[k] = max(1, int(1 / seconds))
+        speeds, power = _speeds(table)
         if job.iteration_seconds is None:
             return cls(speeds=speeds, unit=int(Fraction(10) ** (6 + power)))
         if job.gpus not in speeds or job.iteration_seconds == 0:
@@ -93,21 +83,27 @@ class Curve:
         return float(Fraction(self.unit, self.speeds[gpus] * 1_000_000))
 
 
+@lru_cache(maxsize=1 << 15)
+def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], int]:
+    """Return the speed with 1, 2, ... GPUs, and how many digits after the point of the table it keeps."""
+    most = max(Fraction(rate) for _, rate in table)
+    power = 0
+    while round(most * Fraction(10) ** power) > LARGEST_SPEED:
+        power -= 1
+    while round(most * Fraction(10) ** (power + 1)) <= LARGEST_SPEED:
+        power += 1
+    known = [(k, max(1, round(Fraction(rate) * Fraction(10) ** power))) for k, rate in table]
+    speeds = dict(known)
+    for (a, slow), (b, fast) in pairwise(known):
+        for k in range(a + 1, b):
+            seconds = Fraction(b - k, b - a) / slow + Fraction(k - a, b - a) / fast
+            speeds[k] = max(1, int(1 / seconds))
+    return dict(sorted(speeds.items())), power
+
+
 def _ends(job: Job, curve: Curve, most: int) -> dict[int, int]:
     """Return how long the job still takes with each number of GPUs, in whole microseconds."""
     if job.remaining_iterations is None:
         raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: the value counts time")
     work = job.remaining_iterations * curve.unit
     return {k: min((1 << 62) - 1, work // speed) for k, speed in curve.speeds.items() if k <= most}
-
-
-def _curves(round_: Round) -> list[Curve]:
-    """Return the curve of every job; jobs with equal tables share one."""
-    made: dict[tuple[object, ...], Curve] = {}
-    found = []
-    for job in round_.jobs:
-        key = (tuple((job.scaling or {}).items()), job.iteration_seconds, job.gpus)
-        if key not in made:
-            made[key] = Curve.of(job)
-        found.append(made[key])
-    return found
