@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from muri_opt.formulations import Formulation, GangFormulation, GroupingFormulation
-from muri_opt.policies import GangPolicy, MuriPolicy, Policy
+from muri_opt.formulations import Formulation, GangFormulation, GroupingFormulation, GroupRules, SharingFormulation
+from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, Policy
 from muri_opt.policies.muri import ORDER_OF
 
 DEFAULT_POLICY = "fifo"
+_GROUP_UNITS = {
+    "efficiency": "efficiency of all groups, parts per million",
+    "gpu-time": "GPU time saved per second, millionths of a GPU",
+    "progress": "speed of jobs against running alone, weighted by GPUs and rank, thousandths",
+}
+_SHARE_UNITS = {
+    "speed": "speed against one GPU over the root of the seconds left on one, ten-millionths",
+    "speed-up": "speed of all jobs, thousandths of that on one GPU each",
+    "time": "jobs that run first, then the least remaining time of all, hundredths of a second",
+}
 
 
 def formulation_of(policy: Policy) -> Formulation:
@@ -16,18 +26,27 @@ def formulation_of(policy: Policy) -> Formulation:
     if isinstance(policy, MuriPolicy):
         options = policy.options
         return GroupingFormulation(
-            order=ORDER_OF[policy.name],
-            largest_group=options.largest_group,
-            pattern=options.pattern,
-            slowdown=options.slowdown,
+            rules=GroupRules(
+                order=ORDER_OF[policy.name],
+                largest_group=options.largest_group,
+                pattern=options.pattern,
+                slowdown=options.slowdown,
+                worst_order=options.worst_order,
+                objective=policy.objective,
+                sizes=policy.sizes,
+            )
         )
+    if isinstance(policy, ElasticPolicy):
+        return SharingFormulation(objective=policy.objective, packing=policy.packing)
     raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
 
 
 def value_unit_of(policy: Policy) -> str:
     """Return what one unit of the policy's value is."""
     if isinstance(policy, MuriPolicy):
-        return "efficiency of all groups, parts per million"
+        return _GROUP_UNITS[policy.objective]
+    if isinstance(policy, ElasticPolicy):
+        return _SHARE_UNITS[policy.objective]
     if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":
         return "running jobs as binary digits, highest priority first"
     return "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r"

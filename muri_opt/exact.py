@@ -54,6 +54,23 @@ def relax(round_: Round, formulation: Formulation, seconds: float | None) -> Lin
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
 
 
+def solve_directly(round_: Round, formulation: Formulation) -> Answer | None:
+    """Return the exact program's answer without a solver, or ``None`` where the chapter has no such way.
+
+    The bound is the value of the program; where a decision cannot reach it, a solver may still do better.
+    """
+    began = time.monotonic()
+    values = formulation.direct(round_)
+    if values is None:
+        return None
+    return Answer(
+        termination=Termination(reason=Reason.OPTIMAL, detail="solved by dynamic programming"),
+        decision=formulation.decode(round_, values),
+        bound=int(values @ build(round_, formulation).objective),
+        solve_seconds=time.monotonic() - began,
+    )
+
+
 def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limits, start: Decision | None) -> Answer:
     """Return the exact program's answer on one backend; building counts against the time limit."""
     began = time.monotonic()

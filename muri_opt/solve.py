@@ -11,7 +11,7 @@ import msgspec
 from muri_opt.backends import BACKENDS, FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.catalogue import DEFAULT_POLICY, formulation_of, value_unit_of
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.exact import Answer, optimise, relax
+from muri_opt.exact import Answer, optimise, relax, solve_directly
 from muri_opt.instance import Round
 from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
@@ -56,6 +56,8 @@ def solve_round(
     search = _Search(round_=round_, policy=chosen, method=method, limits=limits or Limits())
     if kind != "exact":
         search.run_heuristic()
+    if kind != "heuristic" and not backend and not search.proved:
+        search.run_directly()
     if kind != "heuristic" and not search.proved:
         search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
     result = search.result()
@@ -109,6 +111,22 @@ class _Search:
         self._end(
             Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=f"{self.policy.spec} ran to its end")
         )
+
+    def run_directly(self) -> None:
+        """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
+        left, formulation = self.seconds_left(), formulation_of(self.policy)
+        if not formulation.has_direct or (left is not None and left <= 0):
+            return
+        try:
+            answer: Answer | None = self._in_worker(solve_directly, self.round_, formulation)
+        except WorkerError:
+            return
+        if answer is not None:
+            self.stats = msgspec.structs.replace(
+                self.stats, solve_seconds=self.stats.solve_seconds + answer.solve_seconds
+            )
+            self._take(answer, self.evidence)
+            self._end(self.termination)
 
     def run_exact(self, *backends: str) -> None:
         """Improve or prove the answer with the exact program on the first backend that takes it.

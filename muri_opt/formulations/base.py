@@ -17,6 +17,8 @@ class Formulation(ABC):
     """The exact program of a round: one chapter of the book."""
 
     chapter: ClassVar[str]
+    has_direct: ClassVar[bool] = False
+    """Whether :meth:`direct` finds values without a solver."""
 
     @abstractmethod
     def build(self, round_: Round) -> Model:
@@ -33,6 +35,13 @@ class Formulation(ABC):
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return the objectives to optimise one after another; by default the model's own is the only one."""
         return (Stage(objective=model.objective, weight=1, best=0),)
+
+    def direct(self, round_: Round) -> Ints | None:
+        """Return values found without a solver that are optimal if their decision keeps them, or ``None``.
+
+        Their value bounds the program's in any case.
+        """
+        return None
 
     @property
     def has_duals(self) -> bool:

@@ -9,10 +9,15 @@ from muri_opt.instance.amounts import Ints
 
 
 class Leftover:
-    """Free GPUs, milli-CPUs and MiB per node, and free quota per tenant."""
+    """Free GPUs, milli-CPUs and MiB per node, and free quota per tenant.
 
-    def __init__(self, round_: Round) -> None:
+    ``asks[j]`` are the GPUs that job j counts for in its tenant's quota: those it asks for, unless its share is
+    decided otherwise.
+    """
+
+    def __init__(self, round_: Round, asks: Ints | None = None) -> None:
         self._amounts = round_.amounts
+        self.asks: Ints = self._amounts.g if asks is None else asks
         self.gpus: Ints = self._amounts.G.copy()
         self.cpus: Ints = self._amounts.C.copy()
         self.memory: Ints = self._amounts.M.copy()
@@ -23,7 +28,7 @@ class Leftover:
         asked = np.zeros_like(self.quota)
         for job in jobs:
             if self._amounts.tenant[job] >= 0:
-                asked[self._amounts.tenant[job]] += self._amounts.g[job]
+                asked[self._amounts.tenant[job]] += self.asks[job]
         return bool((asked <= self.quota)[asked > 0].all())
 
     def room(self, *jobs: int) -> Ints:
@@ -38,4 +43,4 @@ class Leftover:
         self.memory -= share * self._amounts.m[taken].sum()
         for job in jobs:
             if self._amounts.tenant[job] >= 0:
-                self.quota[self._amounts.tenant[job]] -= self._amounts.g[job]
+                self.quota[self._amounts.tenant[job]] -= self.asks[job]

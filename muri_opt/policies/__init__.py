@@ -1,8 +1,9 @@
 """The published algorithms: from a round to a decision, without a solver."""
 
 from muri_opt.policies.base import Policy
+from muri_opt.policies.elastic import ElasticPolicy
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri import MuriPolicy
 from muri_opt.policies.registry import POLICIES, policy_from
 
-__all__ = ["POLICIES", "GangPolicy", "MuriPolicy", "Policy", "policy_from"]
+__all__ = ["POLICIES", "ElasticPolicy", "GangPolicy", "MuriPolicy", "Policy", "policy_from"]

@@ -7,10 +7,15 @@ from collections.abc import Callable
 from muri_opt.errors import unknown_name
 from muri_opt.ordering import ORDERS
 from muri_opt.policies.base import Policy, parse_parameters
+from muri_opt.policies.elastic import ELASTIC
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri.policy import ORDER_OF, MuriPolicy
 
-POLICIES: dict[str, type[Policy]] = {**dict.fromkeys(ORDERS, GangPolicy), **dict.fromkeys(ORDER_OF, MuriPolicy)}
+POLICIES: dict[str, type[Policy]] = {
+    **dict.fromkeys(ORDERS, GangPolicy),
+    **dict.fromkeys(ORDER_OF, MuriPolicy),
+    **ELASTIC,
+}
 
 
 def policy_from(policy: str | Policy) -> Policy:

@@ -5,6 +5,7 @@ from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingRea
 from muri_opt.solution.gangs import Placed, gang_decision, group_decision
 from muri_opt.solution.limits import Limits, relative_gap
 from muri_opt.solution.result import Result, Stats, parse_result, read_result, result_json
+from muri_opt.solution.shares import share_decision
 from muri_opt.solution.termination import Limit, Reason, Termination
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "read_result",
     "relative_gap",
     "result_json",
+    "share_decision",
 ]

@@ -33,12 +33,13 @@ def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: boo
     return group_decision(round_, placed, consolidate=consolidate)
 
 
-def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool) -> Decision:
+def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
     """Return the decision in which the groups run and all other jobs wait, with the reason.
 
-    ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster.
+    ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
+    each job runs with, or would need to start, where that is not what the round says.
     """
-    left = Leftover(round_)
+    left = Leftover(round_, asks)
     for group in groups:
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
@@ -71,7 +72,7 @@ def _waiting(round_: Round, left: Leftover, job: int, consolidate: bool) -> Wait
 
 def _binding_rule(round_: Round, left: Leftover, job: int, consolidate: bool) -> tuple[WaitingReason, str, str]:
     amounts = round_.amounts
-    asks, free, total = int(amounts.g[job]), int(left.gpus.sum()), round_.cluster.total_gpus
+    asks, free, total = int(left.asks[job]), int(left.gpus.sum()), round_.cluster.total_gpus
     most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
     if asks > most:
         some = "" if most == total else f", {most} of them with the CPUs and memory it needs"

@@ -1,0 +1,50 @@
+"""Policy ``afs-p``: shares of jobs of unknown length, with a quantum where jobs outnumber GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.elastic import afs_p_shares
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import microseconds
+from muri_opt.placement import held_gpus
+from muri_opt.policies.base import Allowed, Span
+from muri_opt.policies.elastic.base import Demand, ElasticPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownLengthPolicy(ElasticPolicy):
+    """AFS without lengths; ``quantum`` is how many seconds a job keeps its share where jobs outnumber GPUs.
+
+    How many quanta a job has had, and whether it is within one, follow from its ``executed_seconds``. What the rule
+    leaves to chance the seed decides. Whether a change of shares pays cannot be told without lengths.
+    """
+
+    restarts: str = "ignore"
+    objective: str = "speed-up"
+    quantum: str = "7200"
+
+    own_name: ClassVar[str] = "afs-p"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        **ElasticPolicy.choices,
+        "restarts": ("ignore",),
+        "objective": ("speed-up",),
+        "quantum": Span(0.001, 2_000_000_000),
+    }
+    knows_lengths: ClassVar[bool] = False
+
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return AFS-P's shares; jobs of equally many quanta take turns in the order of submission."""
+        members = demand.jobs.tolist()
+        quantum = microseconds(float(self.quantum))
+        executed = np.array([microseconds(round_.jobs[job].executed_seconds or 0.0) for job in members], dtype=np.int64)
+        quanta, inside = executed // quantum, executed % quantum > 0
+        held = [held_gpus(round_, job) for job in members]
+        keeps = np.array([0 if now is None else int(now.sum()) for now in held], dtype=np.int64) * inside
+        order, coin = demand.arrivals(round_), np.random.default_rng(seed)
+        return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)
