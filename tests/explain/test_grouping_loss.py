@@ -75,7 +75,7 @@ def steps_by_hand(round_: Round, policy: MuriPolicy) -> list[int]:
         lambda group: equal(group) and any(set(group) <= union for union in unions),
         lambda group: equal(group) and candidates.issuperset(group),
         equal,
-        lambda group: True,
+        bool,  # every group
     ]
     return [best_within(round_, policy.spec, allowed) for allowed in rules]
 

@@ -1,0 +1,49 @@
+"""``muri-opt elastic``: how far rules for elastic shares are from the optimum of a round."""
+
+from __future__ import annotations
+
+import argparse
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import round_from
+from muri_opt.cli.reply import Reply
+
+_EXAMPLES = """  muri-opt elastic round.json
+  muri-opt elastic round.json --arrivals --json"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    parser.add_argument("--arrivals", action="store_true", help="jobs submitted after the round's now arrive then")
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, default=60.0, help="time for the optimum (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Find the optimum and run every rule."""
+    from dataclasses import asdict
+
+    import msgspec
+
+    from muri_opt.explain import elastic_gap
+    from muri_opt.report.elastic_text import elastic_text
+    from muri_opt.solution import Limits
+
+    limits = Limits(seconds=arguments.seconds)
+    round_ = round_from(arguments.round)
+    gap = elastic_gap(round_, arrivals=arguments.arrivals, seconds=limits.seconds)
+    if arguments.json:
+        return Reply(msgspec.json.format(msgspec.json.encode(asdict(gap)), indent=1).decode() + "\n")
+    return Reply(elastic_text(round_, gap))
+
+
+COMMAND = Command(
+    name="elastic",
+    summary="hold rules for elastic shares against the proved optimum of total completion time",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)
