@@ -161,7 +161,7 @@ class Climb:
                 lead = growth[place] - force if time[place] < ends else strength[place] - gain
                 if lead > 0 or (not lead < 0 and replaced(candidate, place)):
                     break
-                found ^= 1 << (length - 1)
+                found &= later[length - 1]
                 if time[place] < ends or in_strong[place] >= asks_strong[candidate]:
                     early += 1
                 else:

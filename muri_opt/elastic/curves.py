@@ -50,7 +50,19 @@ class Curves:
 
     @classmethod
     def of(cls, jobs: Sequence[Job], most_gpus: int) -> Curves:
-        """Return the curves of ``jobs`` on a cluster of ``most_gpus`` GPUs; a job that has none is refused."""
+        """Return the curves of ``jobs`` on a cluster of ``most_gpus`` GPUs; a job that has none is refused.
+
+        The same jobs asked for again are not looked at again.
+        """
+        for made_for, gpus, made in _made[:]:
+            if made_for is jobs and gpus == most_gpus:
+                return made
+        made = cls._of(jobs, most_gpus)
+        _made[:] = [(jobs, most_gpus, made)] if isinstance(jobs, tuple) else []
+        return made
+
+    @classmethod
+    def _of(cls, jobs: Sequence[Job], most_gpus: int) -> Curves:
         known: dict[tuple[tuple[int, float], ...], Table] = {}
         tables: list[Table] = []
         units: list[int] = []
@@ -84,6 +96,10 @@ class Curves:
             for k in range(1, int(self.cap[j]) + 1):
                 time[j, k] = min(NEVER - 1, amounts[j] // int(self.speed[j, k]))
         return time
+
+
+_made: list[tuple[Sequence[Job], int, Curves]] = []
+"""The last curves made, of jobs in a tuple: checking, deciding and placing one round need the same."""
 
 
 def scaling_table(scaling: Mapping[int, float]) -> Table:

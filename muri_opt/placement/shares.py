@@ -17,8 +17,8 @@ def place_shares(round_: Round, shares: Ints, legal: Ints, *, by_node: bool = Fa
 
     Jobs whose share is the one they hold stay where they are, then the largest shares are placed first. If some share
     is not placed whole, all are placed anew, the largest first, and that is taken where it runs more GPUs. Where CPUs,
-    memory or a quota leave no room for a share, the job gets the next smaller legal one. ``by_node`` puts a share on
-    one node, or on as many as it fills.
+    memory or a quota leave no room for a share, the job gets the next smaller legal one; what that leaves over goes
+    to jobs without a share, a GPU each. ``by_node`` puts a share on one node, or on as many as it fills.
     """
     held = {job: now for job in np.flatnonzero(shares).tolist() if (now := held_gpus(round_, job)) is not None}
     placed = _placed(round_, shares, legal, held, by_node=by_node)
@@ -46,6 +46,14 @@ def _placed(round_: Round, shares: Ints, legal: Ints, held: Mapping[int, Ints], 
                 left.take(share, job)
                 placed[job] = share
                 break
+    spare = int(shares.sum()) - _gpus(placed)
+    for job in np.flatnonzero(shares == 0).tolist() if spare else ():
+        asks[job] = 1
+        share = best_fit(left.room(job), 1) if spare and left.within_quota(job) else None
+        if share is not None:
+            left.take(share, job)
+            placed[job] = share
+            spare -= 1
     return placed
 
 

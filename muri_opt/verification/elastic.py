@@ -37,6 +37,12 @@ class Elastic:
         microseconds left on one GPU, of at least a second. ``time``: the hundredths of a second that all
         jobs would take on one GPU each, and one more, less what the job takes.
         """
+        key = (round_.fingerprint, self)
+        if not _valued or _valued[0][0] != key:
+            _valued[:] = [(key, self._values(round_))]
+        return _valued[0][1]
+
+    def _values(self, round_: Round) -> list[dict[int, int]]:
         sizes, within = frozenset(self.sizes(round_)), round_.cluster.total_gpus
         found = []
         curves = [Curve.of(job) for job in round_.jobs]
@@ -55,6 +61,10 @@ class Elastic:
     def timed(self) -> bool:
         """Whether the value needs to know how long jobs are."""
         return self.objective != "speed-up"
+
+
+_valued: list[tuple[tuple[str, Elastic], list[dict[int, int]]]] = []
+"""The last values worked out: those of one round are asked for several times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +106,7 @@ def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], in
     speeds = dict(known)
     for (a, slow), (b, fast) in pairwise(known):
         for k in range(a + 1, b):
-            seconds = Fraction(b - k, b - a) / slow + Fraction(k - a, b - a) / fast
-            speeds[k] = max(1, int(1 / seconds))
+            speeds[k] = max(1, (b - a) * slow * fast // ((b - k) * fast + (k - a) * slow))
     return dict(sorted(speeds.items())), power
 
 

@@ -64,7 +64,7 @@ def test_a_share_across_nodes_is_moved_onto_one() -> None:
 def test_a_share_without_cpus_or_memory_is_cut_to_the_next_legal_one(limit: str, unit: float) -> None:
     nodes = [Node(id="n0", gpus=4, **{limit: 3 * unit}), Node(id="n1", gpus=4, **{limit: 2 * unit})]
     jobs = [elastic(0, LINEAR, **{limit: unit}), elastic(1, LINEAR)]
-    assert placed(round_with(nodes, jobs), [6, 0]) == {0: [3, 2]}
+    assert placed(round_with(nodes, jobs), [6, 0]) == {0: [3, 2], 1: [1, 0]}  # what was cut is a GPU for the other
     assert placed(round_with(nodes, jobs), [4, 4]) == {0: [3, 1], 1: [1, 3]}
     assert placed(round_with(nodes, jobs), [4, 4], "node") == {0: [0, 2], 1: [4, 0]}
     nothing = [Node(id="n0", gpus=4, **{limit: unit / 2})]
@@ -96,12 +96,13 @@ def test_what_is_placed_is_legal_fits_and_is_never_more_than_was_given(
     held = np.zeros(len(round_.cluster.tenants), dtype=np.int64)
     for job, share in found.items():
         assert sum(share) in legal
-        assert sum(share) <= shares[job]
+        assert sum(share) <= max(1, shares[job])
         if packing == "node":
             assert sum(map(bool, share)) == max(1, sum(share) // size)
         used += np.outer([1, amounts.c[job], amounts.m[job]], share)
         if amounts.tenant[job] >= 0:
             held[amounts.tenant[job]] += sum(share)
+    assert used[0].sum() <= sum(shares)
     assert (used <= np.array([amounts.G, amounts.C, amounts.M])).all()
     assert (held <= amounts.U).all()
 
