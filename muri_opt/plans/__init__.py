@@ -1,0 +1,60 @@
+"""Execution plans: the ways to train a model on a cluster, what they need and how fast they are."""
+
+from muri_opt.plans.coefficients import COEFFICIENTS, Coefficients, Times
+from muri_opt.plans.enumeration import PlacedPlan, enumerate_plans
+from muri_opt.plans.execution import STATES, ExecutionPlan
+from muri_opt.plans.fitting import Fit, fit, sample_errors
+from muri_opt.plans.forms import FORMS, Form
+from muri_opt.plans.memory import Memory, memory
+from muri_opt.plans.model import Model
+from muri_opt.plans.offers import Offer, as_plans, best_within, job_plans, offers, without_dominated
+from muri_opt.plans.performance import Measurement, PerformanceModel
+from muri_opt.plans.performance_files import (
+    PERFORMANCE_FORMAT,
+    fit_summary,
+    parse_performance,
+    performance_json,
+    read_performance,
+)
+from muri_opt.plans.profile import fit_profile
+from muri_opt.plans.sample import Sample
+from muri_opt.plans.sample_files import SAMPLES_FORMAT, SampleSet, read_samples
+from muri_opt.plans.shape import Links, Shape
+
+__all__ = [
+    "COEFFICIENTS",
+    "FORMS",
+    "PERFORMANCE_FORMAT",
+    "SAMPLES_FORMAT",
+    "STATES",
+    "Coefficients",
+    "ExecutionPlan",
+    "Fit",
+    "Form",
+    "Links",
+    "Measurement",
+    "Memory",
+    "Model",
+    "Offer",
+    "PerformanceModel",
+    "PlacedPlan",
+    "Sample",
+    "SampleSet",
+    "Shape",
+    "Times",
+    "as_plans",
+    "best_within",
+    "enumerate_plans",
+    "fit",
+    "fit_profile",
+    "fit_summary",
+    "job_plans",
+    "memory",
+    "offers",
+    "parse_performance",
+    "performance_json",
+    "read_performance",
+    "read_samples",
+    "sample_errors",
+    "without_dominated",
+]
