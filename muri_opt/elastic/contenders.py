@@ -9,6 +9,7 @@ away. Levels decide about speed only, never about the answer.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,8 @@ _ROUNDING: Final = 1e-12
 """More than the rounding of strength levels that are worked out from growth levels."""
 _LEAST_LEVELS: Final = 16
 _MOST_LEVELS: Final = 256
+_LITTLE: Final = 300
+"""Moves and jobs turned away that say little about how many levels are best."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,7 +31,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Standing:
-    """What is compared of every job, in scan order.
+    """What is compared of every job, by its place: how many jobs are scanned after it.
 
     The longer of two jobs wins iff the shorter one's ``growth`` p'/p is below its ``strength`` (2f - p) / (2f - p').
     Growth is not a number for a job without a GPU, strength where that quotient is no threshold: whole numbers decide
@@ -48,8 +51,9 @@ class Contenders:
 
     ``grown[i]``: the jobs whose growth reaches the i-th level; ``strong[i]``: those whose strength does (the same list,
     if ``shared``: strength rises with growth then); ``brief[i]``: those whose time is below the i-th level. The first
-    two begin with, and the third ends with, the set of all. ``idle[0]``: the jobs without a GPU. The other lists
-    hold, per job, how many levels it reaches, and the sets that it asks for jobs to beat it.
+    two begin with, and the third ends with, the set of all. ``idle[0]``: the jobs without a GPU. ``in_grown`` and its
+    like hold, per job, how many levels it reaches; ``asks_grown`` and its like, if ``shared``, the sets that a job with
+    a GPU asks for others to beat it, which :meth:`rivals` works out for all other jobs.
     """
 
     growth_levels: list[float]
@@ -90,40 +94,51 @@ class Contenders:
         in_grown = np.searchsorted(growth, standing.growth, side="right")
         in_strong = in_grown if shared else np.searchsorted(strength, standing.strength, side="right")
         in_brief = np.searchsorted(time, standing.time, side="right")
-        asks_grown = np.searchsorted(growth, standing.strength, side="right")
-        asks_strong = np.searchsorted(strength, standing.growth, side="right")
-        grown = _sets((in_grown >= np.arange(len(growth) + 1)[:, None]) & climbing)
-        strong = grown if shared else _sets((in_strong >= np.arange(len(strength) + 1)[:, None]) & climbing)
+        grown = _sets(np.where(climbing, in_grown, -1), len(growth) + 1)
+        strong = grown if shared else _sets(np.where(climbing, in_strong, -1), len(strength) + 1)
+        reached = in_grown.tolist()
         return cls(
             growth_levels=growth.tolist(),
             strength_levels=strength.tolist(),
             time_levels=time.tolist(),
             grown=grown,
             strong=strong,
-            brief=_sets((in_brief <= np.arange(len(time) + 1)[:, None]) & climbing),
-            idle=_sets((standing.idle & climbing)[None, :]),
+            brief=_sets(np.where(climbing, len(time) - in_brief, -1), len(time) + 1)[::-1],
+            idle=_sets(np.where(standing.idle & climbing, 0, -1), 1),
             shared=shared,
-            in_grown=in_grown.tolist(),
-            in_strong=in_strong.tolist(),
+            in_grown=reached,
+            in_strong=reached if shared else in_strong.tolist(),
             in_brief=in_brief.tolist(),
-            asks_grown=np.where(np.isnan(standing.strength), 0, asks_grown).tolist(),
-            asks_strong=np.where(np.isnan(standing.growth), 0, asks_strong).tolist(),
-            asks_brief=np.where(standing.idle, in_brief, np.searchsorted(time, standing.time)).tolist(),
+            asks_grown=np.searchsorted(growth, standing.strength, side="right").tolist() if shared else [],
+            asks_strong=np.searchsorted(strength, standing.growth, side="right").tolist() if shared else [],
+            asks_brief=np.searchsorted(time, standing.time).tolist() if shared else [],
             wrong=[0, 0],
             first=(in_grown, in_brief),
         )
+
+    def rivals(self, growth: float, strength: float, time: int) -> tuple[int, int]:
+        """Return jobs among which are all that win against a given one, and the set of strong ones among them.
+
+        For a job without a GPU, whose growth is not a number, another without any is a rival by its time on one.
+        """
+        grown = self.grown[0 if math.isnan(strength) else bisect_right(self.growth_levels, strength)]
+        if math.isnan(growth):
+            brief = self.brief[bisect_right(self.time_levels, time)]
+            return grown & ~self.idle[0] | brief & self.idle[0], 0
+        reach = bisect_right(self.strength_levels, growth)
+        return grown & self.brief[bisect_left(self.time_levels, time)] | self.strong[reach], reach
 
     def better_levels(self, levels: tuple[int, int]) -> tuple[int, int]:
         """Return how many levels would have balanced the jobs found in vain against the moves between levels.
 
         Both are seen at the present number of levels; the former fall with it, the latter grow. To turn a job away
-        costs about three times as much as a move.
+        costs about four times as much as a move.
         """
         moves = [
             np.abs(now - first).sum() for now, first in zip((self.in_grown, self.in_brief), self.first, strict=True)
         ]
         growth, time = (
-            round(min(_MOST_LEVELS, max(_LEAST_LEVELS, count * math.sqrt((3 * wrong + 1) / (moved + 1)))))
+            round(min(_MOST_LEVELS, max(_LEAST_LEVELS, count * math.sqrt((4 * wrong + _LITTLE) / (moved + _LITTLE)))))
             for count, wrong, moved in zip(levels, self.wrong, moves, strict=True)
         )
         return growth, time
@@ -153,7 +168,8 @@ def _reach(growth: Floats) -> Floats:
     return reach
 
 
-def _sets(members: Bools) -> list[int]:
-    """Return each row as an integer whose highest bit is the first job."""
-    spare = -members.shape[1] % 8
-    return [int.from_bytes(row.tobytes(), "big") >> spare for row in np.packbits(members, axis=1)]
+def _sets(reached: Ints, count: int) -> list[int]:
+    """Return the sets of the jobs that have reached 0, 1, ... ``count`` - 1; a job's bit is its place."""
+    members = reached.astype(np.int16) >= np.arange(count, dtype=np.int16)[:, None]
+    rows = np.packbits(members, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in rows]

@@ -51,7 +51,7 @@ def afs_shares(
     climb.run()
     climb.finish()
     shares = np.zeros(len(cap), dtype=np.int64)
-    shares[places] = steps.share[climb.stop]
+    shares[climb.row] = steps.share[climb.stop]
     return shares
 
 

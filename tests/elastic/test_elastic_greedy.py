@@ -170,6 +170,7 @@ def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
     """Enough climbs that the sets of contenders are built several times over, from what was asked."""
     monkeypatch.setattr(climb_module, "_FIRST_STRETCH", 20)
     monkeypatch.setattr(climb_module, "_MOST_WRONG", 100)
+    monkeypatch.setattr(climb_module, "_LEAST_TAIL", 5)
     draw = np.random.default_rng(["amdahl", "few tables", "rough"].index(kind))
     jobs, gpus, most = 40, 170, 12
     counts = np.arange(1, most + 1)
