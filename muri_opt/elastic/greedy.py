@@ -43,6 +43,8 @@ def afs_shares(
         check_ladder(ladder)
     if not len(cap) or gpus < 1:
         return np.zeros(len(cap), dtype=np.int64)
+    if phi == 1 and ladder is None and tie == "longer" and _linear(speed, cap):
+        return _fewest_first(cap, time, gpus, places)
     steps = Steps.of(speed, cap, time, phi, ladder)
     stop = first_gpus(steps, places, gpus, tie_to_longer=tie == "longer")
     if phi is None and ladder is None and _first_stays_first(steps, stop):
@@ -91,4 +93,34 @@ def _shortest_first(steps: Steps, scan: Ints, stop: Ints, gpus: int) -> Ints:
     more = steps.stops[order] - 1
     shares = stop.copy()
     shares[order] += np.clip(gpus - int(stop.sum()) - (np.cumsum(more) - more), 0, more)
+    return shares
+
+
+def _linear(speed: Ints, cap: Ints) -> bool:
+    """Return whether every job's speed is in proportion to its GPUs, exactly."""
+    gpus = np.arange(speed.shape[1])
+    used = gpus <= cap[:, None]
+    return bool((np.where(used, speed, 0) == np.where(used, speed[:, 1:2] * gpus, 0)).all())
+
+
+def _fewest_first(cap: Ints, time: Ints, gpus: int, scan: Ints) -> Ints:
+    """Return the shares of jobs in proportion, ties to the longer: the fewest GPUs first, then the shortest.
+
+    With k GPUs a job grows by 1/k, so the longer of two wins if and only if it has fewer GPUs. That is an order, and
+    one GPU at a time goes round: everybody gets as much as the others, or its cap.
+    """
+    levels = np.sort(cap)
+    below = np.concatenate([[0], np.cumsum(levels)])
+    # At level L the jobs with smaller caps have them, all others L.
+    held = below[:-1] + levels * np.arange(len(cap), 0, -1)
+    full = int(np.searchsorted(held, gpus, side="right"))
+    if full == len(cap):
+        return cap.copy()
+    level = (gpus - int(below[full])) // (len(cap) - full)
+    shares = np.minimum(cap, level)
+    open_ = scan[cap[scan] > level]
+    if level == 0:  # of jobs without a GPU, the later scanned wins where they are equally long
+        open_ = open_[::-1]
+    order = open_[np.argsort(time[open_, max(level, 1)], kind="stable")]
+    shares[order[: gpus - int(shares.sum())]] += 1
     return shares

@@ -52,6 +52,24 @@ def test_golden_shares(name):
     assert shares_of(curves, work, gpus) == list(expected)
 
 
+@st.composite
+def linear_jobs(draw):
+    """Jobs whose speed is in proportion to their GPUs; whole times make some of them equally long by rounding."""
+    jobs = draw(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5), st.integers(1, 40)), min_size=1, max_size=7))
+    width = max(1, *(cap for cap, _, _ in jobs))
+    speed = [[rate * k if k <= cap else 0 for k in range(width + 1)] for cap, rate, _ in jobs]
+    time = [[NEVER, *(work // k if k <= cap else NEVER for k in range(1, width + 1))] for cap, _, work in jobs]
+    return speed, [cap for cap, _, _ in jobs], time, draw(st.permutations(range(len(jobs)))), draw(st.integers(1, 25))
+
+
+@given(linear_jobs())
+@settings(max_examples=300)
+def test_linear_jobs_share_by_the_fewest_gpus_as_the_plain_scan_does(jobs):
+    speed, cap, time, scan, gpus = jobs
+    found = afs_shares(np.array(speed), np.array(cap), np.array(time), gpus, scan=scan)
+    assert found.tolist() == plain_shares(speed, cap, time, gpus, scan)
+
+
 def test_linear_jobs_and_the_tie():
     curves, work, gpus, _ = GOLDEN["T5"]
     assert shares_of(curves, work, gpus, tie="shorter") == [2, 1, 0]
