@@ -13,7 +13,7 @@ from muri_opt.elastic.clock_rules import ClockRules
 from muri_opt.elastic.optimum import ElasticOptimum, elastic_optimum
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.formulations.share_program import best_shares_of_jobs
-from muri_opt.formulations.share_table import SHORTEST, WEIGHT
+from muri_opt.formulations.share_table import speed_weights
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
@@ -89,8 +89,8 @@ def best_speed(rules: ClockRules) -> Rule:
 
     def rule(live: Live) -> Ints:
         time, speed = rules.microseconds(live), rules.speed[live.jobs]
-        weight = WEIGHT // np.maximum(SHORTEST, np.sqrt(time[:, 1]).astype(np.int64))
-        return best_shares_of_jobs(weight[:, None] * speed // speed[:, 1:2], rules.cap[live.jobs], rules.gpus)
+        weight = speed_weights(time[:, 1])[:, None]
+        return best_shares_of_jobs(weight * speed // speed[:, 1:2], rules.cap[live.jobs], rules.gpus)
 
     return rule
 

@@ -31,11 +31,10 @@ from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.policies import MuriPolicy, Policy, policy_from
 from muri_opt.solution import Limits, Reason
+from muri_opt.solve import GRACE_SECONDS
 from muri_opt.verification import decision_value
 
 Mask = NDArray[np.bool_]
-GRACE_SECONDS = 0.25
-"""How much longer than its own limit the solver process may take before it is stopped."""
 
 CAUSES = {
     "order": "jobs of a group not in their best order",

@@ -13,7 +13,7 @@ from muri_opt.formulations.group_values import GroupRules, Members, group_values
 from muri_opt.instance import Job, Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import microseconds
-from muri_opt.interleaving import slot_count
+from muri_opt.interleaving import alone_microseconds, slot_count
 from muri_opt.ordering import priority_order
 
 MOST_COLUMNS = 400_000
@@ -113,7 +113,7 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     if rules.objective == "progress":
         weight[priority_order(round_, rules.order)] = jobs[::-1] + 1
     if rules.objective != "efficiency":
-        alone = np.array([_alone(job) for job in round_.jobs], dtype=np.int64)
+        alone = np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
     stages = np.array([_stages(job) for job in round_.jobs], dtype=np.int64)
     position = jobs if rules.distinct else same
     asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight]
@@ -122,11 +122,6 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
 
 def _stages(job: Job) -> list[int]:
     return [microseconds(seconds) for seconds in job.stage_seconds or ()]
-
-
-def _alone(job: Job) -> int:
-    """Return the iteration time of a job alone; where it is not said, its stages one after another."""
-    return sum(_stages(job)) if job.iteration_seconds is None else microseconds(job.iteration_seconds)
 
 
 def _all_groups(bucket_of: Ints, count: Ints, largest: int) -> Ints:

@@ -46,7 +46,11 @@ class ShareTable:
         else:
             weight = np.full(len(work), THOUSANDTHS, dtype=np.int64)
             if objective == "speed":
-                alone = curves.microseconds(work)[:, 1].tolist()
-                weight[:] = [WEIGHT // max(SHORTEST, isqrt(time)) for time in alone]
+                weight = speed_weights(curves.microseconds(work)[:, 1])
             value = weight[jobs] * curves.speed[jobs, gpus] // curves.speed[jobs, 1]
         return cls(jobs=jobs, gpus=gpus, value=value)
+
+
+def speed_weights(alone: Ints) -> Ints:
+    """Return what a job's speed against one GPU weighs: less, the longer it takes ``alone`` on one, by the root."""
+    return np.array([WEIGHT // max(SHORTEST, isqrt(time)) for time in alone.tolist()], dtype=np.int64)

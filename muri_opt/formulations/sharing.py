@@ -81,7 +81,7 @@ class SharingFormulation(Formulation):
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return the price of a GPU at which the bound from GPUs alone is least, by bisection.
 
-        At price p the bound is the sum over jobs of max_k (v_jk - k p, 0), plus p for every GPU: convex in p, and it
+        At price p the bound is the sum over jobs of max_k (e_jk - k p, 0), plus p for every GPU: convex in p, and it
         falls as long as the jobs would buy more GPUs than there are. ``None`` where numbers are too large for that.
         """
         table, total = self._table(round_), round_.cluster.total_gpus

@@ -4,7 +4,7 @@ from muri_opt.interleaving.arrays import Periods, group_periods, pair_periods
 from muri_opt.interleaving.group import Interleaving, best_period, period_of
 from muri_opt.interleaving.patterns import PATTERNS, slot_count
 from muri_opt.interleaving.timeline import Bar, Timeline, timeline
-from muri_opt.interleaving.weights import SLOWDOWN, pair_weights_ppm, slowed_ratio, weights_ppm
+from muri_opt.interleaving.weights import SLOWDOWN, alone_microseconds, pair_weights_ppm, slowed_ratio, weights_ppm
 
 __all__ = [
     "PATTERNS",
@@ -13,6 +13,7 @@ __all__ = [
     "Interleaving",
     "Periods",
     "Timeline",
+    "alone_microseconds",
     "best_period",
     "group_periods",
     "pair_periods",

@@ -8,7 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from muri_opt.instance import Job
 from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import microseconds
 from muri_opt.interleaving.arrays import pair_periods
 from muri_opt.interleaving.patterns import slot_count
 
@@ -49,6 +51,13 @@ def slowed_ratio(totals: Ints, periods: Ints, parts: int, slots: int, slowdown: 
     upper = totals.astype(kind) * over
     lower = np.where(periods > 0, periods, 1).astype(kind) * under
     return np.where(periods > 0, upper // lower, 0).astype(np.int64)
+
+
+def alone_microseconds(job: Job) -> int:
+    """Return the time of an iteration of a job alone; where it is not said, of its stages one after another."""
+    if job.iteration_seconds is not None:
+        return microseconds(job.iteration_seconds)
+    return sum(microseconds(seconds) for seconds in job.stage_seconds or ())
 
 
 def pair_weights_ppm(stages: Ints, pattern: str = "cyclic", slowdown: float = 1.0) -> Ints:

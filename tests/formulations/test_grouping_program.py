@@ -49,7 +49,10 @@ def heuristic_value(round_: Round, spec: str) -> int:
     assert (found.broken, found.value) == ((), value)
     again = program.decode(round_, point)
     assert broken_rules(round_, again, rules_of(spec)) == []
-    assert decision_value(round_, spec, again) >= value  # jobs that would wait beside free GPUs run alone
+    more = program.encode(round_, again) - point  # jobs that would wait beside free GPUs run alone, and nothing else
+    assert (more >= 0).all()
+    assert decision_value(round_, spec, again) == value + int(more @ program.build(round_).objective)
+    assert sum(len(group.jobs) for group in again.assignments) == len(decision.running) + int(more.sum())
     return value
 
 

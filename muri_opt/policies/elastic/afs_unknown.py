@@ -12,7 +12,6 @@ from muri_opt.elastic import afs_p_shares
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import microseconds
-from muri_opt.placement import held_gpus
 from muri_opt.policies.base import Allowed, Span
 from muri_opt.policies.elastic.base import Demand, ElasticPolicy
 
@@ -44,7 +43,6 @@ class UnknownLengthPolicy(ElasticPolicy):
         quantum = microseconds(float(self.quantum))
         executed = np.array([microseconds(round_.jobs[job].executed_seconds or 0.0) for job in members], dtype=np.int64)
         quanta, inside = executed // quantum, executed % quantum > 0
-        held = [held_gpus(round_, job) for job in members]
-        keeps = np.array([0 if now is None else int(now.sum()) for now in held], dtype=np.int64) * inside
+        keeps = demand.held(round_) * inside
         order, coin = demand.arrivals(round_), np.random.default_rng(seed)
         return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)

@@ -33,6 +33,11 @@ class Demand:
         """Return the demand of some of the jobs."""
         return replace(self, jobs=self.jobs[part], speed=self.speed[part], cap=self.cap[part], time=self.time[part])
 
+    def held(self, round_: Round) -> Ints:
+        """Return the GPUs each job holds now, 0 for one that waits."""
+        now = [held_gpus(round_, job) for job in self.jobs.tolist()]
+        return np.array([0 if gpus is None else int(gpus.sum()) for gpus in now], dtype=np.int64)
+
     def arrivals(self, round_: Round) -> Ints:
         """Return the jobs of the demand in the order of their submission, then of the round."""
         submitted = [round_.jobs[job].submitted or 0.0 for job in self.jobs.tolist()]
@@ -115,8 +120,7 @@ class ElasticPolicy(Policy):
 
 def _present(round_: Round, demand: Demand) -> Ints:
     """Return the GPUs each running job holds now, 0 for one that waits or holds a share it may not have."""
-    held = [held_gpus(round_, job) for job in range(len(round_.jobs))]
-    now = np.array([0 if gpus is None else int(gpus.sum()) for gpus in held], dtype=np.int64)
+    now = demand.held(round_)
     legal = now <= demand.cap
     if demand.ladder is not None:
         legal &= np.isin(now, demand.ladder)

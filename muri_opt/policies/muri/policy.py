@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance import Job, Round
+from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
-from muri_opt.interleaving import PATTERNS, SLOWDOWN, slot_count
+from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
 from muri_opt.ordering import priority_order
 from muri_opt.policies.base import Allowed, Policy, Span
 from muri_opt.policies.muri.candidates import candidates
@@ -127,15 +127,10 @@ def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: Group
     periods, _ = periods_of(stages, groups, options.pattern)
     for group, period in zip(groups, periods, strict=True):
         slowed = period * SLOWDOWN[options.slowdown][len(group)]
-        if len(group) > 1 and slowed > sum(_alone(round_.jobs[job], stages[job]) for job in group):
+        if len(group) > 1 and slowed > sum(alone_microseconds(round_.jobs[job]) for job in group):
             yield from ((job,) for job in group)
         else:
             yield group
-
-
-def _alone(job: Job, stages: Ints) -> int:
-    """Return the microseconds of an iteration alone; where it is not said, of the stages one after another."""
-    return int(stages.sum()) if job.iteration_seconds is None else microseconds(job.iteration_seconds)
 
 
 def _timed(round_: Round, stages: Ints, shares: Mapping[Group, Ints], options: GroupingOptions) -> Iterator[Placed]:
