@@ -94,7 +94,7 @@ def _plan(kind: tuple[str, int, int, int], gpus: int, speed: float) -> Plan:
         throughput = throughput * kept / 100  # what each doubling of the GPUs keeps of the throughput per GPU
     nodes = -(-gpus // NODE_GPUS)
     return Plan(
-        name=f"{name}-{gpus}",
+        name=f"{name}{gpus}",
         gpus=gpus,
         nodes=nodes,
         cpus=min(cpus * gpus, NODE_CPUS * nodes),

@@ -5,9 +5,11 @@ from muri_opt.plans.enumeration import PlacedPlan, enumerate_plans
 from muri_opt.plans.execution import STATES, ExecutionPlan
 from muri_opt.plans.fitting import Fit, fit, sample_errors
 from muri_opt.plans.forms import FORMS, Form
+from muri_opt.plans.free import FreeNodes
 from muri_opt.plans.memory import Memory, memory
 from muri_opt.plans.model import Model
 from muri_opt.plans.offers import Offer, as_plans, best_within, job_plans, offers, without_dominated
+from muri_opt.plans.options import PlanOptions
 from muri_opt.plans.performance import Measurement, PerformanceModel
 from muri_opt.plans.performance_files import (
     PERFORMANCE_FORMAT,
@@ -17,20 +19,25 @@ from muri_opt.plans.performance_files import (
     read_performance,
 )
 from muri_opt.plans.profile import fit_profile
+from muri_opt.plans.rules import CHANGES, POWERS, REFERENCES, PlanRules, strategy
 from muri_opt.plans.sample import Sample
 from muri_opt.plans.sample_files import SAMPLES_FORMAT, SampleSet, read_samples
 from muri_opt.plans.shape import Links, Shape
 
 __all__ = [
+    "CHANGES",
     "COEFFICIENTS",
     "FORMS",
     "PERFORMANCE_FORMAT",
+    "POWERS",
+    "REFERENCES",
     "SAMPLES_FORMAT",
     "STATES",
     "Coefficients",
     "ExecutionPlan",
     "Fit",
     "Form",
+    "FreeNodes",
     "Links",
     "Measurement",
     "Memory",
@@ -38,6 +45,8 @@ __all__ = [
     "Offer",
     "PerformanceModel",
     "PlacedPlan",
+    "PlanOptions",
+    "PlanRules",
     "Sample",
     "SampleSet",
     "Shape",
@@ -56,5 +65,6 @@ __all__ = [
     "read_performance",
     "read_samples",
     "sample_errors",
+    "strategy",
     "without_dominated",
 ]

@@ -4,6 +4,7 @@ from muri_opt.solution.certificate import Agreement, Certificate, Evidence, Line
 from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.solution.gangs import Placed, gang_decision, group_decision
 from muri_opt.solution.limits import Limits, relative_gap
+from muri_opt.solution.plans import plan_decision
 from muri_opt.solution.result import Result, Stats, parse_result, read_result, result_json
 from muri_opt.solution.shares import share_decision
 from muri_opt.solution.termination import Limit, Reason, Termination
@@ -29,6 +30,7 @@ __all__ = [
     "gang_decision",
     "group_decision",
     "parse_result",
+    "plan_decision",
     "read_result",
     "relative_gap",
     "result_json",

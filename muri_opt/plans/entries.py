@@ -1,0 +1,105 @@
+"""The plans of a job as a round holds them: what each part takes, where it fits, and what contradicts itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Job, Plan, Round
+from muri_opt.instance.quantities import mebibytes, milli_cpus
+from muri_opt.plans.rules import strategy
+
+
+class Part(NamedTuple):
+    """What a plan takes on each of its nodes: GPUs, milli-CPUs, MiB."""
+
+    gpus: int
+    milli: int
+    mib: int
+
+
+class Entry(NamedTuple):
+    """A plan of a job, its position among the job's plans, and what each of its parts takes."""
+
+    position: int
+    plan: Plan
+    part: Part
+
+
+def entries_of(job: Job) -> list[Entry]:
+    """Return the plans of a job, refusing two that a decision could not tell apart."""
+    if not job.plans:
+        raise InputError("plans", "none", "at least one plan with its throughput")
+    entries = [Entry(position, plan, _part(job, plan)) for position, plan in enumerate(job.plans)]
+    seen: dict[tuple[str, int, int, int], list[Entry]] = {}
+    for entry in entries:
+        plan = entry.plan
+        same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
+        if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
+            found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {plan.nodes} nodes with equal CPUs"
+            raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
+        same.append(entry)
+    return entries
+
+
+def fits_empty(round_: Round, entry: Entry, hosts: NDArray[np.bool_]) -> bool:
+    """Return whether the parts of a plan fit on distinct nodes of the empty cluster, of those that may host it."""
+    amounts, part = round_.amounts, entry.part
+    enough = hosts & (part.gpus <= amounts.G) & (part.milli <= amounts.C) & (part.mib <= amounts.M)
+    return int(np.count_nonzero(enough)) >= entry.plan.nodes
+
+
+def may_run(job: Job, plan: Plan, change: str) -> bool:
+    """Return whether a job may run by a plan where only plans, only resources, both or neither may change.
+
+    A plan slower than what the job was guaranteed is never allowed.
+    """
+    if job.guarantee is not None and plan.throughput < job.guarantee.throughput:
+        return False
+    if change in ("plans", "neither") and plan.gpus != job.gpus:
+        return False
+    if change in ("resources", "neither"):
+        if job.plan is None:
+            raise InputError("plan", "nothing", "the plan it runs by: the policy keeps it")
+        return strategy(plan.name) == strategy(job.plan)
+    return True
+
+
+def check_promises(round_: Round, job: Job) -> None:
+    """Refuse a guarantee that no plan of the job reaches, or that its tenant's quota can never hold."""
+    if job.guarantee is None:
+        return
+    best = max(plan.throughput for plan in job.plans or ())
+    if job.guarantee.throughput > best:
+        allowed = f"at most {best:g}, the throughput of its fastest plan"
+        raise InputError("guarantee.throughput", f"{job.guarantee.throughput:g}", allowed)
+    quota = next((tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.id == job.tenant), None)
+    if quota is not None and job.gpus > quota:
+        found = f"a guarantee for {job.gpus} GPUs of tenant {job.tenant!r}, whose quota is {quota}"
+        raise InputError("guarantee", found, "a guarantee within the tenant's quota, or a larger quota")
+
+
+def is_home(job: Job, entry: Entry) -> bool:
+    """Return whether a running job can keep its nodes under a plan without a restart."""
+    held = job.placement if job.state == "running" else None
+    return (
+        bool(held)
+        and entry.plan.name == job.plan
+        and len(held or ()) == entry.plan.nodes
+        and set((held or {}).values()) == {entry.part.gpus}
+    )
+
+
+def _part(job: Job, plan: Plan) -> Part:
+    """Return what each part takes; CPUs or memory the plan does not say are what the job asks for with each GPU."""
+    share = max(job.gpus, 1)
+    milli = milli_cpus(job.cpus or 0.0) if plan.cpus is None else milli_cpus(plan.cpus)
+    mib = mebibytes(job.memory_gib or 0.0) if plan.memory_gib is None else mebibytes(plan.memory_gib)
+    return Part(
+        gpus=plan.gpus // plan.nodes,
+        milli=-(-(plan.gpus * -(-milli // share) if plan.cpus is None else milli) // plan.nodes),
+        mib=-(-(plan.gpus * -(-mib // share) if plan.memory_gib is None else mib) // plan.nodes),
+    )

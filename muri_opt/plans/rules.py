@@ -1,0 +1,36 @@
+"""Which of its plans a job may run with, and how a plan is valued."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+CHANGES: Final = ("both", "plans", "resources", "neither")
+REFERENCES: Final = ("best", "requested")
+POWERS: Final = ("-0.5", "-1")
+_DATA_PARALLEL = re.compile(r"(^|-)dp\d+(?=-|$)", flags=re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRules:
+    """What a round may change about a job, and what its throughput is worth.
+
+    ``change`` is ``both``, ``plans`` (with the GPUs a job asks for), ``resources`` (with the strategy of the plan it
+    names) or ``neither``. Without ``power`` an option is worth its throughput against the ``reference``: the ``best``
+    the job could have in the empty cluster, or what it ``requested``; a restart costs its time out of ``horizon``
+    microseconds. With ``power`` it is worth what Sia's program gives it.
+    """
+
+    change: str = "both"
+    reference: str = "best"
+    horizon: int = 600_000_000
+    power: str | None = None
+
+
+def strategy(name: str) -> str:
+    """Return the strategy a plan's name tells: without its shape (from ``@``) and its data-parallel degree.
+
+    ``tp4-dp2@1x8c1`` and ``tp4-dp4@2x8c1`` are one strategy on other amounts.
+    """
+    return _DATA_PARALLEL.sub("", name.partition("@")[0])

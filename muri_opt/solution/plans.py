@@ -1,0 +1,81 @@
+"""From options on nodes to a decision: who runs by which plan, and why the others wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import MILLI_PER_CPU
+from muri_opt.plans import FreeNodes, PlanOptions
+from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
+
+
+def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Decision:
+    """Return the decision in which option o runs in one part on each node of ``chosen[o]``; other jobs wait."""
+    free = FreeNodes(round_, options)
+    for o, nodes in chosen.items():
+        free.take(o, nodes)
+    running = {int(options.job[o]) for o in chosen}
+    return Decision(
+        assignments=tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items())),
+        waiting=tuple(_waiting(round_, options, free, job) for job in range(len(round_.jobs)) if job not in running),
+    )
+
+
+def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Assignment:
+    job, names = round_.jobs[options.job[o]], [round_.cluster.nodes[s].id for s in sorted(nodes.tolist())]
+    cpus = int(options.c[o]) / MILLI_PER_CPU
+    return Assignment(
+        jobs=(job.id,),
+        plan=(job.plans or ())[options.plan[o]].name,
+        gpus=dict.fromkeys(names, int(options.g[o])),
+        cpus=dict.fromkeys(names, cpus) if cpus else {},
+    )
+
+
+def _waiting(round_: Round, options: PlanOptions, free: FreeNodes, job: int) -> Waiting:
+    reason, detail, remedy = _binding_rule(round_, options, free, job)
+    return Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
+
+
+def _binding_rule(round_: Round, options: PlanOptions, free: FreeNodes, job: int) -> tuple[WaitingReason, str, str]:
+    """Return the first rule that keeps the job from starting beside what runs."""
+    mine, amounts = options.of_job(job), round_.amounts
+    if not mine:
+        return (
+            WaitingReason.CAPACITY,
+            "no plan it may run by fits the empty cluster",
+            "offer a plan with less on each node, or enlarge the nodes",
+        )
+    if not free.within_quota(job):
+        tenant, asks = round_.cluster.tenants[amounts.tenant[job]], int(amounts.g[job])
+        spare = int(free.quota[amounts.tenant[job]])
+        return (
+            WaitingReason.QUOTA,
+            f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {tenant.quota_gpus}",
+            f"free {_gpus(asks - spare)} of the tenant's guaranteed jobs, or raise its quota by as many",
+        )
+    fewest = int((options.q * options.g)[mine.start : mine.stop].min())
+    now, total = int(free.gpus.sum()), round_.cluster.total_gpus
+    if fewest > now:
+        return (
+            WaitingReason.CAPACITY,
+            f"its smallest plan takes {_gpus(fewest)}; {now} of {total} are free",
+            f"free {_gpus(fewest - now, more=True)}",
+        )
+    if not any(free.fits(o) for o in mine):
+        return (
+            WaitingReason.FRAGMENTATION,
+            f"{_gpus(now)} are free, but no plan finds its GPUs, CPUs and memory together on each of its nodes",
+            "free more on one node, or move a running job",
+        )
+    return (
+        WaitingReason.PRIORITY,
+        "a plan fits what is free; the decision keeps it free",
+        "use method 'auto' or 'exact', which leave no such job waiting where it adds value",
+    )
+
+
+def _gpus(count: int, *, more: bool = False) -> str:
+    return f"{count}{' more' * more} GPU{'s' * (count != 1)}"
