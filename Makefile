@@ -20,6 +20,11 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
+# What only the benchmarks compare with.
+$(VENV)/installed-bench: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
+	@touch $@
+
 demo: $(VENV)/installed
 	@mkdir -p demo-output
 	$(BIN)/muri-opt solve instances/toy/eight-gangs.json --policy srtf --method auto --output demo-output/result.json
@@ -39,7 +44,7 @@ check: $(VENV)/installed
 	$(BIN)/lint-imports
 	$(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/installed

@@ -1,6 +1,7 @@
 """A better answer: some jobs at a time are decided anew, together, by a narrow enumeration.
 
-First the jobs that are nearest to changing at these prices, then jobs drawn from those and from all.
+First the jobs that are nearest to changing at these prices, then jobs drawn from those; in every fourth turn, jobs with
+changes that are unlike each other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _JOBS, _PER_JOB, _WIDTH = 20, 8, 300
 """Jobs decided together, candidates of each, and states kept."""
 _ROUNDS, _FAILURES = 40, 8
 _POOL = 3
-"""How many times as many jobs as are decided together the nearer draws are made from."""
+"""How many times as many jobs, or changes, as are decided together the draws are made from."""
+_CHANGES, _ALIKE = 40, 3
+"""Changes unlike each other that are decided together, and how many of them may be alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,15 +74,44 @@ def polished(
             break
         wide = turn % 4 == 3
         known = candidates(options, priced, choice, min(limit, far if wide else near))
-        free = open_jobs(known)
-        ranked = np.argsort(np.where(free.loses > 0, 0, free.second), kind="stable")
-        if turn >= 2:
-            ranked = np.sort(draw.permutation(ranked if wide else ranked[: _POOL * _JOBS])[:_JOBS])
-        jobs = free.lists(ranked[:_JOBS], _PER_JOB, hardest_first=turn % 2 == 1)
+        if wide:
+            jobs = unlike_changes(known, draw if turn > 3 else None)
+        else:
+            free = open_jobs(known)
+            ranked = np.argsort(np.where(free.loses > 0, 0, free.second), kind="stable")
+            if turn >= 2:
+                ranked = np.sort(draw.permutation(ranked[: _POOL * _JOBS])[:_JOBS])
+            jobs = free.lists(ranked[:_JOBS], _PER_JOB, hardest_first=turn % 2 == 1)
         found = search(known, priced, options.capacity, limit, jobs, width, deadline)
         failures = failures + 1 if found.choice is None else 0
         choice = choice if found.choice is None else found.choice
     return choice
+
+
+def unlike_changes(known: Candidates, draw: np.random.Generator | None) -> list[Ints]:
+    """Return, of jobs with cheap changes unlike each other, those changes and what the job is now, the dearest first.
+
+    Changes are alike that take equally more of everything. Where nearly all cheap ones are alike (even numbers of GPUs,
+    say), what is left over can be filled only by one that is not, which loses more than many others. The cheapest of
+    each sort come first, then the second cheapest; with ``draw`` they are drawn from a few times as many.
+    """
+    now = known.now[known.job]
+    more, loss = known.use - known.use[now], known.loss - known.loss[now]
+    order = np.lexsort((loss, *more.T))
+    starts = np.flatnonzero(np.append(True, (np.diff(more[order], axis=0) != 0).any(axis=1)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    changes = np.flatnonzero((more != 0).any(axis=1) & (rank < _ALIKE))
+    changes = changes[np.lexsort((loss[changes], rank[changes]))]
+    if draw is not None:
+        changes = draw.permutation(changes[: _POOL * _CHANGES])
+    changes = changes[:_CHANGES]
+    places = np.concatenate([changes, known.now[np.unique(known.job[changes])]])
+    places = places[np.lexsort((known.loss[places], known.job[places]))]
+    firsts = np.flatnonzero(np.diff(known.job[places], prepend=-1))
+    ends = np.append(firsts[1:], len(places))
+    dearest = np.argsort(-known.loss[places[firsts + 1]], kind="stable")
+    return [places[firsts[job] : ends[job]] for job in dearest.tolist()]
 
 
 def enumerated(options: Options, priced: Priced, choice: Ints, width: int, deadline: float | None) -> Found:

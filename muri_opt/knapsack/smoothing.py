@@ -22,6 +22,8 @@ _HOT, _COLD, _COOLING = 0.3, 1e-9, 0.25
 _REACH = 20.0
 """Temperatures below the maximum at which an option is left out: exp(-20) is 2e-9."""
 _STEPS, _HALVINGS = 30, 6
+_DAMPINGS = (1e-9, 1e-4, 1e-1, 1e2)
+"""Shares of the curvature added to it in every direction, each tried where no step with the one before helps."""
 _CLOSE = 0.05
 """A temperature is done when Newton's method promises less than this share of it."""
 _SAMPLES = ((250, 3e-3), (2_500, 3e-4))
@@ -147,22 +149,33 @@ def _newton(dual: Dual, prices: Floats, heat: float) -> tuple[Floats, float]:
     """Return prices that nearly minimise the smoothed dual over l >= 0, and what smoothing adds there."""
     plain, value, slope, curve = dual.smooth(prices, heat)
     for _ in range(_STEPS):
-        free = (prices > 0) | (slope < 0)
-        step = np.zeros(len(prices))
-        inner = curve[np.ix_(free, free)]
-        ridge = (1e-9 * np.trace(inner) + 1e-100) * np.eye(len(inner))
-        step[free] = -np.linalg.solve(inner + ridge, slope[free])
-        small = -float(slope @ step) < _CLOSE * heat
-        for _ in range(_HALVINGS):
-            there = np.maximum(prices + step, 0.0)
-            found = dual.smooth(there, heat)
-            if found[1] <= value + 1e-4 * float(slope @ (there - prices)):
-                break
-            step = step / 4
-        else:
+        moved = next(filter(None, (_moved(dual, prices, heat, value, slope, curve, d) for d in _DAMPINGS)), None)
+        if moved is None:
             break
-        prices = there
-        plain, value, slope, curve = found
+        prices, (plain, value, slope, curve), small = moved
         if small:
             break
     return prices, value - plain
+
+
+def _moved(
+    dual: Dual, prices: Floats, heat: float, value: float, slope: Floats, curve: Floats, damping: float
+) -> tuple[Floats, tuple[float, float, Floats, Floats], bool] | None:
+    """Return prices after a step, the smoothed dual there, and whether little is left; ``None`` if no step helps.
+
+    Where one resource is taken in proportion to another, their prices can be exchanged without any curvature, and only
+    a damped step stays where the slope means something.
+    """
+    free = (prices > 0) | (slope < 0)
+    step = np.zeros(len(prices))
+    inner = curve[np.ix_(free, free)]
+    ridge = (damping * np.trace(inner) + 1e-100) * np.eye(len(inner))
+    step[free] = -np.linalg.solve(inner + ridge, slope[free])
+    small = -float(slope @ step) < _CLOSE * heat
+    for _ in range(_HALVINGS):
+        there = np.maximum(prices + step, 0.0)
+        found = dual.smooth(there, heat)
+        if found[1] <= value + 1e-4 * float(slope @ (there - prices)):
+            return there, found, small
+        step = step / 4
+    return None
