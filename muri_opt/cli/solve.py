@@ -9,7 +9,8 @@ from muri_opt.cli.files import check_writable, round_from, write_text
 from muri_opt.cli.reply import Reply, exit_code
 
 POLICY_HELP = (
-    "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic or srtf-elastic, "
+    "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
+    "synergy, antman, sia or equal-share, "
     "with parameters as in fifo:objective=lexicographic,nodes=fewest"
 )
 

@@ -63,7 +63,7 @@ class PlanOptions:
             return allowed
         mask = np.zeros(len(allowed), dtype=np.bool_)
         mask[self.homes[self.home[option]]] = True
-        return mask
+        return mask & allowed
 
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:

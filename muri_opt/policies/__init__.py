@@ -4,6 +4,7 @@ from muri_opt.policies.base import Policy
 from muri_opt.policies.elastic import ElasticPolicy
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri import MuriPolicy
+from muri_opt.policies.planning import PlanPolicy
 from muri_opt.policies.registry import POLICIES, policy_from
 
-__all__ = ["POLICIES", "ElasticPolicy", "GangPolicy", "MuriPolicy", "Policy", "policy_from"]
+__all__ = ["POLICIES", "ElasticPolicy", "GangPolicy", "MuriPolicy", "PlanPolicy", "Policy", "policy_from"]

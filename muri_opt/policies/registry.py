@@ -10,11 +10,13 @@ from muri_opt.policies.base import Policy, parse_parameters
 from muri_opt.policies.elastic import ELASTIC
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri.policy import ORDER_OF, MuriPolicy
+from muri_opt.policies.planning import PLANNING
 
 POLICIES: dict[str, type[Policy]] = {
     **dict.fromkeys(ORDERS, GangPolicy),
     **dict.fromkeys(ORDER_OF, MuriPolicy),
     **ELASTIC,
+    **PLANNING,
 }
 
 

@@ -1,0 +1,119 @@
+"""Who runs by which option on which nodes, while a policy places jobs one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.plans import FreeNodes, PlanOptions
+
+
+class Seat(NamedTuple):
+    """The option a job runs by, and the nodes that have one part of it each."""
+
+    option: int
+    nodes: Ints
+
+
+class Seating:
+    """The seats given so far, what they leave free, and who sits on which node."""
+
+    def __init__(self, round_: Round, options: PlanOptions) -> None:
+        self.options = options
+        self.free = FreeNodes(round_, options)
+        self.seats: dict[int, Seat] = {}
+        self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
+        homes = {(int(options.job[o]), int(options.plan[o])): o for o in np.flatnonzero(options.home >= 0).tolist()}
+        self._at_home = {
+            o: homes[key]
+            for o, key in enumerate(zip(options.job.tolist(), options.plan.tolist(), strict=True))
+            if key in homes
+        }
+
+    @property
+    def chosen(self) -> dict[int, Ints]:
+        """The nodes of each option that runs."""
+        return {seat.option: seat.nodes for seat in self.seats.values()}
+
+    def take(self, job: int, option: int, nodes: Ints) -> None:
+        """Seat a job that has no seat."""
+        self.free.take(option, nodes)
+        self.seats[job] = Seat(option, nodes)
+        for node in nodes.tolist():
+            self.on_node[node].add(job)
+
+    def leave(self, job: int) -> None:
+        """Take its seat from a job."""
+        seat = self.seats.pop(job)
+        self.free.give(seat.option, seat.nodes)
+        for node in seat.nodes.tolist():
+            self.on_node[node].discard(job)
+
+    def seat_for(self, option: int, own: Ints | None = None) -> Seat | None:
+        """Return where an option fits now: on the nodes the job runs on if it can stay there without a restart.
+
+        Otherwise a single part goes to the ``own`` node or to the one with the fewest free GPUs that has room, several
+        parts to ``own`` nodes and then to those with the most free GPUs.
+        """
+        if self._at_home.get(option, option) != option:
+            kept = self.seat_for(self._at_home[option])
+            if kept is not None:
+                return kept
+        room = np.flatnonzero(self.free.room(option))
+        parts = int(self.options.q[option])
+        if len(room) < parts:
+            return None
+        gpus = self.free.gpus[room] if parts == 1 else -self.free.gpus[room]
+        if own is not None:
+            gpus = np.where(np.isin(room, own), np.iinfo(np.int64).min, gpus)
+        if parts == 1:
+            return Seat(option, room[[np.argmin(gpus)]])
+        return Seat(option, np.sort(room[np.argsort(gpus, kind="stable")[:parts]]))
+
+    def settled(self, option: int, nodes: Ints) -> int:
+        """Return the option without a restart where the nodes are those the job runs on, else the option itself."""
+        home = self._at_home.get(option, option)
+        if home != option and np.array_equal(np.sort(self.options.homes[self.options.home[home]]), np.sort(nodes)):
+            return home
+        return option
+
+    def start(self, job: int, wanted: Iterable[int], own: Ints | None = None) -> bool:
+        """Seat a job by the first of the options that fits; return whether one did, within its tenant's quota."""
+        if job in self.seats or not self.free.within_quota(job):
+            return False
+        for option in wanted:
+            seat = self.seat_for(option, own)
+            if seat is not None:
+                self.take(job, *seat)
+                return True
+        return False
+
+    def stay(self, jobs: Iterable[int]) -> None:
+        """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
+        for job in jobs:
+            self.start(job, (o for o in by_worth(self.options, job) if self.options.home[o] >= 0))
+
+
+def arrivals(round_: Round) -> list[int]:
+    """Return the jobs in the order of their submission, then of the round."""
+    return sorted(range(len(round_.jobs)), key=lambda job: round_.jobs[job].submitted or 0.0)
+
+
+def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
+    """Return the jobs with a guarantee and then the others, both in the order given."""
+    return sorted(jobs, key=lambda job: not options.guaranteed[job])
+
+
+def by_worth(options: PlanOptions, job: int) -> list[int]:
+    """Return the options of a job, worth most first; equal ones without a restart first, then the smallest."""
+    return sorted(options.of_job(job), key=lambda o: (-int(options.e[o]), options.home[o] < 0, *size(options, o)))
+
+
+def size(options: PlanOptions, option: int) -> tuple[int, int, int]:
+    """Return the GPUs, milli-CPUs and MiB of all parts of an option."""
+    parts = int(options.q[option])
+    return parts * int(options.g[option]), parts * int(options.c[option]), parts * int(options.m[option])

@@ -1,0 +1,91 @@
+"""Policy ``sia``: one configuration per job by a program over the whole cluster, then nodes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.knapsack import Options, quick_answer
+from muri_opt.plans import CHANGES, POWERS, PlanOptions, PlanRules
+from muri_opt.policies.base import Allowed
+from muri_opt.policies.planning.base import PlanPolicy
+from muri_opt.policies.planning.seating import Seating, arrivals, by_worth
+from muri_opt.solution import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiaPolicy(PlanPolicy):
+    """Sia's job by configuration program, answered by multipliers and local search, then placed node by node.
+
+    ``power`` is the fairness power of the program: the lower, the more the slower jobs count. ``change`` says what a
+    configuration may differ in: Sia chooses ``resources`` and keeps the strategy of a plan. The program knows GPUs,
+    CPUs and memory of each GPU type and the quotas, not single nodes: a job whose configuration finds no nodes takes
+    its next best that does, and whoever waits at last may take what is left.
+    """
+
+    change: str = "resources"
+    power: str = "-0.5"
+
+    own_name: ClassVar[str] = "sia"
+    choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES, "power": POWERS}
+
+    @property
+    def rules(self) -> PlanRules:
+        """Which plans a job may run by, worth what Sia's program gives them."""
+        return PlanRules(change=self.change, power=self.power)
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        choice = quick_answer(_program(round_, options), Limits(seconds=None, seed=seed)).choice
+        wanted = choice[choice >= 0].tolist()
+        # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
+        order = {
+            o: (options.home[o] < 0, not options.guaranteed[options.job[o]], -int(options.g[o]), -int(options.q[o]))
+            for o in wanted
+        }
+        rank = {job: place for place, job in enumerate(arrivals(round_))}
+        seating = Seating(round_, options)
+        for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
+            job = int(options.job[o])
+            seating.start(job, [o, *by_worth(options, job)])
+        for job in rank:
+            seating.start(job, by_worth(options, job))
+        return seating.chosen
+
+
+def _program(round_: Round, options: PlanOptions) -> Options:
+    """Return the program on the level of the cluster: a column of use for each limit there is.
+
+    An option for any GPU type counts against the whole cluster only, one for a type against its nodes as well.
+    """
+    amounts = round_.amounts
+    use: list[Ints] = []
+    capacity: list[int] = []
+    for kind, hosts in enumerate(options.hosts):
+        here = options.kind == kind if kind else np.ones(len(options), dtype=np.bool_)
+        for each, has in ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M)):
+            if (has[hosts] < UNLIMITED).all():
+                use.append(np.where(here, options.q * each, 0))
+                capacity.append(int(has[hosts].sum()))
+    tenant = np.where(options.guaranteed, amounts.tenant, -1)[options.job]
+    for which in np.flatnonzero(amounts.U < UNLIMITED).tolist():
+        use.append(np.where(tenant == which, amounts.g[options.job], 0))
+        capacity.append(int(amounts.U[which]))
+    kept = _binding(np.array(use).reshape(len(use), len(options)), np.array(capacity, dtype=np.int64))
+    uses = np.array([use[row] for row in kept], dtype=np.int64).reshape(len(kept), len(options)).T
+    return Options.of(options.job, options.e, uses, [capacity[row] for row in kept], jobs=len(round_.jobs))
+
+
+def _binding(use: Ints, capacity: Ints) -> list[int]:
+    """Return the limits that matter: not one of which every option takes no larger a part than of another."""
+    part = use / np.maximum(capacity, 1)[:, None]
+    kept = list(range(len(capacity)))
+    for row in reversed(range(len(capacity))):
+        if any(other != row and (part[row] <= part[other]).all() for other in kept):
+            kept.remove(row)
+    return kept

@@ -1,0 +1,49 @@
+"""Policy ``synergy``: plan and GPUs as asked for, CPUs and memory as far as they speed a job up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.plans import PlanOptions
+from muri_opt.policies.planning.base import ThroughputPolicy
+from muri_opt.policies.planning.seating import Seating, arrivals, by_worth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynergyPolicy(ThroughputPolicy):
+    """Jobs in the order of submission, past those that do not fit, each with the CPUs and memory that serve it best.
+
+    Running jobs keep their nodes. A job that starts takes its fastest option that fits, but none slower than what its
+    proportional share of a node (as large a part of the CPUs and memory as of the GPUs) would give: such a job waits.
+    """
+
+    own_name: ClassVar[str] = "synergy"
+    changes: ClassVar[str] = "neither"
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        seating, queue = Seating(round_, options), arrivals(round_)
+        seating.stay(queue)
+        for job in queue:
+            slowest = _proportional(round_, options, job)
+            seating.start(job, (o for o in by_worth(options, job) if options.throughput[o] >= slowest))
+        return seating.chosen
+
+
+def _proportional(round_: Round, options: PlanOptions, job: int) -> float:
+    """Return the throughput a job has with its proportional share of enough nodes, 0 if it cannot run by that."""
+    amounts = round_.amounts
+    fastest = 0.0
+    for o in options.of_job(job):
+        within = options.nodes(o) & (options.g[o] <= amounts.G)
+        within &= options.c[o] * amounts.G <= options.g[o] * amounts.C
+        within &= options.m[o] * amounts.G <= options.g[o] * amounts.M
+        if np.count_nonzero(within) >= options.q[o]:
+            fastest = max(fastest, float(options.throughput[o]))
+    return fastest
