@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from muri_opt.formulations import Formulation, GangFormulation, GroupingFormulation, GroupRules, SharingFormulation
-from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, Policy
+from muri_opt.formulations import (
+    Formulation,
+    GangFormulation,
+    GroupingFormulation,
+    GroupRules,
+    PlanningFormulation,
+    SharingFormulation,
+)
+from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, PlanPolicy, Policy
 from muri_opt.policies.muri import ORDER_OF
 
 DEFAULT_POLICY = "fifo"
@@ -16,6 +23,10 @@ _SHARE_UNITS = {
     "speed": "speed against one GPU over the root of the seconds left on one, ten-millionths",
     "speed-up": "speed of all jobs, thousandths of that on one GPU each",
     "time": "jobs that run first, then the least remaining time of all, hundredths of a second",
+}
+_PLAN_UNITS = {
+    "best": "guaranteed jobs first, then throughput of all jobs, millionths of the best each could have",
+    "requested": "guaranteed jobs first, then throughput of all jobs, millionths of what each asked for",
 }
 
 
@@ -38,6 +49,8 @@ def formulation_of(policy: Policy) -> Formulation:
         )
     if isinstance(policy, ElasticPolicy):
         return SharingFormulation(objective=policy.objective, packing=policy.packing)
+    if isinstance(policy, PlanPolicy):
+        return PlanningFormulation(rules=policy.rules)
     raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
 
 
@@ -47,6 +60,10 @@ def value_unit_of(policy: Policy) -> str:
         return _GROUP_UNITS[policy.objective]
     if isinstance(policy, ElasticPolicy):
         return _SHARE_UNITS[policy.objective]
+    if isinstance(policy, PlanPolicy):
+        rules = policy.rules
+        fair = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
+        return _PLAN_UNITS[rules.reference] if rules.power is None else fair
     if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":
         return "running jobs as binary digits, highest priority first"
     return "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r"

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
-from muri_opt.backends import backend_named, is_wide, priced, relaxation_duals, solve_stages, solve_wide
+from muri_opt.backends import (
+    FIRST_BACKEND,
+    backend_named,
+    is_wide,
+    priced,
+    relaxation,
+    relaxation_duals,
+    solve_stages,
+    solve_wide,
+)
 from muri_opt.formulations import Formulation
 from muri_opt.instance import Round
 from muri_opt.modelling import Model
@@ -14,7 +24,10 @@ from muri_opt.solution import Decision, Limit, Limits, LinearDuals, Reason, Term
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a backend made of a round: a decision, a claimed bound, why it stopped, and what it cost."""
+    """What a backend made of a round: a decision, a claimed bound, why it stopped, and what it cost.
+
+    A search of a chapter's own gives multipliers instead of a claim.
+    """
 
     termination: Termination
     decision: Decision | None = None
@@ -23,6 +36,7 @@ class Answer:
     solve_seconds: float = 0.0
     columns: int = 0
     rows: int = 0
+    duals: LinearDuals | None = None
 
 
 _built: list[tuple[tuple[str, Formulation], Model]] = []
@@ -68,6 +82,21 @@ def solve_directly(round_: Round, formulation: Formulation) -> Answer | None:
         decision=formulation.decode(round_, values),
         bound=int(values @ build(round_, formulation).objective),
         solve_seconds=time.monotonic() - began,
+    )
+
+
+def search_chapter(round_: Round, formulation: Formulation, limits: Limits, start: Decision | None) -> Answer | None:
+    """Return what the chapter's own search finds, or ``None`` where it has nothing to look for."""
+    began = time.monotonic()
+    solve = partial(solve_stages, backend_named(FIRST_BACKEND))
+    found = formulation.search(round_, start, limits, relaxation, solve)
+    if found is None:
+        return None
+    return Answer(
+        termination=Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=found.detail),
+        decision=found.decision,
+        solve_seconds=time.monotonic() - began,
+        duals=found.duals,
     )
 
 

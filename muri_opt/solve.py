@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 from muri_opt.backends import BACKENDS, FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.catalogue import DEFAULT_POLICY, formulation_of, value_unit_of
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.exact import Answer, optimise, relax, solve_directly
+from muri_opt.exact import Answer, optimise, relax, search_chapter, solve_directly
 from muri_opt.instance import Round
 from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
@@ -115,17 +116,20 @@ class _Search:
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
         left, formulation = self.seconds_left(), formulation_of(self.policy)
-        if not formulation.has_direct or (left is not None and left <= 0):
+        if not (formulation.has_direct or formulation.has_search) or (left is not None and left <= 0):
             return
-        try:
-            answer: Answer | None = self._in_worker(solve_directly, self.round_, formulation)
-        except WorkerError:
-            return
+        answer: Answer | None = None
+        limits = self.limits.with_seconds(left)
+        with suppress(WorkerError):
+            if formulation.has_direct:
+                answer = self._in_worker(solve_directly, self.round_, formulation)
+            else:
+                answer = self._in_worker(search_chapter, self.round_, formulation, limits, self.decision)
         if answer is not None:
             self.stats = msgspec.structs.replace(
                 self.stats, solve_seconds=self.stats.solve_seconds + answer.solve_seconds
             )
-            self._take(answer, self.evidence)
+            self._take(answer, self.evidence if answer.duals is None else (answer.duals,))
             self._end(self.termination)
 
     def run_exact(self, *backends: str) -> None:

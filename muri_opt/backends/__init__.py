@@ -7,7 +7,7 @@ before it is passed on. Importing this package loads no solver.
 
 from muri_opt.backends.answer import Outcome, checked, exact_bound
 from muri_opt.backends.base import Backend, Capabilities, check_capabilities
-from muri_opt.backends.highs import relaxation_duals
+from muri_opt.backends.highs import Relaxed, relaxation, relaxation_duals
 from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, available, backend_named
 from muri_opt.backends.staged import solve_stages
 from muri_opt.backends.wide import is_wide, priced, restricted, solve_wide
@@ -19,6 +19,7 @@ __all__ = [
     "Backend",
     "Capabilities",
     "Outcome",
+    "Relaxed",
     "WorkerError",
     "available",
     "backend_named",
@@ -28,6 +29,7 @@ __all__ = [
     "exact_bound",
     "is_wide",
     "priced",
+    "relaxation",
     "relaxation_duals",
     "restricted",
     "solve_stages",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -71,25 +72,42 @@ class Highs(Backend):
         return _found(solver, model, said, optimal=status == Status.kOptimal, timed=status == Status.kTimeLimit)
 
 
-def relaxation_duals(model: Model, seconds: float | None) -> NDArray[np.float64] | None:
-    """Return the row multipliers of the linear relaxation of ``lower(model)``, or ``None`` without an optimum in time.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Relaxed:
+    """The optimum of a linear relaxation: a value per column and a multiplier per row."""
 
-    One number per row, in the order of ``lower(model).matrix``: the rate at which the optimum changes with the row's
-    right side. For a maximisation the multiplier of a binding ``<=`` row is therefore >= 0 and that of a binding ``>=``
-    row <= 0; for a minimisation it is the other way round. A row that does not bind has 0, an equation has any sign.
+    values: NDArray[np.float64]
+    duals: NDArray[np.float64]
+
+
+def relaxation(model: Model, seconds: float | None) -> Relaxed | None:
+    """Return the linear relaxation of ``lower(model)`` solved, or ``None`` without an optimum in time.
+
+    Rows are in the order of ``lower(model).matrix``. The multiplier of a row is the rate at which the optimum changes
+    with the row's right side. For a maximisation that of a binding ``<=`` row is therefore >= 0 and that of a binding
+    ``>=`` row <= 0; for a minimisation it is the other way round. A row that does not bind has 0, an equation any sign.
     """
     from highspy import HighsModelStatus
 
     plain = lower(model)
     trivial = at_once(plain)
     if trivial is not None:
-        return None if trivial.values is None else np.zeros(plain.row_count)
+        if trivial.values is None:
+            return None
+        return Relaxed(values=trivial.values.astype(np.float64), duals=np.zeros(plain.row_count))
     solver = _solver(plain, np.zeros(plain.column_count, dtype=np.int32))
     _limit(solver, Limits(seconds=seconds))
     _run(solver)
     if solver.getModelStatus() != HighsModelStatus.kOptimal:
         return None
-    return np.array(solver.getSolution().row_dual, dtype=np.float64)
+    found = solver.getSolution()
+    return Relaxed(values=np.array(found.col_value, dtype=np.float64), duals=np.array(found.row_dual, dtype=np.float64))
+
+
+def relaxation_duals(model: Model, seconds: float | None) -> NDArray[np.float64] | None:
+    """Return the multipliers of :func:`relaxation`, or ``None`` without an optimum in time."""
+    found = relaxation(model, seconds)
+    return None if found is None else found.duals
 
 
 def _solver(model: Model, integrality: NDArray[np.int32]) -> Any:

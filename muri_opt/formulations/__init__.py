@@ -4,6 +4,14 @@ from muri_opt.formulations.base import Formulation
 from muri_opt.formulations.gangs import GangFormulation
 from muri_opt.formulations.group_values import GroupRules
 from muri_opt.formulations.grouping import GroupingFormulation
+from muri_opt.formulations.planning import PlanningFormulation
 from muri_opt.formulations.sharing import SharingFormulation
 
-__all__ = ["Formulation", "GangFormulation", "GroupRules", "GroupingFormulation", "SharingFormulation"]
+__all__ = [
+    "Formulation",
+    "GangFormulation",
+    "GroupRules",
+    "GroupingFormulation",
+    "PlanningFormulation",
+    "SharingFormulation",
+]

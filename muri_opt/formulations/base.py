@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.modelling import Ints, Model, Stage, Values
-from muri_opt.solution import Decision, LinearDuals
+from muri_opt.packing import Relax, Solve
+from muri_opt.solution import Decision, Limits, LinearDuals
+
+
+class Searched(NamedTuple):
+    """What a search found: a decision, the multipliers that bound the round, and in words how."""
+
+    decision: Decision
+    duals: LinearDuals
+    detail: str
 
 
 class Formulation(ABC):
@@ -19,6 +28,8 @@ class Formulation(ABC):
     chapter: ClassVar[str]
     has_direct: ClassVar[bool] = False
     """Whether :meth:`direct` finds values without a solver."""
+    has_search: ClassVar[bool] = False
+    """Whether :meth:`search` finds decisions and multipliers."""
 
     @abstractmethod
     def build(self, round_: Round) -> Model:
@@ -40,6 +51,15 @@ class Formulation(ABC):
         """Return values found without a solver that are optimal if their decision keeps them, or ``None``.
 
         Their value bounds the program's in any case.
+        """
+        return None
+
+    def search(
+        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: Solve
+    ) -> Searched | None:
+        """Return a decision and multipliers from a search of the chapter's own, or ``None`` where it has none.
+
+        ``relax`` and ``solve`` solve the small programs on its way.
         """
         return None
 

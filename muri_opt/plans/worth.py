@@ -12,23 +12,24 @@ from muri_opt.instance.quantities import microseconds
 from muri_opt.plans.rules import PlanRules
 
 MILLION = 1_000_000
+MOST = MILLION * MILLION
+"""The largest value of an option: sums over all jobs of a round stay exact in 64 bits."""
 WAITING_PRICE = 1_100_000
 """What Sia's program charges for a job that waits, in millionths: a little more than for the slowest way to run."""
 
 
 def reference_of(job: Job, fitting: Sequence[Plan], reference: str) -> Fraction:
-    """Return the throughput a job is measured against: the best that fits the cluster, or what it asked for."""
+    """Return the throughput a job is measured against: the best that fits the cluster, or what it asked for.
+
+    The latter is that of its plan on the GPUs it asks for, or of the best there where it runs by a plan for others.
+    """
     if reference == "best":
         return Fraction(max((plan.throughput for plan in fitting), default=1.0))
-    asked = [
-        plan.throughput
-        for plan in job.plans or ()
-        if plan.gpus == job.gpus and (job.plan is None or plan.name == job.plan)
-    ]
+    asked = [plan for plan in job.plans or () if plan.gpus == job.gpus]
     if not asked:
-        by = "" if job.plan is None else f" {job.plan!r}"
-        raise InputError("plans", f"no plan{by} of {job.gpus} GPUs", "one with the GPUs the job asks for")
-    return Fraction(max(asked))
+        raise InputError("plans", f"no plan of {job.gpus} GPUs", "one with the GPUs the job asks for")
+    named = [plan for plan in asked if plan.name == job.plan] or asked
+    return Fraction(max(plan.throughput for plan in named))
 
 
 def worth(throughput: float, scale: Fraction, restart: int, rules: PlanRules) -> int:
@@ -38,7 +39,10 @@ def worth(throughput: float, scale: Fraction, restart: int, rules: PlanRules) ->
     """
     numerator, denominator = throughput.as_integer_ratio()
     left = max(0, rules.horizon - restart)
-    return (numerator * scale.numerator * left) // (denominator * scale.denominator * rules.horizon)
+    found = (numerator * scale.numerator * left) // (denominator * scale.denominator * rules.horizon)
+    if found > MOST:
+        raise InputError("plans", f"a throughput of {throughput:g}", f"at most {MOST // MILLION:,} times the reference")
+    return found
 
 
 def fair_worth(throughput: float, lowest: float, kept: Fraction, power: str) -> int:

@@ -97,10 +97,12 @@ def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:
 
 
 def change_of(job: Job, assignment: Assignment) -> str:
-    """Return what the decision means for a job that runs after it: it starts, stays or moves."""
+    """Return what the decision means for a job that runs after it: it starts, stays, moves or changes its plan."""
     if job.state != "running":
         return "starts"
-    return "stays" if (job.placement or assignment.gpus) == assignment.gpus else "moves"
+    if (job.placement or assignment.gpus) != assignment.gpus:
+        return "moves"
+    return "stays" if assignment.plan is None or assignment.plan == job.plan else "new plan"
 
 
 def needs_text(job: Job) -> str:
@@ -119,17 +121,24 @@ def _running(round_: Round, decision: Decision, whole: bool) -> list[str]:
     jobs, index = round_.jobs, round_.job_index
     used = sum(sum(assignment.gpus.values()) for assignment in decision.assignments)
     kept, rest = shortened(decision.assignments, whole=whole)
-    rows = [
-        (
-            " + ".join(cut(job, _NAME) for job in assignment.jobs),
-            str(sum(assignment.gpus.values())),
-            ", ".join(dict.fromkeys(change_of(jobs[index[job]], assignment) for job in assignment.jobs)),
-            nodes_text(assignment.gpus),
-        )
-        for assignment in kept
-    ]
+    columns = {
+        "job": [" + ".join(cut(job, _NAME) for job in assignment.jobs) for assignment in kept],
+        "plan": [cut(assignment.plan or "", _NAME) for assignment in kept],
+        "GPUs": [str(sum(assignment.gpus.values())) for assignment in kept],
+        "CPUs": [amount(sum(assignment.cpus.values())) for assignment in kept],
+        "change": [
+            ", ".join(dict.fromkeys(change_of(jobs[index[job]], assignment) for job in assignment.jobs))
+            for assignment in kept
+        ],
+        "nodes": [nodes_text(assignment.gpus) for assignment in kept],
+    }
+    if not any(columns["plan"]):  # CPUs follow from GPUs where plans do not choose them
+        del columns["plan"], columns["CPUs"]
+    names = tuple(columns)
+    rows = list(zip(*columns.values(), strict=True))
     title = f"running: {count(len(decision.running), 'job')} on {used:,} of {_gpus(round_.cluster.total_gpus)}"
-    return [title, *indented([*table(("job", "GPUs", "change", "nodes"), rows, right=(1,)), *rest])]
+    right = tuple(names.index(name) for name in ("GPUs", "CPUs") if name in names)
+    return [title, *indented([*table(names, rows, right=right), *rest])]
 
 
 def _gpus(number: int) -> str:

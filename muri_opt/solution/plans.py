@@ -67,7 +67,7 @@ def _binding_rule(round_: Round, options: PlanOptions, free: FreeNodes, job: int
     if not any(free.fits(o) for o in mine):
         return (
             WaitingReason.FRAGMENTATION,
-            f"{_gpus(now)} are free, but no plan finds its GPUs, CPUs and memory together on each of its nodes",
+            f"free: {_gpus(now)}; but no plan finds its GPUs, CPUs and memory together on each of its nodes",
             "free more on one node, or move a running job",
         )
     return (

@@ -16,6 +16,7 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "gangs": ("fifo:nodes=fewest", "toy/eight-gangs"),
     "grouping": ("muri-s", "toy/eight-stages"),
     "sharing": ("afs-l", "toy/three-elastic"),
+    "planning": ("rubick", "toy/five-plans"),
 }
 FAMILIES = {"elastic"}  # chapters of many programs; tests/elastic/test_elastic_chapter.py ties them
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}
@@ -51,7 +52,7 @@ def test_the_labels_of_a_chapter_are_the_row_families_of_its_model(chapter):
     assert formulation.chapter == chapter
     assert labels == list(model.labels)
     for letter in (family.label for family in model.columns):
-        assert re.search(rf"\${letter}_\{{?[jS]", chapter_text(chapter)), letter
+        assert re.search(rf"\${letter}_\{{?[jSo]", chapter_text(chapter)), letter
 
 
 @pytest.mark.parametrize(("chapter", "example"), [case for case in EXAMPLES if "lp" in case.values[1]])

@@ -19,7 +19,7 @@ FINGERPRINTS = {
     "tenants": "sha256:583e3404f7ed1f260637df680a31be3aa5981f5794bc1f0b9be721a07ec3487e",
     "interleaving": "sha256:6fb8f8a6367a67ebbde12a0a309d0b95c23de26ddbdccd67dc4691abee1e2ec7",
     "elastic": "sha256:51519fbb2797534baa257e57452decd1197131ad622a39bced5d5d7c911366bc",
-    "plans": "sha256:df02439f8b6d5a76a4e5bed4c39ec4135b327400210f09b5ef46517be957bf1b",
+    "plans": "sha256:4560f6b0bee79f8dab18405e4bbc43855718d53904b32567e34c17b96eb2f877",
 }
 families = pytest.mark.parametrize("family", FAMILIES)
 

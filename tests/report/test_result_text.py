@@ -17,7 +17,7 @@ from muri_opt import (
     Violation,
 )
 from muri_opt.report.round_text import chart_lines, job_text, round_text
-from muri_opt.report.text import change_of, nodes_text, result_text, termination_text
+from muri_opt.report.text import change_of, decision_lines, nodes_text, result_text, termination_text
 
 
 def a_round(*jobs, nodes=None):
@@ -31,6 +31,24 @@ def test_change_of_a_job():
     assert change_of(Job(id="a", gpus=2, state="running", placement={"n0": 2}), share) == "stays"
     assert change_of(Job(id="a", gpus=2, state="running", placement={"n1": 2}), share) == "moves"
     assert change_of(Job(id="a", gpus=2, state="running"), share) == "stays"
+
+
+def test_a_plan_that_changes_on_the_same_nodes_is_told():
+    job = Job(id="a", gpus=2, state="running", placement={"n0": 2}, plan="dp2")
+    assert change_of(job, Assignment(jobs=("a",), gpus={"n0": 2}, plan="dp2")) == "stays"
+    assert change_of(job, Assignment(jobs=("a",), gpus={"n0": 2}, plan="tp2")) == "new plan"
+
+
+def test_plans_and_their_cpus_have_columns():
+    round_ = a_round(Job(id="a", gpus=2), Job(id="b", gpus=1))
+    assignments = (
+        Assignment(jobs=("a",), gpus={"n0": 1, "n1": 1}, cpus={"n0": 4.0, "n1": 4.0}, plan="zero-dp2"),
+        Assignment(jobs=("b",), gpus={"n0": 1}, plan="tp1"),
+    )
+    lines = decision_lines(round_, Decision(assignments=assignments))
+    assert lines[1].split() == ["job", "plan", "GPUs", "CPUs", "change", "nodes"]
+    assert lines[2].split() == ["a", "zero-dp2", "2", "8", "starts", "n0", "x1,", "n1", "x1"]
+    assert lines[3].split()[:4] == ["b", "tp1", "1", "0"]
 
 
 def test_many_nodes_are_counted():
