@@ -32,14 +32,15 @@ class Entry(NamedTuple):
 def entries_of(job: Job) -> list[Entry]:
     """Return the plans of a job, refusing two that a decision could not tell apart."""
     if not job.plans:
-        raise InputError("plans", "none", "at least one plan with its throughput")
+        raise InputError("plans", "nothing", "at least one plan with its throughput")
     entries = [Entry(position, plan, _part(job, plan)) for position, plan in enumerate(job.plans)]
     seen: dict[tuple[str, int, int, int], list[Entry]] = {}
     for entry in entries:
         plan = entry.plan
         same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
         if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
-            found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {plan.nodes} nodes with equal CPUs"
+            nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
+            found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
         same.append(entry)
     return entries
@@ -57,19 +58,16 @@ def may_run(job: Job, plan: Plan, change: str) -> bool:
 
     A plan slower than what the job was guaranteed is never allowed.
     """
-    if job.guarantee is not None and plan.throughput < job.guarantee.throughput:
-        return False
-    if change in ("plans", "neither") and plan.gpus != job.gpus:
-        return False
-    if change in ("resources", "neither"):
-        if job.plan is None:
-            raise InputError("plan", "nothing", "the plan it runs by: the policy keeps it")
-        return strategy(plan.name) == strategy(job.plan)
-    return True
+    other = change in ("resources", "neither") and strategy(plan.name) != strategy(job.plan or "")
+    wider = change in ("plans", "neither") and plan.gpus != job.gpus
+    slower = job.guarantee is not None and plan.throughput < job.guarantee.throughput
+    return not (other or wider or slower)
 
 
-def check_promises(round_: Round, job: Job) -> None:
-    """Refuse a guarantee that no plan of the job reaches, or that its tenant's quota can never hold."""
+def check_promises(round_: Round, job: Job, change: str) -> None:
+    """Refuse a guarantee that no plan reaches or the tenant's quota can never hold, and no plan where one is kept."""
+    if change in ("resources", "neither") and job.plan is None:
+        raise InputError("plan", "nothing", "the plan it runs by: the policy keeps its strategy")
     if job.guarantee is None:
         return
     best = max(plan.throughput for plan in job.plans or ())

@@ -121,10 +121,11 @@ def _options(
     round_: Round, job: Job, rules: PlanRules, types: dict[str | None, int], hosts: NDArray[np.bool_]
 ) -> list[tuple[Entry, int, bool]]:
     """Return the plans a job may run by, each with its value and whether that is for the nodes it holds."""
-    check_promises(round_, job)
+    entries = entries_of(job)
+    check_promises(round_, job, rules.change)
     fitting = [
         entry
-        for entry in entries_of(job)
+        for entry in entries
         if entry.plan.gpu_type in types and fits_empty(round_, entry, hosts[types[entry.plan.gpu_type]])
     ]
     ways = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
 from muri_opt.verification.elastic_rules import share_breaches
+from muri_opt.verification.plan_rules import plan_breaches, promised_gpus, taken_by_plans
+from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
@@ -17,6 +19,7 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
     """Return every breach of a decision; an empty list is a feasible decision."""
     jobs = {job.id: job for job in round_.jobs}
     empty = Counter(empty_rooms(round_))
+    menu = None if rules.plans is None else Menu.of(round_, rules.plans)
     found = [*_listing(jobs, decision)]
     for place, assignment in enumerate(decision.assignments):
         where = f"assignments[{place}]"
@@ -25,13 +28,19 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
         if not shape and rules.elastic is not None:
             for job in (jobs[job] for job in assignment.jobs if job in jobs):
                 found += share_breaches(round_, job, assignment, where, rules.elastic)
+        elif not shape and menu is not None and rules.plans is not None:
+            for position in (round_.job_index[job] for job in assignment.jobs if job in jobs):
+                found += plan_breaches(round_, menu, position, assignment, where, rules.plans)
         elif not shape:
             found += _gang(jobs, assignment, where, rules, empty)
             found += _period(jobs, assignment, where, rules)
-        found += [] if shape else _cpus(jobs, assignment, where)
-    if not found:
-        found += _capacity(round_, jobs, decision)
-        found += _quota(round_, decision, rules)
+        found += [] if shape or menu is not None else _cpus(jobs, assignment, where)
+    if not found and menu is not None:
+        found += _capacity(round_, taken_by_plans(round_, menu, decision))
+        found += _quota(round_, promised_gpus(round_, decision))
+    elif not found:
+        found += _capacity(round_, _taken(jobs, decision))
+        found += _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None))
     return found
 
 
@@ -140,31 +149,35 @@ def _period(jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rul
         yield Violation(rule="period", where=where, detail=detail)
 
 
-def _capacity(round_: Round, jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
-    """No node gives more GPUs, CPUs or memory than it has."""
-    used = {node.id: [0, 0, 0] for node in round_.cluster.nodes}
+def _taken(jobs: dict[str, Job], decision: Decision) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Yield what every assignment takes from each of its nodes: GPUs, and what its jobs need with them."""
     for assignment in decision.assignments:
         needs = [need_of(jobs[job]) for job in assignment.jobs]
+        milli, mebibytes = sum(need.milli for need in needs), sum(need.mebibytes for need in needs)
         for node, gpus in assignment.gpus.items():
-            used[node][0] += gpus
-            used[node][1] += gpus * sum(need.milli for need in needs)
-            used[node][2] += gpus * sum(need.mebibytes for need in needs)
+            yield node, (gpus, gpus * milli, gpus * mebibytes)
+
+
+def _capacity(round_: Round, taken: Iterable[tuple[str, tuple[int, int, int]]]) -> Iterator[Violation]:
+    """No node gives more GPUs, CPUs or memory than it has."""
+    used = {node.id: [0, 0, 0] for node in round_.cluster.nodes}
+    for node, amounts in taken:
+        used[node] = [before + more for before, more in zip(used[node], amounts, strict=True)]
     for name, room in zip(used, empty_rooms(round_), strict=True):
-        amounts = zip(
+        limits = zip(
             ("gpu-capacity", "cpu-capacity", "memory-capacity"),
             ("GPUs", "milli-CPUs", "MiB"),
             used[name],
             (room.gpus, room.milli, room.mebibytes),
             strict=True,
         )
-        for rule, unit, taken, has in amounts:
-            if has is not None and taken > has:
-                yield Violation(rule=rule, where=name, detail=f"{taken} {unit} in use; the node has {has}")
+        for rule, unit, given, has in limits:
+            if has is not None and given > has:
+                yield Violation(rule=rule, where=name, detail=f"{given} {unit} in use; the node has {has}")
 
 
-def _quota(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
+def _quota(round_: Round, held: Counter[str]) -> Iterator[Violation]:
     """No tenant has more GPUs than its quota."""
-    held = held_of_tenants(round_, decision, elastic=rules.elastic is not None)
     for tenant in round_.cluster.tenants:
         if tenant.quota_gpus is not None and held[tenant.id] > tenant.quota_gpus:
             detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"

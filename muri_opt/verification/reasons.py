@@ -8,12 +8,17 @@ from dataclasses import replace
 
 from muri_opt.instance import Round
 from muri_opt.solution import Decision, Violation, WaitingReason
+from muri_opt.verification.plan_rules import wrong_plan_reasons
+from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Need, Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
 
 def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
     """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
+    if rules.plans is not None:
+        yield from wrong_plan_reasons(round_, Menu.of(round_, rules.plans), decision)
+        return
     free = Counter({room: nodes for room, nodes in _free_rooms(round_, decision).items() if room.gpus})
     free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
     held = held_of_tenants(round_, decision, elastic=rules.elastic is not None)

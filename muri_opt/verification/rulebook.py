@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.verification.elastic import Elastic
+from muri_opt.verification.plan_values import Planned
+from muri_opt.verification.quantities import micro
 from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
 
 
@@ -17,7 +19,7 @@ class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
     Gangs are worth by rank, weighted or lexicographically; what jobs that may share GPUs are worth, ``sharing`` says,
-    and what shares of any size are worth, ``elastic``.
+    what shares of any size are worth, ``elastic``, and what execution plans are worth, ``plans``.
     """
 
     order: str
@@ -26,6 +28,7 @@ class Rules:
     largest_group: int = 1
     sharing: Sharing | None = None
     elastic: Elastic | None = None
+    plans: Planned | None = None
 
     @property
     def mixed(self) -> bool:
@@ -40,11 +43,15 @@ class Rules:
 _DECIMAL = "a decimal from 0 to 1"
 _AT_LEAST_ONE = "a whole number from 1"
 _POSITIVE = "a number above 0"
+_SECONDS = "seconds from 0"
+_MICROSECONDS = "seconds, at least a microsecond"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _NUMBERS: dict[str, Callable[[float], bool]] = {
     _DECIMAL: lambda number: number <= 1,
     _AT_LEAST_ONE: lambda number: 1 <= number < inf and number.is_integer(),
     _POSITIVE: lambda number: 0 < number < inf,
+    _SECONDS: lambda number: number < inf,
+    _MICROSECONDS: lambda number: 1e-6 <= number < 1e18,
 }
 _GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
 _MURI: dict[str, tuple[str, ...]] = {
@@ -69,6 +76,18 @@ _AFS: dict[str, tuple[str, ...]] = {
     "tie": ("longer", "shorter"),
     "phi": (_AT_LEAST_ONE, "inf"),
 }
+_WORTH: dict[str, tuple[str, ...]] = {"reference": ("best", "requested"), "horizon": (_MICROSECONDS,)}
+_PLANNED: dict[str, dict[str, tuple[str, ...]]] = {
+    "rubick": {
+        "change": ("both", "plans", "resources", "neither"),
+        **_WORTH,
+        "gate": (_DECIMAL,),
+        "patience": ("inf", _SECONDS),
+    },
+    **dict.fromkeys(("synergy", "antman", "equal-share"), _WORTH),
+    "sia": {"change": ("resources", "both", "plans", "neither"), "power": ("-0.5", "-1")},
+}
+_KEPT_CHANGE = {"synergy": "neither", "antman": "resources", "equal-share": "both"}
 _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("max-min-elastic", "srtf-elastic"), _ELASTIC),
     "optimus": {**_ELASTIC, "objective": ("time", "speed", "speed-up")},
@@ -76,6 +95,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "afs-p": {**_ELASTIC, "restarts": ("ignore",), "objective": ("speed-up",), "quantum": (_POSITIVE,)},
     **dict.fromkeys(("fifo", "srtf", "srsf", "las", "max-min"), _GANGS),
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
+    **_PLANNED,
 }
 _MURI_ORDER = {"muri-s": "srsf", "muri-l": "las"}
 
@@ -99,6 +119,8 @@ def rules_of(policy: str) -> Rules:
     if "packing" in allowed:
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
+    if name in _PLANNED:
+        return Rules(order=name, plans=_planned(name, chosen))
     return Rules(order=_MURI_ORDER[name], largest_group=int(chosen["group"]), sharing=_sharing(chosen))
 
 
@@ -107,6 +129,16 @@ def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
         return True
     within = next((test for kind, test in _NUMBERS.items() if kind in allowed), None)
     return within is not None and _NUMBER.fullmatch(value) is not None and within(float(value))
+
+
+def _planned(name: str, chosen: dict[str, str]) -> Planned:
+    """Return which plans the policy may choose and what they are worth; how it chooses is its own affair."""
+    change = _KEPT_CHANGE.get(name) or chosen["change"]
+    if "power" in chosen:
+        return Planned(change=change, power=chosen["power"])
+    usual = Planned(change=change, reference=chosen["reference"])
+    horizon = chosen["horizon"]
+    return usual if horizon == _MICROSECONDS else replace(usual, horizon=micro(float(horizon)))
 
 
 def _sharing(chosen: dict[str, str]) -> Sharing:

@@ -24,6 +24,8 @@ from muri_opt.verification.enumeration import enumerated_optimum
 from muri_opt.verification.feasibility import broken_rules
 from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
+from muri_opt.verification.plan_bound import planned_bound
+from muri_opt.verification.plans import Menu
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
 from muri_opt.verification.sharing_bound import sharing_bound
@@ -39,6 +41,8 @@ def decision_value(round_: Round, policy: str, decision: Decision) -> int:
         tables = dict(zip(round_.job_index, rules.elastic.values(round_), strict=True))
         shares = [(assignment.jobs[:1], sum(assignment.gpus.values())) for assignment in decision.assignments]
         return sum(tables[job].get(gpus, 0) for jobs, gpus in shares for job in jobs if job in tables)
+    if rules.plans is not None:
+        return Menu.of(round_, rules.plans).value(round_, decision)
     if rules.sharing is None:
         values = job_values(round_, rules)
         return sum(values.get(job, 0) for job in decision.running)
@@ -53,6 +57,9 @@ def proved_bound(
     duals = [item for item in evidence if isinstance(item, LinearDuals)]
     if rules.elastic is not None:
         return _bound_of_shares(round_, rules.elastic.values(round_), duals)
+    if rules.plans is not None:
+        menu = Menu.of(round_, rules.plans)
+        return min(((planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals), default=None)
     if rules.sharing is not None:
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None

@@ -1,0 +1,165 @@
+"""All ways the jobs of a round may run by their plans, and what a decision among them is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import isfinite
+from typing import NamedTuple
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Job, Plan, Round
+from muri_opt.solution import Assignment, Decision
+from muri_opt.verification.plan_entries import (
+    Entry,
+    Floor,
+    Ints,
+    Piece,
+    check_promise,
+    entries_of,
+    keeps_promise,
+    may_change_to,
+    nodes_with_room,
+)
+from muri_opt.verification.plan_values import Planned, plan_values
+
+
+class Way(NamedTuple):
+    """A plan a job may run by, its parts, and its value: ``away`` anywhere, ``home`` where it needs no restart."""
+
+    plan: Plan
+    piece: Piece
+    away: int
+    home: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu:
+    """All plans of each job of a round, the ways it may run, and the nodes it holds now."""
+
+    entries: tuple[tuple[Entry, ...], ...]
+    ways: tuple[tuple[Way, ...], ...]
+    homes: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, round_: Round, planned: Planned) -> Menu:
+        """Return the menu of a round, or refuse a job whose plans or promises contradict themselves."""
+        key = (round_.fingerprint, planned)
+        if not _known or _known[0][0] != key:
+            _known[:] = [(key, cls._read(round_, planned))]
+        return _known[0][1]
+
+    @classmethod
+    def _read(cls, round_: Round, planned: Planned) -> Menu:
+        floor = Floor.of(round_)
+        rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
+        quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+        holding: dict[tuple[str | None, Piece], int] = {}
+        entries, ways = [], []
+        for position, job in enumerate(round_.jobs):
+            try:
+                mine = entries_of(job)
+                check_promise(job, quotas.get(job.tenant or ""))
+                allowed = [may_change_to(job, plan, planned.change) and keeps_promise(job, plan) for plan, _ in mine]
+                fits = [_fits(rows, holding, entry) for entry in mine]
+                chosen = [entry for entry, fit, may in zip(mine, fits, allowed, strict=True) if fit and may]
+                fitting = [entry.plan for entry, fit in zip(mine, fits, strict=True) if fit]
+                values = plan_values(round_, job, planned, fitting, [entry.plan for entry in chosen])
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+            entries.append(mine)
+            ways.append(
+                tuple(
+                    Way(*entry, away, home if _at_home(job, entry) else None)
+                    for entry, (away, home) in zip(chosen, values, strict=True)
+                )
+            )
+        return cls(
+            entries=tuple(entries),
+            ways=_promises_first(round_, ways),
+            homes=tuple(frozenset(_held(job)) for job in round_.jobs),
+        )
+
+    def entry(self, round_: Round, position: int, assignment: Assignment) -> Entry | None:
+        """Return the plan a job runs by in an assignment, allowed or not, or ``None`` where it has no such plan."""
+        types = types_of(round_, assignment)
+        return next(
+            (
+                entry
+                for entry in self.entries[position]
+                if has_shape(entry, assignment) and has_cpus(entry, assignment) and is_for(entry, types)
+            ),
+            None,
+        )
+
+    def value(self, round_: Round, decision: Decision) -> int:
+        """Return what a decision is worth; what no job may do adds nothing, its breach is told elsewhere."""
+        total = 0
+        for assignment in decision.assignments:
+            for position in (round_.job_index[job] for job in assignment.jobs[:1] if job in round_.job_index):
+                entry = self.entry(round_, position, assignment)
+                for way in self.ways[position]:
+                    if entry is not None and way.plan is entry.plan:
+                        home = way.home if self.homes[position] == set(assignment.gpus) else None
+                        total += way.away if home is None else home
+        return total
+
+
+_known: list[tuple[tuple[str, Planned], Menu]] = []
+"""The last menu read: that of one round is asked for several times."""
+
+
+def has_shape(entry: Entry, assignment: Assignment) -> bool:
+    """Return whether an assignment names the plan and has the GPUs of its parts, each on a node of its own."""
+    given: Collection[int] = assignment.gpus.values()
+    named = assignment.plan == entry.plan.name and len(given) == entry.plan.nodes
+    return named and all(gpus == entry.piece.gpus for gpus in given)
+
+
+def has_cpus(entry: Entry, assignment: Assignment) -> bool:
+    """Return whether each node of an assignment gives the CPUs of a part."""
+    given = [assignment.cpus.get(node, 0.0) * 1000 for node in assignment.gpus]
+    return all(isfinite(cpus) and round(cpus) == entry.piece.milli for cpus in given)
+
+
+def types_of(round_: Round, assignment: Assignment) -> set[str | None]:
+    """Return the types of the GPUs of an assignment."""
+    places = (round_.cluster.node_index.get(node) for node in assignment.gpus)
+    return {round_.cluster.nodes[place].gpu_type for place in places if place is not None}
+
+
+def is_for(entry: Entry, types: set[str | None]) -> bool:
+    """Return whether the plan is for GPUs of these types."""
+    return entry.plan.gpu_type is None or types == {entry.plan.gpu_type}
+
+
+def _fits(rows: dict[str | None, Ints], holding: dict[tuple[str | None, Piece], int], entry: Entry) -> bool:
+    """Return whether the plan fits the empty cluster; ``holding`` remembers how many nodes can take a piece."""
+    key = (entry.plan.gpu_type, entry.piece)
+    if key not in holding:
+        holding[key] = nodes_with_room(rows[key[0]], entry.piece) if key[0] in rows else 0
+    return holding[key] >= entry.plan.nodes
+
+
+def _held(job: Job) -> dict[str, int]:
+    """Return the GPUs a running job holds on each node."""
+    return dict(job.placement or {}) if job.state == "running" else {}
+
+
+def _at_home(job: Job, entry: Entry) -> bool:
+    """Return whether the job runs by the plan now, by all one can see: its name, its nodes and the GPUs on each."""
+    held, plan = _held(job), entry.plan
+    return plan.name == job.plan and len(held) == plan.nodes and set(held.values()) == {entry.piece.gpus}
+
+
+def _promises_first(round_: Round, ways: list[tuple[Way, ...]]) -> tuple[tuple[Way, ...], ...]:
+    """Return the ways, those of guaranteed jobs worth more than the best of all jobs together on top."""
+    bonus = 1 + sum(max((max(way.away, way.home or 0) for way in mine), default=0) for mine in ways)
+    return tuple(
+        mine
+        if job.guarantee is None
+        else tuple(
+            way._replace(away=way.away + bonus, home=None if way.home is None else way.home + bonus) for way in mine
+        )
+        for job, mine in zip(round_.jobs, ways, strict=True)
+    )
