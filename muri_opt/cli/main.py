@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from muri_opt import __version__
-from muri_opt.cli import doctor, elastic, export, fit, generate, loss, show, solve, verify
+from muri_opt.cli import doctor, elastic, export, fit, generate, loss, predict, show, solve, verify
 from muri_opt.cli.command import Command
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
@@ -26,6 +26,7 @@ COMMANDS: dict[str, Command] = {
         loss.COMMAND,
         elastic.COMMAND,
         fit.COMMAND,
+        predict.COMMAND,
         generate.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
