@@ -32,5 +32,5 @@ def search_patterns(
     return Searched(
         decision=plan_decision(round_, options, found.chosen),
         duals=found.duals,
-        detail=f"{found.patterns} patterns of nodes were combined",
+        detail=found.how,
     )

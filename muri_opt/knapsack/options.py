@@ -59,6 +59,23 @@ class Options:
         """Return the options that can be in a best answer and not in place of waiting: worth something, and fitting."""
         return np.flatnonzero((self.value > 0) & (self.use <= self.capacity).all(axis=1))
 
+    def without_implied(self) -> Options:
+        """Return the same options without the resources of which another is always the scarcer.
+
+        If no option takes a larger part of what there is of r than of what there is of s, then r holds wherever s does.
+        """
+        has = self.capacity.tolist()
+        largest = int(self.use.max(initial=0)) * max(has, default=0)
+        part: Any = self.use.T if largest < INFINITY else self.use.T.astype(object)  # int64 cannot hold every product
+        kept = list(range(len(has)))
+        for r in reversed(range(len(has))):
+            others = [s for s in kept if s != r and has[s] > 0]
+            if any((part[r] * has[s] <= part[s] * has[r]).all() for s in others):
+                kept.remove(r)
+        return Options(
+            jobs=self.jobs, job=self.job, value=self.value, use=self.use[:, kept], capacity=self.capacity[kept]
+        )
+
     def worth(self, choice: Ints) -> int:
         """Return what a choice (an option per job, -1: the job waits) is worth, exactly."""
         return sum(self.value[choice[choice >= 0]].tolist())

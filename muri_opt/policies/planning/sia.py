@@ -76,16 +76,5 @@ def _program(round_: Round, options: PlanOptions) -> Options:
     for which in np.flatnonzero(amounts.U < UNLIMITED).tolist():
         use.append(np.where(tenant == which, amounts.g[options.job], 0))
         capacity.append(int(amounts.U[which]))
-    kept = _binding(np.array(use).reshape(len(use), len(options)), np.array(capacity, dtype=np.int64))
-    uses = np.array([use[row] for row in kept], dtype=np.int64).reshape(len(kept), len(options)).T
-    return Options.of(options.job, options.e, uses, [capacity[row] for row in kept], jobs=len(round_.jobs))
-
-
-def _binding(use: Ints, capacity: Ints) -> list[int]:
-    """Return the limits that matter: not one of which every option takes no larger a part than of another."""
-    part = use / np.maximum(capacity, 1)[:, None]
-    kept = list(range(len(capacity)))
-    for row in reversed(range(len(capacity))):
-        if any(other != row and (part[row] <= part[other]).all() for other in kept):
-            kept.remove(row)
-    return kept
+    uses = np.array(use, dtype=np.int64).reshape(len(use), len(options)).T
+    return Options.of(options.job, options.e, uses, capacity, jobs=len(round_.jobs)).without_implied()

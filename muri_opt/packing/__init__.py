@@ -1,0 +1,12 @@
+"""Options with parts on distinct nodes: what a whole node holds, priced, counted and combined.
+
+The cluster-level knapsack forgets that a job's GPUs, CPUs and memory must be found together on its nodes. Here a node
+gets a whole pattern of parts, patterns are found one by one at prices for jobs, and the prices bound what any decision
+is worth.
+"""
+
+from muri_opt.packing.cluster import cluster_options, job_prices
+from muri_opt.packing.dive import Relax
+from muri_opt.packing.search import Packed, Solve, pack
+
+__all__ = ["Packed", "Relax", "Solve", "cluster_options", "job_prices", "pack"]

@@ -1,0 +1,58 @@
+"""Whole numbers of patterns from fractions: the largest is rounded up, the program is solved again, and so on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.modelling import Model
+from muri_opt.packing.master import Key, Master
+from muri_opt.packing.remaining import Remaining
+
+_WHOLE = 1e-6
+"""Fractions up to this are rounding errors of a solver."""
+
+
+class Relaxed(Protocol):
+    """A linear relaxation that was solved."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """A value per column."""
+
+    @property
+    def duals(self) -> NDArray[np.float64]:
+        """A multiplier per row."""
+
+
+Relax = Callable[[Model, float | None], Relaxed | None]
+"""The linear relaxation of a program, solved within some seconds, or ``None``."""
+
+
+def dive(master: Master, relax: Relax, remaining: Remaining, seconds_left: Callable[[], float | None]) -> Counter[Key]:
+    """Return a good combination of patterns, and take them from what remains; time may end it early."""
+    taken: Counter[Key] = Counter()
+    keys = list(master.found)
+    while (left := seconds_left()) is None or left > 0:
+        relaxed = relax(master.program(taken), left)
+        if relaxed is None:
+            break
+        values = relaxed.values[: len(keys)]
+        fractions = [value - taken[key] for key, value in zip(keys, values.tolist(), strict=True)]
+        moved = False
+        for place in np.argsort(-np.array(fractions), kind="stable").tolist():
+            whole = fractions[place] >= 1 - _WHOLE
+            if fractions[place] <= _WHOLE or (moved and not whole):
+                break
+            times = min(remaining.most(keys[place]), int(fractions[place] + _WHOLE) if whole else 1)
+            if times > 0:
+                remaining.take(keys[place], times)
+                taken[keys[place]] += times
+                moved = True
+        if not moved:
+            break
+    return taken

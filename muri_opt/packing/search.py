@@ -1,0 +1,253 @@
+"""The search: prices, a choice at these prices, patterns and better prices in turn, and patterns combined.
+
+Column generation. At given prices the best pattern of every node bounds all decisions; patterns that are better than
+their nodes' price are taken up; the linear program over all patterns taken up says the next prices.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from muri_opt.errors import RefusalError
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.knapsack import RestOutcome, solve_options
+from muri_opt.modelling import Model, Stage, Values
+from muri_opt.packing.cluster import job_prices
+from muri_opt.packing.dive import Relax, dive
+from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
+from muri_opt.packing.filling import filled
+from muri_opt.packing.first import one_by_one
+from muri_opt.packing.items import Items, node_families
+from muri_opt.packing.master import Key, Master
+from muri_opt.packing.patterns import patterns
+from muri_opt.packing.placing import placed, seen_patterns
+from muri_opt.packing.prices import Prices, bound
+from muri_opt.packing.remaining import Remaining
+from muri_opt.packing.repacking import repacked
+from muri_opt.plans import PlanOptions
+from muri_opt.solution import Limits, LinearDuals
+
+_CELLS = 80_000
+"""Cells of the grids that patterns are found on. Far coarser ones cost some percent of the value by rounding."""
+_SHARE = 0.8
+"""Part of the best prices so far in the next ones to try; the rest is what the program over all patterns says."""
+_FEW, _LEAST_SHARE = 0.1, 0.05
+"""The share is halved, at last to nothing, when fewer than this part of the kinds of jobs found a new pattern."""
+_LOWERED = 0.9
+"""Part of the prices at which nodes are filled that would stay empty at full prices."""
+_CLOSE = 1e-4
+"""The search for prices ends when bound and relaxation are this close."""
+_FIRST, _SEARCHING, _DIVING = 0.3, 0.6, 0.75
+"""Parts of the time after which the first choice, the search for patterns and the rounding end."""
+_PROGRAM_SECONDS = 30.0
+"""Seconds for the combination of patterns where there is no limit."""
+_DENOMINATOR = 1 << 16
+
+Solve = Callable[[Model, tuple[Stage, ...], Limits, Values | None], RestOutcome]
+"""A program solved for one objective after another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Packed:
+    """Options with the nodes of their parts, prices that bound the round, and in words how they were found."""
+
+    chosen: dict[int, Ints]
+    duals: LinearDuals
+    how: str
+
+
+def pack(
+    round_: Round,
+    options: PlanOptions,
+    start: Mapping[int, Ints],
+    limits: Limits,
+    relax: Relax,
+    solve: Solve,
+) -> Packed:
+    """Return a good choice of options and nodes, at least as good as ``start``, and prices that prove how good it is.
+
+    Where nodes do not matter, the knapsack of the cluster is solved instead.
+    """
+    search = _Search(round_, options, start, limits, relax, solve)
+    if not len(options) or not search.families:
+        return Packed(chosen=search.chosen, duals=search.duals(), how="there was nothing to choose")
+    return search.knapsack() or search.run()
+
+
+class _Search:
+    def __init__(
+        self,
+        round_: Round,
+        options: PlanOptions,
+        start: Mapping[int, Ints],
+        limits: Limits,
+        relax: Relax,
+        solve: Solve,
+    ) -> None:
+        self.began = time.monotonic()
+        self.round_, self.options, self.limits, self.relax, self.solve = round_, options, limits, relax, solve
+        self.chosen = dict(start)
+        self.items = Items.of(round_, options)
+        self.families = node_families(round_, self.items)
+        self.master = Master(items=self.items, families=self.families)
+        self.best = Prices(once=np.zeros(len(self.items.members)), quota=np.zeros(len(self.items.quota)))
+        self.bound = inf
+
+    def knapsack(self) -> Packed | None:
+        """Return the best choice by the knapsack of the cluster, or ``None`` where that is not the same choice."""
+        same = equivalent_knapsack(self.round_, self.options, self.items, self.families)
+        if same is None:
+            return None
+        knapsack, kept = same
+
+        def solve_rest(model: Model, limits: Limits, start: Values | None) -> RestOutcome:
+            return self.solve(model, (Stage(objective=model.objective, weight=1, best=0),), limits, start)
+
+        answer = solve_options(knapsack, solve_rest, self.limits)
+        self._offer(placed_largest_first(self.options, kept[answer.choice[answer.choice >= 0]], self.families))
+        once = {"once": tuple(answer.priced.idle.tolist())}
+        return Packed(
+            chosen=self.chosen,
+            duals=LinearDuals(denominator=answer.priced.denominator, multipliers=once),
+            how="nodes do not matter: the knapsack of the cluster was solved",
+        )
+
+    def run(self) -> Packed:
+        """Return what patterns make of the round."""
+        self._remember(self.chosen)
+        self._choose_first()
+        if not self._enough():
+            self._find_patterns()
+        if not self._enough():
+            self._round()
+        if not self._enough():
+            self._combine()
+        self._offer(filled(self.round_, self.options, self.chosen))
+        how = f"{len(self.master.found)} patterns of nodes were combined"
+        return Packed(chosen=self.chosen, duals=self.duals(), how=how)
+
+    def _choose_first(self) -> None:
+        """Take the prices of the cluster as a whole, and fill the nodes one after another at these prices."""
+        once, denominator = job_prices(self.round_, self.options)
+        heads = [int(jobs[0]) for jobs in self.items.members]
+        self.best = Prices(once=once[heads] / denominator, quota=self.best.quota)
+        if self._over():
+            return
+        self.bound = bound(self.items, self.families, self.best)
+        remaining = Remaining(self.items, self.families)
+        found = self._one_by_one(self.best, remaining, _FIRST)
+        found += self._one_by_one(self.best.lowered(_LOWERED), remaining, _FIRST)
+        self._offer(self._better(placed(self.items, self.families, found, {})))
+
+    def _find_patterns(self) -> None:
+        """Look for patterns and prices until they meet, nothing new is found, or it is time to combine."""
+        prices, share = self.best, _SHARE
+        while not self._over(_SEARCHING):
+            new, proved = self._add_patterns(prices)
+            model = self.master.program()
+            relaxed = self.relax(model, self._left(_SEARCHING))
+            if relaxed is None:
+                return
+            told, value = self.master.prices(model, relaxed.duals)
+            if proved is None:
+                proved = bound(self.items, self.families, prices)
+            if proved < self.bound:
+                self.best, self.bound = prices, proved
+            if self.bound - value <= max(_CLOSE, self.limits.gap) * value or (not new and not share):
+                return
+            if new < _FEW * len(self.items.members):
+                share = share / 2 if share > _LEAST_SHARE else 0.0
+            prices = self.best.between(told, share)
+
+    def _add_patterns(self, prices: Prices) -> tuple[int, float | None]:
+        """Take up good patterns at the prices; return how many are new, and the bound if the search proves one."""
+        new, proved = 0, prices.paid(self.items)
+        known = True
+        for place, family in enumerate(self.families):
+            found = patterns(self.items, family, prices, cells=_CELLS)
+            new += sum(self.master.add(place, pattern) for pattern in found.free)
+            new += sum(self.master.add(place, pattern, home) for home, pattern in found.at_home)
+            known = known and found.earned is not None
+            proved += found.earned or 0.0
+        return new, proved if known else None
+
+    def _round(self) -> None:
+        """Round the relaxation step by step, and fill the nodes that this leaves empty."""
+        remaining = Remaining(self.items, self.families)
+        found = dive(self.master, self.relax, remaining, lambda: self._left(_DIVING))
+        jobs = remaining.take_parts(found)
+        found += self._one_by_one(self.best.lowered(0.0), remaining, _DIVING)
+        self._offer(self._better(placed(self.items, self.families, found, jobs)))
+
+    def _combine(self) -> None:
+        """Let a solver combine the patterns, from the best choice so far on."""
+        if self._over():
+            return
+        model = self.master.program()
+        remaining = Remaining(self.items, self.families)
+        seen = seen_patterns(self.items, self.families, self.chosen)
+        for key, times in seen.items():
+            remaining.take(key, times)
+        start = self.master.values(model, seen, remaining.take_parts(seen))
+        left = self._left()
+        limits = self.limits.with_seconds(_PROGRAM_SECONDS if left is None else left)
+        with suppress(RefusalError):
+            values = self.solve(model, self.master.stages(model), limits, start).values
+            if values is not None:
+                chosen = placed(self.items, self.families, *self.master.counts(model, values))
+                self._offer(self._better(chosen))
+
+    def _one_by_one(self, prices: Prices, remaining: Remaining, share: float) -> Counter[Key]:
+        return one_by_one(
+            self.items, self.families, prices, remaining, cells=_CELLS, seconds_left=lambda: self._left(share)
+        )
+
+    def _better(self, chosen: Mapping[int, Ints]) -> dict[int, Ints]:
+        """Return a choice after every node has taken what is best for it, and what is still free is given away."""
+        better = repacked(self.round_, self.options, chosen, cells=_CELLS, seconds_left=self._left)
+        return filled(self.round_, self.options, better)
+
+    def _offer(self, chosen: dict[int, Ints]) -> None:
+        """Keep a choice if it is the best so far, and take up its patterns."""
+        self._remember(chosen)
+        if self._value(chosen) > self._value(self.chosen):
+            self.chosen = chosen
+
+    def _remember(self, chosen: Mapping[int, Ints]) -> None:
+        for family, home, pattern in seen_patterns(self.items, self.families, chosen):
+            self.master.add(family, pattern, home)
+
+    def _value(self, chosen: Mapping[int, Ints]) -> int:
+        return sum(self.options.e[list(chosen)].tolist())
+
+    def _enough(self) -> bool:
+        """Return whether the choice is as good as asked for, by the best bound so far."""
+        value = self._value(self.chosen)
+        return self.bound - value < 1 or self.bound - value <= self.limits.gap * value
+
+    def _left(self, share: float = 1.0) -> float | None:
+        """Return the seconds until a share of the time is used up."""
+        if self.limits.seconds is None:
+            return None
+        return max(0.0, share * self.limits.seconds - (time.monotonic() - self.began))
+
+    def _over(self, share: float = 1.0) -> bool:
+        left = self._left(share)
+        return left is not None and left <= 0
+
+    def duals(self) -> LinearDuals:
+        """Return the best prices per job and per tenant, as whole numbers."""
+        once = np.zeros(len(self.round_.jobs), dtype=np.int64)
+        for kind, jobs in enumerate(self.items.members):
+            once[jobs] = round(self.best.once[kind] * _DENOMINATOR)
+        quota = np.rint(self.best.quota * _DENOMINATOR).astype(np.int64)
+        told = {"once": tuple(once.tolist())} | ({"quota": tuple(quota.tolist())} if quota.any() else {})
+        return LinearDuals(denominator=_DENOMINATOR, multipliers=told)
