@@ -18,7 +18,7 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "sharing": ("afs-l", "toy/three-elastic"),
     "planning": ("rubick", "toy/five-plans"),
 }
-FAMILIES = {"elastic"}  # chapters of many programs; tests/elastic/test_elastic_chapter.py ties them
+FAMILIES = {"elastic", "ranking"}  # of no round: tied by tests/elastic/test_elastic_chapter.py, tests/ranking
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}
 EXAMPLES = [
     pytest.param(chapter, example, id=f"{chapter}-{example['instance']}-{example['policy']}")
