@@ -17,6 +17,8 @@ LARGE = 100_000
 """Pairs of an option and a node from which on the node-level program is not expected to add anything."""
 SHARE = 0.6
 """Part of the time the search takes where the node-level program is to have its turn, too."""
+NEARLY_ALL = 0.85
+"""Part it takes else: its steps cannot be interrupted, and an answer that comes too late is lost."""
 
 
 def search_patterns(
@@ -26,7 +28,7 @@ def search_patterns(
     if not len(options) or not round_.amounts.G.any():
         return None
     pairs = int(np.count_nonzero(options.hosts[options.kind]))
-    share = 1.0 if pairs > LARGE else SHARE
+    share = NEARLY_ALL if pairs > LARGE else SHARE
     seconds = None if limits.seconds is None else share * limits.seconds
     found = pack(round_, options, start, limits.with_seconds(seconds), relax, solve)
     return Searched(

@@ -81,9 +81,8 @@ class PlanningFormulation(Formulation):
         """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
         table = PlanColumns.of(round_, self.rules)
         here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
-        for assignment in decision.assignments:
-            nodes = np.array([round_.cluster.node_index[node] for node in assignment.gpus], dtype=np.int64)
-            here[_option_of(round_, table.options, assignment, nodes), nodes] = True
+        for option, nodes in _chosen(round_, table.options, decision).items():
+            here[table.replaced[option], nodes] = True
         return np.append(here[table.several].any(axis=1), here[table.option, table.node]).astype(np.int64)
 
     def search(

@@ -21,6 +21,7 @@ from muri_opt.instance.amounts import Ints
 from muri_opt.knapsack import RestOutcome, solve_options
 from muri_opt.modelling import Model, Stage, Values
 from muri_opt.packing.cluster import job_prices
+from muri_opt.packing.counting import best_by_gpus, seated
 from muri_opt.packing.dive import Relax, dive
 from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
 from muri_opt.packing.filling import filled
@@ -74,12 +75,13 @@ def pack(
 ) -> Packed:
     """Return a good choice of options and nodes, at least as good as ``start``, and prices that prove how good it is.
 
-    Where nodes do not matter, the knapsack of the cluster is solved instead.
+    Where nodes do not matter, the knapsack of the cluster is solved instead; and first of all it is tried whether they
+    matter to the best choice by GPUs alone.
     """
     search = _Search(round_, options, start, limits, relax, solve)
     if not len(options) or not search.families:
         return Packed(chosen=search.chosen, duals=search.duals(), how="there was nothing to choose")
-    return search.knapsack() or search.run()
+    return search.counted() or search.knapsack() or search.run()
 
 
 class _Search:
@@ -100,6 +102,17 @@ class _Search:
         self.master = Master(items=self.items, families=self.families)
         self.best = Prices(once=np.zeros(len(self.items.members)), quota=np.zeros(len(self.items.quota)))
         self.bound = inf
+
+    def counted(self) -> Packed | None:
+        """Return the best choice by the GPUs of the cluster if all of it finds nodes: it is the best there is."""
+        chosen = best_by_gpus(self.round_, self.options)
+        found = {} if chosen is None else seated(self.round_, self.options, chosen)
+        self._offer(found)
+        if chosen is None or len(found) < len(chosen):
+            return None
+        once, denominator = job_prices(self.round_, self.options)
+        duals = LinearDuals(denominator=denominator, multipliers={"once": tuple(once.tolist())})
+        return Packed(chosen=self.chosen, duals=duals, how="the best choice by GPUs alone found its nodes")
 
     def knapsack(self) -> Packed | None:
         """Return the best choice by the knapsack of the cluster, or ``None`` where that is not the same choice."""
