@@ -9,7 +9,8 @@ import numpy as np
 from muri_opt.formulations.base import Searched
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.packing import Relax, Solve, pack
+from muri_opt.modelling import Relax, SolveStages
+from muri_opt.packing import pack
 from muri_opt.plans import PlanOptions
 from muri_opt.solution import Limits, plan_decision
 
@@ -22,7 +23,7 @@ NEARLY_ALL = 0.85
 
 
 def search_patterns(
-    round_: Round, options: PlanOptions, start: Mapping[int, Ints], limits: Limits, relax: Relax, solve: Solve
+    round_: Round, options: PlanOptions, start: Mapping[int, Ints], limits: Limits, relax: Relax, solve: SolveStages
 ) -> Searched | None:
     """Return the best combination of node patterns found in the time, and the prices that bound the round."""
     if not len(options) or not round_.amounts.G.any():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -18,11 +18,11 @@ import numpy as np
 from muri_opt.errors import RefusalError
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.knapsack import RestOutcome, solve_options
-from muri_opt.modelling import Model, Stage, Values
+from muri_opt.knapsack import solve_options
+from muri_opt.modelling import Model, Relax, Solved, SolveStages, Stage, Values
 from muri_opt.packing.cluster import job_prices
 from muri_opt.packing.counting import best_by_gpus, seated
-from muri_opt.packing.dive import Relax, dive
+from muri_opt.packing.dive import dive
 from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
 from muri_opt.packing.filling import filled
 from muri_opt.packing.first import one_by_one
@@ -52,9 +52,6 @@ _PROGRAM_SECONDS = 30.0
 """Seconds for the combination of patterns where there is no limit."""
 _DENOMINATOR = 1 << 16
 
-Solve = Callable[[Model, tuple[Stage, ...], Limits, Values | None], RestOutcome]
-"""A program solved for one objective after another."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Packed:
@@ -71,7 +68,7 @@ def pack(
     start: Mapping[int, Ints],
     limits: Limits,
     relax: Relax,
-    solve: Solve,
+    solve: SolveStages,
 ) -> Packed:
     """Return a good choice of options and nodes, at least as good as ``start``, and prices that prove how good it is.
 
@@ -92,7 +89,7 @@ class _Search:
         start: Mapping[int, Ints],
         limits: Limits,
         relax: Relax,
-        solve: Solve,
+        solve: SolveStages,
     ) -> None:
         self.began = time.monotonic()
         self.round_, self.options, self.limits, self.relax, self.solve = round_, options, limits, relax, solve
@@ -121,7 +118,7 @@ class _Search:
             return None
         knapsack, kept = same
 
-        def solve_rest(model: Model, limits: Limits, start: Values | None) -> RestOutcome:
+        def solve_rest(model: Model, limits: Limits, start: Values | None) -> Solved:
             return self.solve(model, (Stage(objective=model.objective, weight=1, best=0),), limits, start)
 
         answer = solve_options(knapsack, solve_rest, self.limits)

@@ -4,7 +4,6 @@ Lists may be partial and have weights. No solver is imported here: what reductio
 goes to callables as a :class:`~muri_opt.modelling.Model`.
 """
 
-from muri_opt.ranking.block import Relax, Solve
 from muri_opt.ranking.borda import borda_order, borda_scores
 from muri_opt.ranking.disagreement import disagreement
 from muri_opt.ranking.kemeny import Block, Kemeny, kemeny_order
@@ -15,8 +14,6 @@ __all__ = [
     "Block",
     "Kemeny",
     "Rankings",
-    "Relax",
-    "Solve",
     "borda_order",
     "borda_scores",
     "disagreement",

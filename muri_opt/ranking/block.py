@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import RefusalError
-from muri_opt.modelling import Ints, Model, Number, Values
+from muri_opt.modelling import Ints, Relax, Solve
 from muri_opt.ranking.disagreement import order_cost
 from muri_opt.ranking.insertion import improved, kicked
 from muri_opt.ranking.program import decoded, pair_program, pair_table, pair_values
 from muri_opt.ranking.subsets import MOST_JOBS, best_order
 from muri_opt.ranking.triangles import Packing, broken, greedy_packing, spread_out
-from muri_opt.solution import Limit, Limits, Termination
+from muri_opt.solution import Limit, Limits
 
 CHECKED_JOBS = 12
 """Jobs up to which a proof needs no triangles, because its reader can go through all orders."""
@@ -27,38 +25,6 @@ _GREEDY = 200_000
 _TOLERANCE = 1e-4
 _SLACK = 0.3
 """Rows that a relaxation leaves with more room than this are dropped, as long as its value rises."""
-
-
-class Solved(Protocol):
-    """What a solver of a program must say; the outcome of a backend does."""
-
-    @property
-    def termination(self) -> Termination:
-        """Why it stopped."""
-
-    @property
-    def values(self) -> Values | None:
-        """Values of the columns that satisfy every row."""
-
-    @property
-    def bound(self) -> Number | None:
-        """What no solution is below."""
-
-
-class Relaxed(Protocol):
-    """A linear relaxation that was solved."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """A value per column."""
-
-    @property
-    def duals(self) -> NDArray[np.float64]:
-        """A multiplier per row."""
-
-
-Solve = Callable[[Model, Limits, Values | None], Solved]
-Relax = Callable[[Model, float | None], Relaxed | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from muri_opt.modelling import Ints
-from muri_opt.ranking.block import BlockAnswer, Means, Relax, Solve, solve_block
+from muri_opt.modelling import Ints, Relax, Solve
+from muri_opt.ranking.block import BlockAnswer, Means, solve_block
 from muri_opt.ranking.borda import borda_order
 from muri_opt.ranking.disagreement import order_cost
 from muri_opt.ranking.insertion import improved
