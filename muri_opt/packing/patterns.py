@@ -14,6 +14,7 @@ from muri_opt.packing.prices import Prices, by_kind, most_of, profitable
 from muri_opt.packing.sifting import sifted
 from muri_opt.packing.sweep import BothEnds, Profits, history, retraced
 
+_NOTHING = 1e-9
 _MOST_CELLS = 40_000_000
 """Cells of all tables of a sweep, in single precision: some 150 MB. With many kinds of jobs grids become coarser."""
 
@@ -108,7 +109,7 @@ def tables_of(items: Items, some: Ints, profit: Profits, grid: Grid) -> tuple[li
     some = some[items.count[items.owner[some]] > 0]
     if len(some) > _DENSEST:
         share = (grid.sizes[some] / np.maximum(grid.extent, 1)).sum(axis=1)
-        some = np.sort(some[np.argsort(-profit[some] / share, kind="stable")[:_DENSEST]])
+        some = np.sort(some[np.argsort(-profit[some] / np.maximum(share, _NOTHING), kind="stable")[:_DENSEST]])
     groups = [
         group
         for group in by_kind(items, sifted(items, some, profit, grid))
