@@ -23,8 +23,8 @@ def search_patterns(
     round_: Round, options: PlanOptions, start: Mapping[int, Ints], limits: Limits, relax: Relax, solve: Solve
 ) -> Searched | None:
     """Return the best combination of node patterns found in the time, and the prices that bound the round."""
-    if not len(options) or not round_.amounts.G.any():
-        return None
+    if not len(options) or not round_.amounts.G.any() or not options.g.all():
+        return None  # patterns count parts by their GPUs; those of CPUs only are left to the node-level program
     pairs = int(np.count_nonzero(options.hosts[options.kind]))
     share = 1.0 if pairs > LARGE else SHARE
     seconds = None if limits.seconds is None else share * limits.seconds
