@@ -56,17 +56,26 @@ class PlanningFormulation(Formulation):
         return builder.finish(maximise=True, columns=taken, coefficients=options.e[of_option])
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return one stage, or two where jobs have guarantees: how many of these run, then all that is gained."""
+        """Return one stage, or more: how many guaranteed jobs run, how many jobs, then all that is gained or lost.
+
+        The first only where jobs have guarantees, the second only where remaining times count.
+        """
         table = PlanColumns.of(round_, self.rules)
         options = table.options
-        if not options.served:
-            return Formulation.stages(self, round_, model)
-        promised = options.guaranteed[options.job]
-        counts = model.objective > 0  # for a guaranteed job: not the parts of an option that has an x
-        runs = (promised[np.append(table.several, table.option)] & counts).astype(np.int64)
+        of_option = np.append(table.several, table.option)
+        counts = model.objective > 0  # for a job that is worth something at once: not the parts of an option with an x
+        stages, rest, best = [], model.objective, 0
+        if options.served:
+            promised = options.guaranteed[options.job]
+            runs = (promised[of_option] & counts).astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))))
+            rest, best = rest - options.served * runs, options.served - 1
+        if options.started:
+            runs = counts.astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.started, best=len(np.unique(options.job))))
+            rest, best = rest - options.started * runs, 0
         return (
-            Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))),
-            Stage(objective=model.objective - options.served * runs, weight=1, best=options.served - 1),
+            (*stages, Stage(objective=rest, weight=1, best=best)) if stages else Formulation.stages(self, round_, model)
         )
 
     def decode(self, round_: Round, values: Values) -> Decision:

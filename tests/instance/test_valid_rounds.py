@@ -5,7 +5,6 @@ import json
 from muri_opt.instance import Cluster, Job, Node, Plan, Round, parse_round
 from muri_opt.instance.round import canonical_json
 
-
 # The example of the documentation of the round format, with every field a job can have.
 EXAMPLE = """{
   "format": "muri-opt/round/1",
