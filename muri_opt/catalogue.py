@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from muri_opt.formulations import (
+    ConfigurationFormulation,
     Formulation,
     GangFormulation,
     GroupingFormulation,
@@ -55,7 +56,9 @@ def formulation_of(policy: Policy) -> Formulation:
     if isinstance(policy, ElasticPolicy):
         return SharingFormulation(objective=policy.objective, packing=policy.packing)
     if isinstance(policy, PlanPolicy):
-        return PlanningFormulation(rules=policy.rules)
+        rules = policy.rules
+        by_throughput = rules.objective == "throughput"
+        return PlanningFormulation(rules=rules) if by_throughput else ConfigurationFormulation(rules=rules)
     raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
 
 

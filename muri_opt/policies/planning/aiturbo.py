@@ -85,20 +85,26 @@ class AITurboPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        rules = replace(self.rules, change="neighbours")
-        near = Choices(round_, options if rules == self.rules else PlanOptions.of(round_, rules))
-        moves = {
-            job: self._move(near, job) for job in range(len(round_.jobs)) if near.is_known(job) and near.options[job]
-        }
+        near, moves = self._steps(round_)
         able, seating = Choices(round_, options).options, Seating(round_, options)
-        for job in guaranteed_first(options, self.order(round_, near, moves)):
+        for job in guaranteed_first(options, self._order(round_, near, moves)):
             here, wanted = near.here[job], [near.here[job]]
             if job in moves and (moves[job].gain > 0 or here not in near.options[job]):
                 wanted.insert(0, moves[job].target)
             seating.start(job, (o for at in wanted for o in able[job].get(at, ())))
         return seating.chosen
 
-    def order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
+    def admission_order(self, round_: Round) -> tuple[str, ...]:
+        """Return the names of all jobs as they are admitted."""
+        return tuple(round_.jobs[job].id for job in self._order(round_, *self._steps(round_)))
+
+    def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
+        """Return what is one step away from each job, and the best step of those that can be predicted."""
+        near = Choices(round_, PlanOptions.of(round_, replace(self.rules, change="neighbours")))
+        able = [job for job in range(len(round_.jobs)) if near.is_known(job) and near.options[job]]
+        return near, {job: self._move(near, job) for job in able}
+
+    def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
         """Return the jobs as they are admitted: those out of patience, then by level and score."""
         served = _attained(round_, near)
         jobs = arrivals(round_)
