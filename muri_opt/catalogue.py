@@ -31,8 +31,8 @@ _PLAN_UNITS = {
 }
 _COST_UNITS = {
     "time": "guaranteed jobs first, then jobs that run, then the least remaining time of all, hundredths of a second",
-    "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all by service units (10 a "
-    "GPU, 5 a server or worker), hundredths of a second",
+    "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
+    "units (10 a GPU, 5 a server or worker)",
 }
 
 

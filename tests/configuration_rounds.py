@@ -107,13 +107,13 @@ def allowed(one: Job, other: Plan, rules: PlanRules) -> bool:
 
 
 def cost(one: Job, other: Plan, rules: PlanRules, nodes: tuple[str, ...]) -> int:
-    """Return the hundredths of a second that remain, by service units if that is the objective."""
+    """Return the hundredths of a second that remain, or seconds times service units if that is the objective."""
     p, w, s = counts(other.name)
     seconds = one.remaining_iterations / Fraction(other.throughput) if is_known(one) else Fraction(0)
     stays = one.plan == other.name and one.placement == dict.fromkeys(nodes, other.gpus // other.nodes)
     if one.state == "running" and not stays:
         seconds += Fraction(one.restart_seconds or 0)
-    return int(100 * seconds * (10 * w * s + 5 * (p + w) if rules.objective == "service" else 1))
+    return int(seconds * (10 * w * s + 5 * (p + w) if rules.objective == "service" else 100))
 
 
 def best_by_trying(round_: Round, rules: PlanRules) -> int:

@@ -103,7 +103,7 @@ class PlanOptions:
         started = 1 + worst if rules.objective != "throughput" else 0
         served = 1 + sum(best) + started * len(best) if guaranteed.any() else 0
         if (served + started) * len(best) >= UNLIMITED:
-            raise InputError("jobs", f"{started:,} hundredths in all", "remaining times whose sums fit 62 bits")
+            raise InputError("jobs", f"remaining times of {started:,} in all", "times whose sums fit 62 bits")
         job_, plan_, q, g, c, m, e, kind, home_ = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T.copy()
         return cls(
             job=job_,

@@ -47,15 +47,16 @@ def next_names(job: Job, rules: PlanRules, known: Mapping[str, JobConfiguration]
 
 
 def remaining_cost(job: Job, plan: Plan, restart: int, rules: PlanRules, known: Mapping[str, JobConfiguration]) -> int:
-    """Return what it costs until a job is done: hundredths of a second, rounded down, by service units if so asked.
+    """Return what it costs until a job is done: hundredths of a second or, if so asked, seconds times service units.
 
-    ``restart`` are the microseconds a restart takes. What an unpredictable job has to do counts as nothing.
+    ``restart`` are the microseconds a restart takes; the cost is rounded down. What an unpredictable job has to do
+    counts as nothing.
     """
     steps = (job.remaining_iterations or 0) if is_predictable(job) else 0
     numerator, denominator = plan.throughput.as_integer_ratio()
-    unit = HUNDREDTHS * (known[plan.name].service if rules.objective == "service" else 1)
+    unit = known[plan.name].service if rules.objective == "service" else HUNDREDTHS
     cost = unit * (steps * denominator * MILLION + restart * numerator) // (numerator * MILLION)
     if cost > MOST:
         found = f"{job.remaining_iterations} at {plan.throughput:g} a second by plan {plan.name!r}"
-        raise InputError("remaining_iterations", found, f"a cost of at most {MOST:,} hundredths of a second")
+        raise InputError("remaining_iterations", found, f"a cost of at most {MOST:,}")
     return cost

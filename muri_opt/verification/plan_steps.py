@@ -76,6 +76,6 @@ def steps_left(job: Job) -> int | None:
 
 
 def cost_of(job: Job, plan: Plan, pause: int, by_service: bool) -> int:
-    """Return hundredths of a second until the job is done, after a pause of microseconds; by service if so told."""
+    """Return hundredths of a second until a job is done, or seconds by service units, after a pause (microseconds)."""
     seconds = Fraction(pause, 1_000_000) + Fraction(steps_left(job) or 0) / Fraction(plan.throughput)
-    return floor(100 * seconds * (tasks_of(plan.name).units if by_service else 1))
+    return floor(seconds * (tasks_of(plan.name).units if by_service else 100))

@@ -60,8 +60,8 @@ def test_one_more_job_outweighs_any_remaining_time() -> None:
     assert options.e.tolist() == [7501, 8001, 5001, 1, 10_001]
     assert (options.started, options.served) == (10_001, 0)
     by_service = options_of(round_, objective="service")
-    # 35, 40, 20 and 15 service units: Q = 1 + 100 * 1500 from the ways by 100 seconds * 15
-    assert by_service.e.tolist() == [150_001 - 87_500, 150_001 - 80_000, 150_001 - 100_000, 1, 150_001]
+    # 35, 40, 20 and 15 service units: Q = 1 + 1500 from the way by 100 seconds * 15
+    assert by_service.e.tolist() == [1501 - 875, 1501 - 800, 1501 - 1000, 1, 1501]
 
 
 def test_a_restart_takes_its_time_also_from_jobs_nobody_can_predict() -> None:
