@@ -90,8 +90,9 @@ def _shape(
 
 
 def _for_cpus_only(members: list[Job], assignment: Assignment) -> bool:
-    """Return whether a job of the assignment has the plan it names in a form that needs no GPU."""
-    return any(plan.gpus == 0 and plan.name == assignment.plan for job in members for plan in job.plans or ())
+    """Return whether a job of the assignment has the plan it names, if it names one, in a form that needs no GPU."""
+    names = {plan.name for job in members for plan in job.plans or () if plan.gpus == 0}
+    return bool(names) if assignment.plan is None else assignment.plan in names
 
 
 def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Violation]:

@@ -73,7 +73,8 @@ def test_the_right_answer_is_right() -> None:
         ({"plan": "cpu-p2-w1", "gpus": {"n0": 0}, "cpus": {"n0": 5.0}}, "cpus-with-gpus"),
         ({"plan": "cpu-p4-w2", "gpus": {"n0": 0}, "cpus": {"n0": 8.0}}, "change"),
         ({"jobs": ("small",), "plan": "gpu-p1-w1-s1", "gpus": {"n0": 0}, "cpus": {"n0": 2.0}}, "whole-gpus"),
-        ({"plan": None}, "whole-gpus"),
+        ({"plan": None}, "plan"),
+        ({"plan": "gpu-p1-w1-s1"}, "whole-gpus"),
     ],
 )
 def test_a_mutant_is_rejected_by_name(fields: dict[str, object], rule: str | None) -> None:
