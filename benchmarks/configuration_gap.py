@@ -5,8 +5,8 @@ ask for a GPU, by chance. Each has its own step times (AITurbo's model): a step 
 and about 2 to 30 times as long on a core, with what servers and workers add. Servers and workers are 1 to 3 of each.
 All jobs are predictable and have 100 to 10,000 steps left.
 
-Optimus runs every job that the optimum runs, so their total remaining times can be compared. AITurbo lets jobs wait
-whose step was not for them, so the table says how many run, and compares times where as many run as can.
+Total remaining times are compared where an algorithm runs as many jobs as the optimum. Optimus almost always does;
+AITurbo lets jobs wait that only a step to less would have room for, so the table also says how many run.
 """
 
 from __future__ import annotations

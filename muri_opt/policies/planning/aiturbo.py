@@ -45,7 +45,7 @@ class AITurboPolicy(PlanPolicy):
     finds no room keeps its configuration; if that has none either, the job is skipped, and stops if it runs.
 
     A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
-    those starts in every round, and nobody waits for ever.
+    those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
     """
 
     objective: str = "service"
