@@ -208,3 +208,27 @@ def test_no_job_that_was_skipped_would_fit_as_it_is(round_: Round, spec: str) ->
         j = round_.job_index[wait.job]
         same = [o for o in options.of_job(j) if round_.jobs[j].plans[options.plan[o]].name == round_.jobs[j].plan]
         assert not any(free.fits(o) and free.within_quota(j) for o in same)
+
+
+@pytest.mark.parametrize(("patience", "turns"), [("inf", 0), ("2400", 5)])
+def test_scores_alone_let_a_wide_job_starve(patience: str, turns: int) -> None:
+    """The wide job gains least; of the small ones that which gains most has always had least, and comes before it."""
+    speeds = {
+        "a": {GPU: 1.0, WIDE: 7.0},
+        "b": {"gpu-p2-w1-s1": 1.0, "gpu-p2-w2-s1": 2.0},
+        "c": {"gpu-p3-w1-s1": 1.0, "gpu-p3-w2-s1": 1.6},
+        "wide": {"gpu-p1-w3-s1": 1.0, "gpu-p2-w3-s1": 1.11},
+    }
+    ran, waited, found = dict.fromkeys(speeds, 0.0), dict.fromkeys(speeds, 0.0), 0
+    for _ in range(60):  # rounds of 240 seconds
+        jobs = [
+            job(name, speeds[name], executed_seconds=ran[name], waiting_seconds=waited[name], submitted=float(place))
+            for place, name in enumerate(speeds)
+        ]
+        who = running(round_of([(3, 20.0)], *jobs), f"aiturbo:step=off,patience={patience}")
+        found += "wide" in who
+        for name in speeds:
+            ran[name] += 240.0 * (name in who)
+            waited[name] = 0.0 if name in who else waited[name] + 240.0
+    # Once the small jobs have had anything, the wide one has had least of all, and still only patience lets it run.
+    assert found == turns
