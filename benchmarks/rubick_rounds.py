@@ -64,7 +64,6 @@ class Outcome:
     """What the algorithm, the optimum and the rivals make of one round."""
 
     round_: Round
-    policy: str
     heuristic: Result
     best: Result
     seconds: float
@@ -106,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     }
     for title, outcomes in tables.items():
         show(title, outcomes)
-    print("| rounds | median seconds | most | proved to 1e-4 | by the verifier alone | rubick | ", end="")
+    print("| rounds | median seconds | most | solved to 1e-4 | of these checked by the verifier | rubick | ", end="")
     print(" | ".join(RIVALS) + " |\n" + "| --- " * (6 + len(RIVALS)) + "|")
     for title, outcomes in tables.items():
         print(f"| {title} | {summary(outcomes)} |")
@@ -148,7 +147,7 @@ def compared(round_: Round, reference: str, rivals: Iterable[str], limits: Limit
     for rival in rivals:
         text = rival if rival == "sia" else f"{rival}:reference={reference}"
         values[rival] = decision_value(round_, policy, solve_round(round_, text, "heuristic").decision)
-    return Outcome(round_=round_, policy=policy, heuristic=heuristic, best=best, seconds=seconds, rivals=values)
+    return Outcome(round_=round_, heuristic=heuristic, best=best, seconds=seconds, rivals=values)
 
 
 def chain(tasks: Sequence[Task], limits: Limits) -> list[Outcome]:

@@ -39,7 +39,7 @@ _COST_UNITS = {
 def formulation_of(policy: Policy) -> Formulation:
     """Return the exact program of the round that the policy's algorithm decides."""
     if isinstance(policy, GangPolicy):
-        return GangFormulation(order=policy.name, objective=policy.objective, nodes=policy.nodes)
+        return GangFormulation(order=policy.order, objective=policy.objective, nodes=policy.nodes)
     if isinstance(policy, MuriPolicy):
         options = policy.options
         return GroupingFormulation(

@@ -57,9 +57,9 @@ def solve_round(
     search = _Search(round_=round_, policy=chosen, method=method, limits=limits or Limits())
     if kind != "exact":
         search.run_heuristic()
-    if kind != "heuristic" and not backend and not search.proved:
+    if kind != "heuristic" and not backend and not search.close_enough:
         search.run_directly()
-    if kind != "heuristic" and not search.proved:
+    if kind != "heuristic" and not search.close_enough:
         search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
     result = search.result()
     if method == "exact" and result.certificate.proof is Proof.CLAIM_ONLY and search.claims_optimum:
@@ -90,6 +90,12 @@ class _Search:
     def proved(self) -> bool:
         """Whether the best value is known to be optimal."""
         return self.value is not None and self.value == self.bound
+
+    @property
+    def close_enough(self) -> bool:
+        """Whether the best value is known to be as near to the optimum as the caller asks."""
+        gap = None if self.value is None or self.checked is None else relative_gap(self.value, self.checked)
+        return self.proved or (gap is not None and gap <= self.limits.gap)
 
     @property
     def claims_optimum(self) -> bool:
@@ -162,7 +168,7 @@ class _Search:
         duals = self._in_worker(relax, self.round_, formulation_of(self.policy), self.seconds_left())
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
-        if not self.proved:
+        if not self.close_enough:
             self._take(self._optimise(backend), evidence)
 
     def confirmed(self, result: Result) -> Result:
@@ -251,6 +257,8 @@ class _Search:
         """Set why the search stopped: OPTIMAL wherever value and bound meet, whoever made them meet."""
         if self.proved and termination.reason is not Reason.OPTIMAL:
             termination = Termination(reason=Reason.OPTIMAL, detail=f"value and bound meet; {termination.detail}")
+        elif self.close_enough and termination.reason is not Reason.OPTIMAL and self.method != "heuristic":
+            termination = Termination(reason=Reason.FEASIBLE, limit=Limit.GAP, detail=termination.detail)
         elif termination.reason is Reason.OPTIMAL and not self.proved:
             detail = "the optimum of the program was not placed: CPUs or memory of single nodes are in the way"
             termination = Termination(reason=Reason.FEASIBLE, limit=Limit.RELAXATION, detail=detail)

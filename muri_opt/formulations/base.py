@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.instance import Round
-from muri_opt.modelling import Ints, Model, Stage, Values
-from muri_opt.packing import Relax, Solve
+from muri_opt.modelling import Ints, Model, Relax, SolveStages, Stage, Values
 from muri_opt.solution import Decision, Limits, LinearDuals
 
 
@@ -55,7 +54,7 @@ class Formulation(ABC):
         return None
 
     def search(
-        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: Solve
+        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return a decision and multipliers from a search of the chapter's own, or ``None`` where it has none.
 

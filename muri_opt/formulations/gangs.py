@@ -18,7 +18,7 @@ from muri_opt.formulations.gang_places import Places, fits_alone
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
 from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Stage, Values
-from muri_opt.ordering import priority_order
+from muri_opt.ordering import TiresiasOrder, priority_order
 from muri_opt.placement import Leftover, fewest_nodes, held_gpus, place_gang
 from muri_opt.solution import Decision, LinearDuals, gang_decision
 
@@ -30,7 +30,7 @@ STAGE_JOBS = 16
 class GangFormulation(Formulation):
     """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority."""
 
-    order: str
+    order: str | TiresiasOrder
     objective: str
     nodes: str
 

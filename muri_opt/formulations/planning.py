@@ -19,8 +19,7 @@ from muri_opt.formulations.plan_search import search_patterns
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
 from muri_opt.instance.quantities import milli_cpus
-from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.packing import Relax, Solve
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
 from muri_opt.plans import PlanOptions, PlanRules
 from muri_opt.solution import Assignment, Decision, Limits, LinearDuals, plan_decision
 
@@ -94,13 +93,12 @@ class PlanningFormulation(Formulation):
         """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
         table = self.table(round_)
         here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
-        for assignment in decision.assignments:
-            nodes = np.array([round_.cluster.node_index[node] for node in assignment.gpus], dtype=np.int64)
-            here[_option_of(round_, table.options, assignment, nodes), nodes] = True
+        for option, nodes in _chosen(round_, table.options, decision).items():
+            here[table.replaced[option], nodes] = True
         return np.append(here[table.several].any(axis=1), here[table.option, table.node]).astype(np.int64)
 
     def search(
-        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: Solve
+        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what patterns of whole nodes add up to, from the start on, and their prices."""
         options = self.table(round_).options

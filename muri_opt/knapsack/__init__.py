@@ -8,7 +8,7 @@ from muri_opt.knapsack.options import Options
 from muri_opt.knapsack.pricing import Priced, lagrangian, priced
 from muri_opt.knapsack.primal import feasible_choice
 from muri_opt.knapsack.rest import Rest, rest_program
-from muri_opt.knapsack.solve import Answer, Basis, RestOutcome, SolveRest, quick_answer, solve_options
+from muri_opt.knapsack.solve import Answer, Basis, quick_answer, solve_options
 
 __all__ = [
     "Answer",
@@ -16,8 +16,6 @@ __all__ = [
     "Options",
     "Priced",
     "Rest",
-    "RestOutcome",
-    "SolveRest",
     "feasible_choice",
     "lagrangian",
     "priced",

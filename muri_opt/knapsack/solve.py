@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
@@ -16,31 +14,12 @@ from muri_opt.knapsack.polishing import enumerated, polished
 from muri_opt.knapsack.pricing import Priced, lagrangian
 from muri_opt.knapsack.primal import feasible_choice
 from muri_opt.knapsack.rest import rest_program
-from muri_opt.modelling import Model, Number, Values
+from muri_opt.modelling import Solve
 from muri_opt.solution import Limit, Limits, Reason, Termination, relative_gap
 
 _WIDTHS = (1_000, 10_000)
 _STATES = 5_000_000
 """Widths of the enumeration, and the most states times candidates that jobs have beyond one, for which it is tried."""
-
-
-class RestOutcome(Protocol):
-    """What a solver of the remaining program must say; the outcome of a backend does."""
-
-    @property
-    def termination(self) -> Termination:
-        """Why it stopped."""
-
-    @property
-    def values(self) -> Values | None:
-        """The values of the columns, whole numbers that were checked to satisfy every row."""
-
-    @property
-    def bound(self) -> Number | None:
-        """What no solution of the remaining program is worth more than."""
-
-
-SolveRest = Callable[[Model, Limits, Values | None], RestOutcome]
 
 
 class Basis(StrEnum):
@@ -80,7 +59,7 @@ def quick_answer(options: Options, limits: Limits) -> Answer:
     return _Solve(options, limits).quick()
 
 
-def solve_options(options: Options, solve_rest: SolveRest, limits: Limits) -> Answer:
+def solve_options(options: Options, solve_rest: Solve, limits: Limits) -> Answer:
     """Return the best answer, proved, unless a limit ends the search earlier.
 
     ``solve_rest`` is called at most once, with what multipliers and enumeration leave open; the ``solve`` of a backend
@@ -104,7 +83,7 @@ class _Solve:
     def quick(self) -> Answer:
         return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.HEURISTIC, "multipliers and local search")
 
-    def prove(self, solve_rest: SolveRest) -> Answer:
+    def prove(self, solve_rest: Solve) -> Answer:
         for width in (None, *_WIDTHS) if self.priced.exact else (None,):
             if width is not None and self._enumerated(width):
                 value = self.options.worth(self.choice)
@@ -125,7 +104,7 @@ class _Solve:
         self.choice = self.choice if found.choice is None else found.choice
         return found.proved
 
-    def _solved(self, solve_rest: SolveRest) -> Answer:
+    def _solved(self, solve_rest: Solve) -> Answer:
         rest = rest_program(self.options, self.priced, self.choice)
         left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
         size = rest.model.column_count

@@ -4,6 +4,7 @@ from muri_opt.modelling.builder import ModelBuilder
 from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, evaluate
 from muri_opt.modelling.lowering import lower
 from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows, RowSense
+from muri_opt.modelling.solving import Relax, Relaxed, Solve, Solved, SolveStages
 from muri_opt.modelling.stage import Stage, combined_bound, combined_value, stage_model
 from muri_opt.modelling.text import lp_text, mps_text
 
@@ -19,8 +20,13 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Number",
+    "Relax",
+    "Relaxed",
     "RowSense",
     "Rows",
+    "Solve",
+    "SolveStages",
+    "Solved",
     "Stage",
     "Values",
     "combined_bound",

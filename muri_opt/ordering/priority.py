@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
 from muri_opt.instance.quantities import gpu_milliseconds, microseconds
+from muri_opt.ordering.tiresias import TiresiasKey, TiresiasOrder
 
-Key = Callable[[Job], int]
+Key = Callable[[Job], int | TiresiasKey]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,20 +67,20 @@ ORDERS: dict[str, Order] = {
 }
 
 
-def priority_order(round_: Round, name: str) -> list[int]:
+def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
     """Return job positions from the first to be served to the last; a job lacking a needed field is refused."""
-    order = ORDERS[name]
+    order = ORDERS[by] if isinstance(by, str) else by
     for position, job in enumerate(round_.jobs):
         for field in order.requires:
             if getattr(job, field) is None:
                 raise InputError(
                     f"jobs[{position}] ({job.id!r}).{field}",
                     "nothing",
-                    f"a value: the policy {name!r} orders jobs by it",
+                    f"a value: the policy {order.name!r} orders jobs by it",
                 )
-    if order.key is None:
+    key: Key | None = order.key
+    if key is None:
         return _fewest_gpus_first(round_)
-    key = order.key
     return sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
 
 

@@ -6,7 +6,6 @@ is worth.
 """
 
 from muri_opt.packing.cluster import cluster_options, job_prices
-from muri_opt.packing.dive import Relax
-from muri_opt.packing.search import Packed, Solve, pack
+from muri_opt.packing.search import Packed, pack
 
-__all__ = ["Packed", "Relax", "Solve", "cluster_options", "job_prices", "pack"]
+__all__ = ["Packed", "cluster_options", "job_prices", "pack"]

@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from muri_opt.modelling import Model
+from muri_opt.modelling import Relax
 from muri_opt.packing.master import Key, Master
 from muri_opt.packing.remaining import Remaining
 
 _WHOLE = 1e-6
 """Fractions up to this are rounding errors of a solver."""
-
-
-class Relaxed(Protocol):
-    """A linear relaxation that was solved."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """A value per column."""
-
-    @property
-    def duals(self) -> NDArray[np.float64]:
-        """A multiplier per row."""
-
-
-Relax = Callable[[Model, float | None], Relaxed | None]
-"""The linear relaxation of a program, solved within some seconds, or ``None``."""
 
 
 def dive(master: Master, relax: Relax, remaining: Remaining, seconds_left: Callable[[], float | None]) -> Counter[Key]:

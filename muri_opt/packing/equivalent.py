@@ -52,7 +52,7 @@ def _always_placed(options: PlanOptions, some: Ints, family: NodeFamily) -> bool
     if not (whole | (options.q[some] == 1)).all():  # parts on distinct nodes are, if each takes a whole one
         return False
     sizes = np.unique(np.append(g, gpus))
-    chain = bool((sizes[1:] % sizes[:-1] == 0).all())
+    chain = bool(sizes[0] > 0 and (sizes[1:] % sizes[:-1] == 0).all())
     return chain and _within(options.c[some], g, cpus, gpus) and _within(options.m[some], g, memory, gpus)
 
 

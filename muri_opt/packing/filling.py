@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
@@ -14,7 +15,8 @@ from muri_opt.plans import FreeNodes, PlanOptions
 def filled(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> dict[int, Ints]:
     """Return the choice with waiting jobs started and running ones given a better option, where that fits.
 
-    The options that gain most come first; a part goes to the node where it leaves the fewest GPUs free.
+    The options that gain most come first; a part goes to the node where it leaves the fewest GPUs free. Options that
+    find no room to begin with are not tried.
     """
     free = FreeNodes(round_, options)
     now: dict[int, int] = {}
@@ -25,7 +27,9 @@ def filled(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> d
         nodes[option] = where
     present = np.zeros(len(round_.jobs), dtype=np.int64)
     present[list(now)] = options.e[list(now.values())]
-    for option in np.argsort(-(options.e - present[options.job]), kind="stable").tolist():
+    gain = options.e - present[options.job]
+    some = np.flatnonzero((gain > 0) & _may_fit(options, free, now))
+    for option in some[np.argsort(-gain[some], kind="stable")].tolist():
         job = int(options.job[option])
         old = now.get(job)
         if options.e[option] <= (0 if old is None else options.e[old]):
@@ -45,3 +49,13 @@ def filled(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> d
             del nodes[old]
         now[job], nodes[option] = option, tightest
     return nodes
+
+
+def _may_fit(options: PlanOptions, free: FreeNodes, now: Mapping[int, int]) -> NDArray[np.bool_]:
+    """Return which options take no more of anything on a node than the freest node has, and their job's own part."""
+    fits = np.ones(len(options), dtype=np.bool_)
+    for each, left in ((options.g, free.gpus), (options.c, free.cpus), (options.m, free.memory)):
+        own = np.zeros(len(options.first) - 1, dtype=np.int64)
+        own[list(now)] = each[list(now.values())]
+        fits &= each <= left.max(initial=0) + own[options.job]
+    return fits

@@ -52,4 +52,5 @@ def _can_bind(use: Ints, capacity: Ints, resource: int) -> bool:
     """Return whether items within the node's GPUs could take more of a resource than the node has."""
     if capacity[resource] >= UNLIMITED:
         return False
-    return bool((use[:, resource] * capacity[0] > use[:, 0] * capacity[resource]).any())
+    beyond = use[:, resource] * capacity[0] > use[:, 0] * capacity[resource]
+    return bool((beyond | ((use[:, 0] == 0) & (use[:, resource] > 0))).any())

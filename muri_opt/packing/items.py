@@ -118,7 +118,7 @@ class NodeFamily:
 
 
 def node_families(round_: Round, items: Items) -> tuple[NodeFamily, ...]:
-    """Return the nodes that have GPUs, in families."""
+    """Return the nodes in families; those without GPUs only where some part needs none."""
     amounts, options = round_.amounts, items.options
     home = options.home[items.option]
     residents: list[dict[int, list[int]]] = [{} for _ in round_.cluster.nodes]
@@ -126,7 +126,8 @@ def node_families(round_: Round, items: Items) -> tuple[NodeFamily, ...]:
         for node in options.homes[home[item]].tolist():
             residents[node].setdefault(int(items.owner[item]), []).append(item)
     alike: dict[tuple[int, int, int, bytes], list[int]] = {}
-    for node in np.flatnonzero(amounts.G > 0).tolist():
+    on_cpus = bool((items.use[:, 0] == 0).any())
+    for node in np.flatnonzero((amounts.G > 0) | on_cpus).tolist():
         room = (int(amounts.G[node]), int(amounts.C[node]), int(amounts.M[node]))
         alike.setdefault((*room, options.hosts[:, node].tobytes()), []).append(node)
     families = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -18,10 +18,11 @@ import numpy as np
 from muri_opt.errors import RefusalError
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.knapsack import RestOutcome, solve_options
-from muri_opt.modelling import Model, Stage, Values
+from muri_opt.knapsack import solve_options
+from muri_opt.modelling import Model, Relax, Solved, SolveStages, Stage, Values
 from muri_opt.packing.cluster import job_prices
-from muri_opt.packing.dive import Relax, dive
+from muri_opt.packing.counting import best_by_gpus, seated
+from muri_opt.packing.dive import dive
 from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
 from muri_opt.packing.filling import filled
 from muri_opt.packing.first import one_by_one
@@ -51,9 +52,6 @@ _PROGRAM_SECONDS = 30.0
 """Seconds for the combination of patterns where there is no limit."""
 _DENOMINATOR = 1 << 16
 
-Solve = Callable[[Model, tuple[Stage, ...], Limits, Values | None], RestOutcome]
-"""A program solved for one objective after another."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Packed:
@@ -70,16 +68,17 @@ def pack(
     start: Mapping[int, Ints],
     limits: Limits,
     relax: Relax,
-    solve: Solve,
+    solve: SolveStages,
 ) -> Packed:
     """Return a good choice of options and nodes, at least as good as ``start``, and prices that prove how good it is.
 
-    Where nodes do not matter, the knapsack of the cluster is solved instead.
+    Where nodes do not matter, the knapsack of the cluster is solved instead; and first of all it is tried whether they
+    matter to the best choice by GPUs alone.
     """
     search = _Search(round_, options, start, limits, relax, solve)
     if not len(options) or not search.families:
         return Packed(chosen=search.chosen, duals=search.duals(), how="there was nothing to choose")
-    return search.knapsack() or search.run()
+    return search.counted() or search.knapsack() or search.run()
 
 
 class _Search:
@@ -90,7 +89,7 @@ class _Search:
         start: Mapping[int, Ints],
         limits: Limits,
         relax: Relax,
-        solve: Solve,
+        solve: SolveStages,
     ) -> None:
         self.began = time.monotonic()
         self.round_, self.options, self.limits, self.relax, self.solve = round_, options, limits, relax, solve
@@ -101,6 +100,17 @@ class _Search:
         self.best = Prices(once=np.zeros(len(self.items.members)), quota=np.zeros(len(self.items.quota)))
         self.bound = inf
 
+    def counted(self) -> Packed | None:
+        """Return the best choice by the GPUs of the cluster if all of it finds nodes: it is the best there is."""
+        chosen = best_by_gpus(self.round_, self.options)
+        found = {} if chosen is None else seated(self.round_, self.options, chosen)
+        self._offer(found)
+        if chosen is None or len(found) < len(chosen):
+            return None
+        once, denominator = job_prices(self.round_, self.options)
+        duals = LinearDuals(denominator=denominator, multipliers={"once": tuple(once.tolist())})
+        return Packed(chosen=self.chosen, duals=duals, how="the best choice by GPUs alone found its nodes")
+
     def knapsack(self) -> Packed | None:
         """Return the best choice by the knapsack of the cluster, or ``None`` where that is not the same choice."""
         same = equivalent_knapsack(self.round_, self.options, self.items, self.families)
@@ -108,7 +118,7 @@ class _Search:
             return None
         knapsack, kept = same
 
-        def solve_rest(model: Model, limits: Limits, start: Values | None) -> RestOutcome:
+        def solve_rest(model: Model, limits: Limits, start: Values | None) -> Solved:
             return self.solve(model, (Stage(objective=model.objective, weight=1, best=0),), limits, start)
 
         answer = solve_options(knapsack, solve_rest, self.limits)

@@ -24,8 +24,9 @@ def sifted(items: Items, some: Ints, profit: Profits, grid: Grid) -> Ints:
     sizes = grid.sizes[some].astype(np.int32)
     order = np.lexsort((*sizes.T[::-1], -profit[some]))
     ranked, sizes = some[order], sizes[order]
-    smallest = max(1, int(sizes[:, 0].min(initial=grid.extent[0])))
-    beside = (grid.extent[0] - sizes[:, 0]) // smallest
+    smallest = int(sizes[:, 0].min(initial=grid.extent[0]))
+    # GPUs do not limit how many parts there are beside an item if some take none.
+    beside = (grid.extent[0] - sizes[:, 0]) // smallest if smallest else np.full(len(sizes), int(items.count.sum()))
     owner = items.owner[ranked]
     # Of a kind in several parts a node gets one part only: its other jobs are not free to take a place.
     takes_places = (items.q[ranked] == 1) | (items.count[owner] == 1)

@@ -6,5 +6,15 @@ from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri import MuriPolicy
 from muri_opt.policies.planning import PlanPolicy
 from muri_opt.policies.registry import POLICIES, policy_from
+from muri_opt.policies.tiresias import TiresiasPolicy
 
-__all__ = ["POLICIES", "ElasticPolicy", "GangPolicy", "MuriPolicy", "PlanPolicy", "Policy", "policy_from"]
+__all__ = [
+    "POLICIES",
+    "ElasticPolicy",
+    "GangPolicy",
+    "MuriPolicy",
+    "PlanPolicy",
+    "Policy",
+    "TiresiasPolicy",
+    "policy_from",
+]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.ordering import ORDERS, priority_order
+from muri_opt.ordering import ORDERS, TiresiasOrder, priority_order
 from muri_opt.placement import Leftover, place_gang
-from muri_opt.policies.base import Policy
+from muri_opt.policies.base import Allowed, Policy
 from muri_opt.solution import Decision, gang_decision
 
 MOST_DIGITS = 10_000
@@ -29,15 +29,21 @@ class GangPolicy(Policy):
     objective: str = "weighted"
     nodes: str = "any"
 
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": ("weighted", "lexicographic"),
         "nodes": ("any", "fewest"),
     }
+    names: ClassVar[Collection[str]] = tuple(ORDERS)
 
     def __post_init__(self) -> None:
-        if self.name not in ORDERS:
-            raise unknown_name("policy", self.name, ORDERS)
+        if self.name not in self.names:
+            raise unknown_name("policy", self.name, self.names)
         Policy.__post_init__(self)
+
+    @property
+    def order(self) -> str | TiresiasOrder:
+        """Who comes first: the name of an order, or an order with settings of its own."""
+        return self.name
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs (a gang has at least one), and more jobs than a lexicographic value can hold."""
@@ -55,7 +61,7 @@ class GangPolicy(Policy):
         left = Leftover(round_)
         shares: dict[int, Ints] = {}
         free = round_.cluster.total_gpus
-        for job in priority_order(round_, self.name):
+        for job in priority_order(round_, self.order):
             gpus = int(round_.amounts.g[job])
             if gpus > free or not left.within_quota(job):
                 continue

@@ -11,9 +11,11 @@ from muri_opt.policies.elastic import ELASTIC
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri.policy import ORDER_OF, MuriPolicy
 from muri_opt.policies.planning import PLANNING
+from muri_opt.policies.tiresias import TiresiasPolicy
 
 POLICIES: dict[str, type[Policy]] = {
     **dict.fromkeys(ORDERS, GangPolicy),
+    **dict.fromkeys(TiresiasPolicy.names, TiresiasPolicy),
     **dict.fromkeys(ORDER_OF, MuriPolicy),
     **ELASTIC,
     **PLANNING,

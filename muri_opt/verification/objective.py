@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
 from muri_opt.verification.quantities import micro
+from muri_opt.verification.queues import Queues
 from muri_opt.verification.rulebook import Rules
 
 
@@ -17,18 +20,23 @@ def job_values(round_: Round, rules: Rules) -> dict[str, int]:
     for job in round_.jobs:
         if job.gpus < 1:
             raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: the policy places gangs")
-    line = ranked(round_, rules.order)
+    line = ranked(round_, rules.order, rules.queues)
     count = len(line)
     if rules.lexicographic:
         return {job.id: 1 << (count - 1 - rank) for rank, job in enumerate(line)}
     return {job.id: job.gpus * (count - rank) for rank, job in enumerate(line)}
 
 
-def ranked(round_: Round, order: str) -> list[Job]:
-    """Return the jobs from the first to be served to the last, equal keys by submission and then by position."""
+def ranked(round_: Round, order: str, queues: Queues | None = None) -> list[Job]:
+    """Return the jobs from the first to be served to the last, equal keys by submission and then by position.
+
+    ``queues`` are those of Tiresias, whose order has settings.
+    """
     arrival = {job.id: (micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
     if order == "max-min":
         return _least_served_tenant_first(round_, arrival)
+    if queues is not None:
+        return sorted(round_.jobs, key=lambda job: (_stand(job, queues), arrival[job.id]))
     return sorted(round_.jobs, key=lambda job: (_key(job, order), arrival[job.id]))
 
 
@@ -39,6 +47,16 @@ def _key(job: Job, order: str) -> int:
         return round(_said(job, "attained_gpu_seconds") * 1000)
     left = int(_said(job, "remaining_iterations")) * micro(_said(job, "iteration_seconds"))
     return left * job.gpus if order == "srsf" else left
+
+
+def _stand(job: Job, queues: Queues) -> tuple[int, Fraction, bool]:
+    """Return the queue of a job and how it stands there, before its submission counts."""
+    service, pending = round(_said(job, "attained_gpu_seconds") * 1000), job.state == "waiting"
+    queue = queues.queue(service)
+    if queue and pending and queues.knob:
+        executed, waited = micro(_said(job, "executed_seconds")), micro(_said(job, "waiting_seconds"))
+        queue = 0 if queues.starved(executed, waited) else queue
+    return queue, -queues.index(service), pending
 
 
 def _least_served_tenant_first(round_: Round, arrival: dict[str, tuple[int, int]]) -> list[Job]:

@@ -11,6 +11,7 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.verification.elastic import Elastic
 from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.quantities import micro
+from muri_opt.verification.queues import Queues
 from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
 
 
@@ -18,8 +19,9 @@ from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_S
 class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
-    Gangs are worth by rank, weighted or lexicographically; what jobs that may share GPUs are worth, ``sharing`` says,
-    what shares of any size are worth, ``elastic``, and what execution plans are worth, ``plans``.
+    Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. What jobs that may
+    share GPUs are worth, ``sharing`` says, what shares of any size are worth, ``elastic``, and what execution plans are
+    worth, ``plans``.
     """
 
     order: str
@@ -29,6 +31,7 @@ class Rules:
     sharing: Sharing | None = None
     elastic: Elastic | None = None
     plans: Planned | None = None
+    queues: Queues | None = None
 
     @property
     def mixed(self) -> bool:
@@ -45,6 +48,9 @@ _AT_LEAST_ONE = "a whole number from 1"
 _POSITIVE = "a number above 0"
 _SECONDS = "seconds from 0"
 _MICROSECONDS = "seconds, at least a microsecond"
+_FACTOR = "a number from 0"
+_SERVICE = "GPU-seconds, at least a millisecond"
+_SERVICES = "GPU-seconds separated by /"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _NUMBERS: dict[str, Callable[[float], bool]] = {
     _DECIMAL: lambda number: number <= 1,
@@ -52,8 +58,20 @@ _NUMBERS: dict[str, Callable[[float], bool]] = {
     _POSITIVE: lambda number: 0 < number < inf,
     _SECONDS: lambda number: number < inf,
     _MICROSECONDS: lambda number: 1e-6 <= number < 1e18,
+    _FACTOR: lambda number: number < inf,
+    _SERVICE: lambda number: 1e-3 <= number <= 2e12,
+    _SERVICES: lambda number: 1e-3 <= number <= 2e12,
 }
 _GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
+_TIRESIAS: dict[str, tuple[str, ...]] = {
+    **_GANGS,
+    "queues": ("3250/7200", _SERVICES),
+    "knob": ("0", _FACTOR),
+    "rank": ("fifo", "gittins"),
+    "samples": ("none", _SERVICES),
+    "quantum": ("3250", _SERVICE),
+    "form": ("authors", "textbook"),
+}
 _MURI: dict[str, tuple[str, ...]] = {
     "preset": ("paper", "authors"),
     "group": ("4", "3", "2", "1"),
@@ -105,6 +123,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "afs-l": _AFS,
     "afs-p": {**_ELASTIC, "restarts": ("ignore",), "objective": ("speed-up",), "quantum": (_POSITIVE,)},
     **dict.fromkeys(("fifo", "srtf", "srsf", "las", "max-min"), _GANGS),
+    "tiresias": _TIRESIAS,
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
     **_PLANNED,
 }
@@ -124,9 +143,10 @@ def rules_of(policy: str) -> Rules:
             known = ", ".join(f"{key}={'|'.join(values)}" for key, values in allowed.items())
             raise InputError("policy", repr(pair), known)
         chosen[key] = value
-    if allowed is _GANGS:
+    if "nodes" in allowed:
         lexicographic, fewest = chosen["objective"] == "lexicographic", chosen["nodes"] == "fewest"
-        return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest)
+        queues = Queues.of(chosen) if allowed is _TIRESIAS else None
+        return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest, queues=queues)
     if "packing" in allowed:
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
@@ -139,7 +159,10 @@ def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
     if value in allowed and value not in _NUMBERS:
         return True
     within = next((test for kind, test in _NUMBERS.items() if kind in allowed), None)
-    return within is not None and _NUMBER.fullmatch(value) is not None and within(float(value))
+    if within is None:
+        return False
+    parts = value.split("/") if _SERVICES in allowed else [value]
+    return all(_NUMBER.fullmatch(part) is not None and within(float(part)) for part in parts)
 
 
 def _planned(name: str, chosen: dict[str, str]) -> Planned:

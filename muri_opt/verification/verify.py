@@ -25,6 +25,7 @@ from muri_opt.verification.feasibility import broken_rules
 from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
 from muri_opt.verification.plan_bound import planned_bound
+from muri_opt.verification.plan_counting import counted_plans
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
@@ -58,8 +59,7 @@ def proved_bound(
     if rules.elastic is not None:
         return _bound_of_shares(round_, rules.elastic.values(round_), duals)
     if rules.plans is not None:
-        menu = Menu.of(round_, rules.plans)
-        return min(((planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals), default=None)
+        return _bound_of_plans(round_, Menu.of(round_, rules.plans), decision, duals)
     if rules.sharing is not None:
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
@@ -141,6 +141,16 @@ def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[Li
     found = [(priced_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
     counted = counted_bound(round_, values)
     found += [] if counted is None else [(counted, Proof.COUNTING)]
+    return min(found, key=lambda item: item[0], default=None)
+
+
+def _bound_of_plans(
+    round_: Round, menu: Menu, decision: Decision, duals: list[LinearDuals]
+) -> tuple[int, Proof] | None:
+    found = [(planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals]
+    if not found or min(found)[0] > menu.value(round_, decision):
+        counted = counted_plans(round_, menu)
+        found += [] if counted is None else [(counted, Proof.COUNTING)]
     return min(found, key=lambda item: item[0], default=None)
 
 

@@ -9,12 +9,16 @@ import pytest
 from configuration_rounds import POLICIES, best_by_trying, job, random_round, round_of
 
 from muri_opt import Limits, Proof, Reason, Round, solve_round, verify
-from muri_opt.exact import build, optimise
+from muri_opt.catalogue import formulation_of
+from muri_opt.exact import build, optimise, search_chapter
 from muri_opt.formulations import PlanningFormulation
 from muri_opt.instance import Guarantee
 from muri_opt.modelling import evaluate
 from muri_opt.plans import PlanOptions, PlanRules
 from muri_opt.policies import policy_from
+from muri_opt.verification import decision_value, rules_of
+from muri_opt.verification.plan_bound import planned_bound
+from muri_opt.verification.plans import Menu
 
 FOREVER = Limits(seconds=None)
 RULES = tuple(policy_from(policy).rules for policy in POLICIES)
@@ -82,12 +86,26 @@ def test_jobs_count_before_remaining_time_and_promises_before_jobs() -> None:
     assert optimum(round_, program.rules, "highs") == options.served + 2 * options.started - 20_000
 
 
+@pytest.mark.parametrize("policy", ["aiturbo", "aiturbo:objective=time,switch=off", "optimus-ps:switch=on"])
+def test_the_search_by_patterns_knows_parts_without_gpus(policy: str) -> None:
+    found = 0
+    for seed in range(15):
+        round_ = random_round(random.Random(seed), jobs=3, nodes=2)
+        best = best_by_trying(round_, policy_from(policy).rules)
+        answer = search_chapter(round_, formulation_of(policy_from(policy)), FOREVER, None)
+        if answer is None:
+            assert best == 0
+            continue
+        value = decision_value(round_, policy, answer.decision)
+        bound = planned_bound(round_, Menu.of(round_, rules_of(policy).plans), answer.duals)
+        assert value <= best <= bound
+        found += value == best
+    assert found > 10
+
+
 def test_configurations_on_gpus_alone_are_searched_by_patterns_too() -> None:
     speeds = {"gpu-p1-w1-s1": 1.0, "gpu-p1-w2-s1": 1.75, "gpu-p2-w2-s1": 2.5}
     jobs = [job(f"j{j}", speeds, remaining_iterations=100 * (j + 1)) for j in range(6)]
     round_ = round_of([(4, 12.0), (4, 9.0)], *jobs)
     found = solve_round(round_, "aiturbo:objective=time", "auto")
     assert found.value == solve_round(round_, "aiturbo:objective=time", "exact@cp-sat").value
-    program = PlanningFormulation(rules=PlanRules(change="neighbours", objective="time"))
-    with_cpus = round_of([(4, 12.0)], job("a", {"cpu-p1-w1": 1.0, "gpu-p1-w1-s1": 2.0}))
-    assert program.search(with_cpus, None, FOREVER, None, None) is None

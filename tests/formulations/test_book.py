@@ -10,6 +10,9 @@ from muri_opt import Proof, RefusalError, policy_from, read_round, solve_round
 from muri_opt.backends import BACKENDS
 from muri_opt.catalogue import formulation_of
 from muri_opt.modelling import lp_text
+from muri_opt.packing.items import Items, node_families
+from muri_opt.packing.master import Master
+from muri_opt.plans import PlanOptions, PlanRules
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = {  # a policy whose program has every constraint of the chapter, and a round it can decide
@@ -19,7 +22,7 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "planning": ("rubick", "toy/five-plans"),
     "configuration": ("aiturbo:objective=time", "toy/four-configurations"),
 }
-FAMILIES = {"elastic"}  # chapters of many programs; tests/elastic/test_elastic_chapter.py ties them
+FAMILIES = {"elastic", "ranking"}  # of no round: tied by tests/elastic/test_elastic_chapter.py, tests/ranking
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}
 EXAMPLES = [
     pytest.param(chapter, example, id=f"{chapter}-{example['instance']}-{example['policy']}")
@@ -43,10 +46,21 @@ def test_every_chapter_is_listed_and_tested():
     assert all(f"]({chapter}/README.md)" in index for chapter in folders)
 
 
+def labels_of(chapter, section):
+    text = chapter_text(chapter).partition(f"\n## {section}")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `([a-z]+)` \|", text, flags=re.MULTILINE)
+
+
+def test_the_labels_of_the_patterns_are_the_row_families_of_their_program():
+    round_ = round_of({"instance": CHAPTERS["planning"][1]})
+    items = Items.of(round_, PlanOptions.of(round_, PlanRules()))
+    master = Master(items=items, families=node_families(round_, items))
+    assert labels_of("planning", "Patterns of whole nodes") == list(master.program().labels)
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_the_labels_of_a_chapter_are_the_row_families_of_its_model(chapter):
-    program = chapter_text(chapter).partition("## Program")[2]
-    labels = re.findall(r"^\| `([a-z]+)` \|", program, flags=re.MULTILINE)
+    labels = labels_of(chapter, "Program")
     policy, instance = CHAPTERS[chapter]
     formulation = formulation_of(policy_from(policy))
     model = formulation.build(round_of({"instance": instance}))

@@ -18,6 +18,7 @@ from muri_opt.solution import LinearDuals, Proof, plan_decision
 from muri_opt.verification import enumerated_optimum, proved_bound, rules_of
 from muri_opt.verification import plan_knapsack as knapsack
 from muri_opt.verification.plan_bound import planned_bound
+from muri_opt.verification.plan_counting import counted_plans
 from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.plans import Menu
 
@@ -207,16 +208,27 @@ def test_the_right_prices_prove_the_optimum() -> None:
     assert verify(TWO_NODES, replace(right, certificate=best_of_two)).proof is Proof.LINEAR_DUALS
 
 
-def test_a_small_round_is_enumerated_where_prices_prove_too_little() -> None:
+def test_counting_gpus_proves_the_optimum_without_prices() -> None:
     right = claiming(right_answer(TWO_NODES), bound=1_875_000, reason=Reason.OPTIMAL)
     for claim in (right, with_duals(right, once=(10**7, 0, 0))):
         certificate = verify(TWO_NODES, claim)
+        assert (certificate.feasible, certificate.proof, certificate.checked_bound) == (True, Proof.COUNTING, 1_875_000)
+    assert proved_bound(TWO_NODES, "rubick", right.decision, ()) == (1_875_000, Proof.COUNTING)
+
+
+def test_a_small_round_is_enumerated_where_prices_and_counting_prove_too_little() -> None:
+    round_ = round_of([3, 3], [job(j, plan(gpus=2)) for j in range(3)])
+    options = PlanOptions.of(round_, rules_for("rubick"))
+    two = plan_decision(round_, options, {0: np.array([0]), 1: np.array([1])})
+    right = claiming(result_of(round_, "rubick", two), bound=2_000_000, reason=Reason.OPTIMAL)
+    for claim in (right, with_duals(right, once=(10**7, 0, 0))):
+        certificate = verify(round_, claim)
         assert (certificate.feasible, certificate.proof, certificate.checked_bound) == (
             True,
             Proof.EXHAUSTIVE,
-            1_875_000,
+            2_000_000,
         )
-    assert proved_bound(TWO_NODES, "rubick", right.decision, ()) is None
+    assert proved_bound(round_, "rubick", two, ()) == (3_000_000, Proof.COUNTING)
 
 
 def test_a_large_round_without_prices_is_only_a_claim() -> None:
@@ -224,7 +236,22 @@ def test_a_large_round_without_prices_is_only_a_claim() -> None:
     options = PlanOptions.of(round_, rules_for("rubick"))
     result = result_of(round_, "rubick", plan_decision(round_, options, {}))
     certificate = verify(round_, claiming(result, bound=10**6))
-    assert (certificate.feasible, certificate.proof, certificate.checked_bound) == (True, Proof.CLAIM_ONLY, None)
+    assert (certificate.feasible, certificate.proof) == (True, Proof.CLAIM_ONLY)
+    assert certificate.checked_bound == counted_plans(round_, Menu.of(round_, rules_of("rubick").plans)) > 10**6
+
+
+@given(plan_rounds(), planning_policies())
+@settings(max_examples=60)
+def test_no_decision_is_worth_more_than_counted(round_: Round, policy: str) -> None:
+    counted = counted_plans(round_, Menu.of(round_, rules_of(policy).plans))
+    optimum = enumerated_optimum(round_, rules_of(policy), steps=100_000)
+    assert counted is not None
+    assert optimum is None or optimum <= counted
+
+
+def test_counting_is_left_out_where_it_would_take_too_long() -> None:
+    round_ = round_of([1_000_000], [job(j, plan(gpus=1), plan(gpus=2)) for j in range(30)])
+    assert counted_plans(round_, Menu.of(round_, rules_of("rubick").plans)) is None
 
 
 def test_the_step_budget_is_kept() -> None:

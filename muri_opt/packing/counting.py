@@ -1,0 +1,58 @@
+"""The best choice if only the GPUs of the cluster counted, by dynamic programming, put on nodes as far as it goes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.plans import FreeNodes, PlanOptions
+
+_MOST_STEPS = 50_000_000
+"""Options times GPUs up to which the programme is run: some tenths of a second."""
+
+
+def best_by_gpus(round_: Round, options: PlanOptions) -> list[int] | None:
+    """Return options, at most one per job, that are worth most within the GPUs of the cluster; ``None`` if too many.
+
+    No decision is worth more. Where all of them find nodes, they are the best decision there is.
+    """
+    total = round_.cluster.total_gpus
+    if len(options) * (total + 1) > _MOST_STEPS:
+        return None
+    gpus = options.q * options.g
+    best = np.zeros(total + 1, dtype=np.int64)
+    taken = np.full((len(round_.jobs), total + 1), -1, dtype=np.int32)
+    for job in range(len(round_.jobs)):
+        after = best.copy()
+        for option in options.of_job(job):
+            value, size = int(options.e[option]), int(gpus[option])
+            better = best[: total + 1 - size] + value > after[size:]
+            after[size:][better] = best[: total + 1 - size][better] + value
+            taken[job, size:][better] = option
+        best = after
+    chosen, left = [], total
+    for job in reversed(range(len(round_.jobs))):
+        option = int(taken[job, left])
+        if option >= 0:
+            chosen.append(option)
+            left -= int(gpus[option])
+    return chosen
+
+
+def seated(round_: Round, options: PlanOptions, chosen: list[int]) -> dict[int, Ints]:
+    """Return nodes for as many of the options as find them.
+
+    Homes come first, then the largest parts, several parts before one of the same size, each where it is tightest.
+    """
+    free = FreeNodes(round_, options)
+    found = {}
+    order = sorted(chosen, key=lambda o: (options.home[o] < 0, -int(options.g[o]), -int(options.q[o])))
+    for option in order:
+        room = np.flatnonzero(free.room(option))
+        if len(room) >= options.q[option] and free.within_quota(int(options.job[option])):
+            tight = np.lexsort((free.cpus[room], free.gpus[room]))
+            nodes = room[tight[: options.q[option]]]
+            free.take(option, nodes)
+            found[option] = nodes
+    return found

@@ -1,0 +1,42 @@
+"""What no decision among plans is worth more than, by the GPUs of the cluster alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.verification.plans import Menu
+
+_MOST_STEPS = 50_000_000
+_LARGEST = 1 << 62
+
+
+def counted_plans(round_: Round, menu: Menu) -> int | None:
+    """Return the most that plans within the GPUs of the cluster are worth, at most one per job.
+
+    Nodes, CPUs, memory and quotas are left aside, so every decision is among these choices. ``None`` where counting
+    would take too long, or numbers are too large for it.
+    """
+    total = sum(node.gpus for node in round_.cluster.nodes)
+    tables = [_by_gpus(menu, job) for job in range(len(round_.jobs))]
+    if sum(map(len, tables)) * (total + 1) > _MOST_STEPS:
+        return None
+    if sum(max(table.values(), default=0) for table in tables) >= _LARGEST:
+        return None
+    best = np.zeros(total + 1, dtype=np.int64)
+    for table in tables:
+        after = best.copy()
+        for gpus, value in table.items():
+            if gpus <= total:
+                np.maximum(after[gpus:], best[: total + 1 - gpus] + value, out=after[gpus:])
+        best = after
+    return int(best[total])
+
+
+def _by_gpus(menu: Menu, job: int) -> dict[int, int]:
+    """Return the best value of a job for each number of GPUs it may run with."""
+    table: dict[int, int] = {}
+    for way in menu.ways[job]:
+        value = max(way.away, way.home or 0)
+        table[way.plan.gpus] = max(value, table.get(way.plan.gpus, 0))
+    return table
