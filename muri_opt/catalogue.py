@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from muri_opt.formulations import (
+    ConfigurationFormulation,
     Formulation,
     GangFormulation,
     GroupingFormulation,
@@ -28,6 +29,11 @@ _PLAN_UNITS = {
     "best": "guaranteed jobs first, then throughput of all jobs, millionths of the best each could have",
     "requested": "guaranteed jobs first, then throughput of all jobs, millionths of what each asked for",
 }
+_COST_UNITS = {
+    "time": "guaranteed jobs first, then jobs that run, then the least remaining time of all, hundredths of a second",
+    "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
+    "units (10 a GPU, 5 a server or worker)",
+}
 
 
 def formulation_of(policy: Policy) -> Formulation:
@@ -50,7 +56,9 @@ def formulation_of(policy: Policy) -> Formulation:
     if isinstance(policy, ElasticPolicy):
         return SharingFormulation(objective=policy.objective, packing=policy.packing)
     if isinstance(policy, PlanPolicy):
-        return PlanningFormulation(rules=policy.rules)
+        rules = policy.rules
+        by_throughput = rules.objective == "throughput"
+        return PlanningFormulation(rules=rules) if by_throughput else ConfigurationFormulation(rules=rules)
     raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
 
 
@@ -62,6 +70,8 @@ def value_unit_of(policy: Policy) -> str:
         return _SHARE_UNITS[policy.objective]
     if isinstance(policy, PlanPolicy):
         rules = policy.rules
+        if rules.objective in _COST_UNITS:
+            return _COST_UNITS[rules.objective]
         fair = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
         return _PLAN_UNITS[rules.reference] if rules.power is None else fair
     if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":

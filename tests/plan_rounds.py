@@ -102,7 +102,7 @@ def _plan_lists(draw: st.DrawFn) -> list[Plan]:
     """Draw plans of one job; two of a name, GPUs and nodes are for GPUs of different types."""
     plans: list[Plan] = []
     for _ in range(draw(st.integers(1, 4))):
-        gpus = draw(st.sampled_from([1, 2, 4]))
+        gpus = draw(st.sampled_from([1, 2, 4, 0]))
         plan = Plan(
             name=draw(st.sampled_from(NAMES)),
             gpus=gpus,

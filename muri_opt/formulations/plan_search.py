@@ -26,7 +26,7 @@ def search_patterns(
     round_: Round, options: PlanOptions, start: Mapping[int, Ints], limits: Limits, relax: Relax, solve: SolveStages
 ) -> Searched | None:
     """Return the best combination of node patterns found in the time, and the prices that bound the round."""
-    if not len(options) or not round_.amounts.G.any():
+    if not len(options):
         return None
     pairs = int(np.count_nonzero(options.hosts[options.kind]))
     share = NEARLY_ALL if pairs > LARGE else SHARE

@@ -33,11 +33,15 @@ class PlanningFormulation(Formulation):
     chapter: ClassVar[str] = "planning"
     has_search: ClassVar[bool] = True
 
+    def table(self, round_: Round) -> PlanColumns:
+        """Return the options of the round and their columns."""
+        return PlanColumns.of(round_, self.rules)
+
     def build(self, round_: Round) -> Model:
         """Return the program: at most one option per job, its parts on distinct nodes, within nodes and quotas."""
-        table = PlanColumns.of(round_, self.rules)
+        table = self.table(round_)
         options, option, several = table.options, table.option, table.several
-        builder = ModelBuilder("planning")
+        builder = ModelBuilder(self.chapter)
         x = builder.add_columns("x", several)
         y = builder.add_columns("y", np.column_stack([option, table.node]))
         taken, of_option = np.append(x, y[table.alone]), np.append(several, option[table.alone])
@@ -55,22 +59,31 @@ class PlanningFormulation(Formulation):
         return builder.finish(maximise=True, columns=taken, coefficients=options.e[of_option])
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return one stage, or two where jobs have guarantees: how many of these run, then all that is gained."""
-        table = PlanColumns.of(round_, self.rules)
+        """Return one stage, or more: how many guaranteed jobs run, how many jobs, then all that is gained or lost.
+
+        The first only where jobs have guarantees, the second only where remaining times count.
+        """
+        table = self.table(round_)
         options = table.options
-        if not options.served:
-            return Formulation.stages(self, round_, model)
-        promised = options.guaranteed[options.job]
-        counts = model.objective > 0  # for a guaranteed job: not the parts of an option that has an x
-        runs = (promised[np.append(table.several, table.option)] & counts).astype(np.int64)
+        of_option = np.append(table.several, table.option)
+        counts = model.objective > 0  # for a job that is worth something at once: not the parts of an option with an x
+        stages, rest, best = [], model.objective, 0
+        if options.served:
+            promised = options.guaranteed[options.job]
+            runs = (promised[of_option] & counts).astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))))
+            rest, best = rest - options.served * runs, options.served - 1
+        if options.started:
+            runs = counts.astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.started, best=len(np.unique(options.job))))
+            rest, best = rest - options.started * runs, 0
         return (
-            Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))),
-            Stage(objective=model.objective - options.served * runs, weight=1, best=options.served - 1),
+            (*stages, Stage(objective=rest, weight=1, best=best)) if stages else Formulation.stages(self, round_, model)
         )
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: each option that has parts on nodes, there."""
-        table = PlanColumns.of(round_, self.rules)
+        table = self.table(round_)
         used = np.flatnonzero(values[len(table.several) :] == 1)
         taken, starts = np.unique(table.option[used], return_index=True)
         nodes = np.split(table.node[used], starts[1:])
@@ -78,7 +91,7 @@ class PlanningFormulation(Formulation):
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
-        table = PlanColumns.of(round_, self.rules)
+        table = self.table(round_)
         here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
         for option, nodes in _chosen(round_, table.options, decision).items():
             here[table.replaced[option], nodes] = True
@@ -88,7 +101,7 @@ class PlanningFormulation(Formulation):
         self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what patterns of whole nodes add up to, from the start on, and their prices."""
-        options = PlanColumns.of(round_, self.rules).options
+        options = self.table(round_).options
         known = {} if start is None else _chosen(round_, options, start)
         return search_patterns(round_, options, known, limits, relax, solve)
 
@@ -99,11 +112,11 @@ class PlanningFormulation(Formulation):
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers from the knapsack of the whole cluster, without a solver."""
-        return knapsack_duals(round_, PlanColumns.of(round_, self.rules).options)
+        return knapsack_duals(round_, self.table(round_).options)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""
-        return relaxed_duals(round_, PlanColumns.of(round_, self.rules), model, row_duals)
+        return relaxed_duals(round_, self.table(round_), model, row_duals)
 
 
 def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints) -> None:

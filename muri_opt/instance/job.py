@@ -41,10 +41,13 @@ STATES = ("running", "waiting")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput."""
+    """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
+
+    ``gpus`` 0 is a plan for CPUs only.
+    """
 
     name: Name
-    gpus: ShareSize
+    gpus: GpuCount
     nodes: Annotated[int, Meta(ge=1, le=MAX_GPUS)] = 1
     gpu_type: str | None = None
     cpus: Cpus | None = None
@@ -54,7 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def __post_init__(self) -> None:
         check_name(self, "name")
         check_texts(self, "gpu_type")
-        check_whole(self, "gpus", MAX_GPUS, least=1)
+        check_whole(self, "gpus", MAX_GPUS)
         check_whole(self, "nodes", MAX_GPUS, least=1)
         if self.gpus % self.nodes:
             raise InputError("nodes", f"{self.nodes} for {self.gpus} GPUs", "a divisor of the plan's gpus")
@@ -79,6 +82,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
 
     ``stage_seconds`` has one time per resource of the round; ``scaling`` maps GPU counts to throughput, of which only
     ratios matter where ``iteration_seconds`` (at ``gpus`` GPUs) is given; ``remaining_iterations`` ``None`` is unknown.
+    ``placement`` are GPUs per node, all 0 for a job on CPUs only.
     """
 
     id: Name
@@ -100,7 +104,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     plans: tuple[Plan, ...] | None = None
     guarantee: Guarantee | None = None
     predictable: bool | None = None
-    placement: Mapping[str, ShareSize] | None = None
+    placement: Mapping[str, GpuCount] | None = None
     plan: str | None = None
     restart_seconds: Seconds | None = None
 
@@ -163,9 +167,12 @@ def _check_scaling(job: Job) -> None:
 
 def _check_placement(job: Job) -> None:
     held = {
-        text("placement key", node): whole(f"placement[{shortened(node)}]", gpus, MAX_GPUS, least=1)
+        text("placement key", node): whole(f"placement[{shortened(node)}]", gpus, MAX_GPUS)
         for node, gpus in pairs("placement", job.placement)
     }
+    idle = [node for node, gpus in held.items() if gpus == 0]
+    if idle and any(held.values()):
+        raise InputError(f"placement[{shortened(idle[0])}]", "0", "at least 1 GPU, or 0 on every node")
     msgspec.structs.force_setattr(job, "placement", dict(sorted(held.items())))
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
-from muri_opt.instance.amounts import Ints
+from muri_opt.instance.amounts import UNLIMITED, Ints
 from muri_opt.instance.quantities import microseconds
 from muri_opt.plans.entries import Entry, check_promises, entries_of, fits_empty, is_home, may_run
 from muri_opt.plans.rules import PlanRules
+from muri_opt.plans.steps import known_configurations, next_names, remaining_cost
 from muri_opt.plans.worth import MILLION, fair_worth, kept_after_restart, reference_of, worth
 
 _ANYWHERE: Final = -1
@@ -29,8 +30,8 @@ class PlanOptions:
     ``c[o]`` milli-CPUs and ``m[o]`` MiB, at ``throughput[o]``, and is worth ``e[o]``. It may use node s where
     ``hosts[kind[o], s]``. A running job has each plan it is at home with twice: with ``home[o]`` >= 0 on the nodes
     ``homes[home[o]]`` it holds, without a restart, and once anywhere. The options of job j are ``first[j]`` up to
-    ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, which is in ``e`` already: more than all
-    throughput together.
+    ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
+    ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
     """
 
     job: Ints
@@ -48,6 +49,7 @@ class PlanOptions:
     first: Ints
     guaranteed: NDArray[np.bool_]
     served: int
+    started: int
 
     def __len__(self) -> int:
         return len(self.job)
@@ -78,7 +80,7 @@ class PlanOptions:
         rows: list[tuple[int, ...]] = []
         speeds: list[float] = []
         homes: list[Ints] = []
-        first, best = [0], 0
+        first, best, worst = [0], [], 0
         for j, job in enumerate(round_.jobs):
             try:
                 found = _options(round_, job, rules, types, hosts)
@@ -94,9 +96,14 @@ class PlanOptions:
                 rows.append((j, entry.position, plan.nodes, *entry.part, value, types[plan.gpu_type], home))
                 speeds.append(plan.throughput)
             first.append(len(rows))
-            best += max((value for _, value, _ in found), default=0)
+            if found:
+                best.append(max(value for _, value, _ in found))
+                worst -= min(value for _, value, _ in found)
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
-        served = 1 + best if guaranteed.any() else 0
+        started = 1 + worst if rules.objective != "throughput" else 0
+        served = 1 + sum(best) + started * len(best) if guaranteed.any() else 0
+        if (served + started) * len(best) >= UNLIMITED:
+            raise InputError("jobs", f"remaining times of {started:,} in all", "times whose sums fit 62 bits")
         job_, plan_, q, g, c, m, e, kind, home_ = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T.copy()
         return cls(
             job=job_,
@@ -105,7 +112,7 @@ class PlanOptions:
             g=g,
             c=c,
             m=m,
-            e=e + served * guaranteed[job_],
+            e=e + started + served * guaranteed[job_],
             kind=kind,
             home=home_,
             throughput=np.array(speeds, dtype=np.float64),
@@ -114,15 +121,21 @@ class PlanOptions:
             first=np.array(first, dtype=np.int64),
             guaranteed=guaranteed,
             served=served,
+            started=started,
         )
 
 
 def _options(
     round_: Round, job: Job, rules: PlanRules, types: dict[str | None, int], hosts: NDArray[np.bool_]
 ) -> list[tuple[Entry, int, bool]]:
-    """Return the plans a job may run by, each with its value and whether that is for the nodes it holds."""
+    """Return the plans a job may run by, each with its value and whether that is for the nodes it holds.
+
+    Where remaining times count, the value is what that costs, negative.
+    """
     entries = entries_of(job)
     check_promises(round_, job, rules.change)
+    known = known_configurations(job, rules)
+    names = next_names(job, rules, known)
     fitting = [
         entry
         for entry in entries
@@ -131,10 +144,16 @@ def _options(
     ways = [
         (entry, at_home)
         for entry in fitting
-        if may_run(job, entry.plan, rules.change)
+        if may_run(job, entry.plan, rules.change) and (names is None or entry.plan.name in names)
         for at_home in ((True, False) if is_home(job, entry) else (False,))
     ]
     restarts = job.state == "running" and bool(job.placement)
+    if rules.objective != "throughput":
+        lost = microseconds(job.restart_seconds or 0.0) if restarts else 0
+        return [
+            (entry, -remaining_cost(job, entry.plan, 0 if at_home else lost, rules, known), at_home)
+            for entry, at_home in ways
+        ]
     values = _values(round_, job, fitting, ways, rules, restarts=restarts)
     return [(entry, value, at_home) for (entry, at_home), value in zip(ways, values, strict=True)]
 

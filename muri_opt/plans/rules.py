@@ -9,6 +9,7 @@ from typing import Final
 CHANGES: Final = ("both", "plans", "resources", "neither")
 REFERENCES: Final = ("best", "requested")
 POWERS: Final = ("-0.5", "-1")
+COSTS: Final = ("service", "time")
 _DATA_PARALLEL = re.compile(r"(^|-)dp\d+(?=-|$)", flags=re.ASCII)
 
 
@@ -20,12 +21,19 @@ class PlanRules:
     names) or ``neither``. Without ``power`` an option is worth its throughput against the ``reference``: the ``best``
     the job could have in the empty cluster, or what it ``requested``; a restart costs its time out of ``horizon``
     microseconds. With ``power`` it is worth what Sia's program gives it.
+
+    Plans may be configurations of servers and workers: then ``change`` may also be ``same`` (the present one),
+    ``neighbours`` (that and one task or share more or less) or ``configurations`` (any); without ``switch`` jobs on
+    CPUs stay there, and those on GPUs. Under the ``objective`` ``time`` or ``service`` one more job that runs outweighs
+    everything else, and then less remaining time is better, as it is or times the service units of the configuration.
     """
 
     change: str = "both"
     reference: str = "best"
     horizon: int = 600_000_000
     power: str | None = None
+    objective: str = "throughput"
+    switch: bool = True
 
 
 def strategy(name: str) -> str:

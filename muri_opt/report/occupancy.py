@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from muri_opt.instance import Node, Round
-from muri_opt.instance.quantities import MIB_PER_GIB, MILLI_PER_CPU
+from muri_opt.instance.quantities import MIB_PER_GIB, MILLI_PER_CPU, milli_cpus
+from muri_opt.plans.entries import Part, entries_of
 from muri_opt.solution import Assignment, Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The part of an assignment on one node; ``total_gpus`` are its GPUs on all nodes."""
+    """The part of an assignment on one node; ``total_gpus`` are its GPUs on all nodes, 0 on CPUs only."""
 
     assignment: Assignment
     gpus: int
@@ -51,16 +52,29 @@ def node_uses(round_: Round, decision: Decision) -> list[NodeUse]:
         milli = sum(int(round_.amounts.c[job]) for job in members)
         mebibytes = sum(int(round_.amounts.m[job]) for job in members)
         total = sum(assignment.gpus.values())
+        planned = _planned_part(round_, assignment)
         for node, gpus in assignment.gpus.items():
+            part = Part(gpus, gpus * milli, gpus * mebibytes) if planned is None else planned
             block = Block(
                 assignment=assignment,
                 gpus=gpus,
                 total_gpus=total,
-                cpus=gpus * milli / MILLI_PER_CPU,
-                memory_gib=gpus * mebibytes / MIB_PER_GIB,
+                cpus=part.milli / MILLI_PER_CPU,
+                memory_gib=part.mib / MIB_PER_GIB,
             )
             uses[node].blocks.append(block)
     return list(uses.values())
+
+
+def _planned_part(round_: Round, assignment: Assignment) -> Part | None:
+    """Return what the plan of an assignment takes on each node, or ``None`` where it names no plan of its job."""
+    if assignment.plan is None or not assignment.gpus:
+        return None
+    job, (node, gpus) = round_.jobs[round_.job_index[assignment.jobs[0]]], next(iter(assignment.gpus.items()))
+    milli = milli_cpus(assignment.cpus.get(node, 0.0))
+    alike = (assignment.plan, len(assignment.gpus), gpus, milli)
+    entries = entries_of(job) if job.plans else ()
+    return next((e.part for e in entries if (e.plan.name, e.plan.nodes, e.part.gpus, e.part.milli) == alike), None)
 
 
 def present_decision(round_: Round) -> Decision:

@@ -81,12 +81,14 @@ def _row(round_: Round, use: NodeUse, y: float, high: float, cell: float) -> Ite
     size = 12.0 if high > 24 else 10.5
     name = fitted(use.node.id, _STRIP - MARGIN - 6, size)
     about = f"{use.node.id}: {use.gpus:,} of {count(use.node.gpus, 'GPU')} in use"
+    beside = [" + ".join(block.assignment.jobs) for block in use.blocks if not block.gpus]
+    about += f"; on CPUs only: {', '.join(beside)}" if beside else ""
     yield element("g", tooltip(about), text(MARGIN, middle, name, size, font_weight="bold"))
     top, tall = y + 0.1 * high, 0.8 * high
     if use.node.gpus == 0:
-        yield text(_STRIP, middle, "no GPUs", size, fill=SOFT)
+        yield text(_STRIP, middle, fitted(_without_gpus(beside), _STRIP_WIDTH, size), size, fill=SOFT)
     x = _STRIP
-    for block in use.blocks:
+    for block in (block for block in use.blocks if block.gpus):
         yield _block(round_, use, block, x, top, cell * block.gpus, tall)
         x += cell * block.gpus
     free = use.node.gpus - use.gpus
@@ -99,6 +101,10 @@ def _row(round_: Round, use: NodeUse, y: float, high: float, cell: float) -> Ite
     amounts = ((use.cpus, use.node.cpus, "CPUs"), (use.memory_gib, use.node.memory_gib, "GiB"))
     for (_, bar), (used, has, unit) in zip(_BARS, amounts, strict=True):
         yield _bar(bar, middle, used, has, unit)
+
+
+def _without_gpus(jobs: list[str]) -> str:
+    return f"no GPUs; on its CPUs: {', '.join(jobs)}" if jobs else "no GPUs"
 
 
 def _block(round_: Round, use: NodeUse, block: Block, x: float, y: float, w: float, h: float) -> str:

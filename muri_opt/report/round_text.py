@@ -135,6 +135,7 @@ def _behind(use: NodeUse) -> str:
     parts = [
         f"{_letter(place)} {' + '.join(cut(job, _NAME) for job in block.assignment.jobs)}"
         + (f" ({block.gpus} of {block.total_gpus})" if block.gpus < block.total_gpus else "")
+        + " (CPUs only)" * (block.gpus == 0)
         for place, block in enumerate(use.blocks[: len(_LETTERS)])
     ]
     free = use.node.gpus - use.gpus

@@ -89,8 +89,8 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
 
 
 def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:
-    """Return the GPUs per node, such as ``n0 x4, n1 x2``."""
-    parts = [f"{cut(node, _NAME)} x{number}" for node, number in list(gpus.items())[:most]]
+    """Return the GPUs per node, such as ``n0 x4, n1 x2``; a node of which only CPUs are in use has no number."""
+    parts = [cut(node, _NAME) + f" x{number}" * (number > 0) for node, number in list(gpus.items())[:most]]
     if len(gpus) > most:
         parts.append(f"{len(gpus) - most:,} more nodes")
     return ", ".join(parts)

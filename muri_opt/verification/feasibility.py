@@ -76,16 +76,23 @@ def _shape(
     members = [jobs[job] for job in assignment.jobs if job in jobs]
     if len({job.gpus for job in members}) > 1 and not rules.mixed:
         yield Violation(rule="equal-gpus", where=where, detail=f"GPU counts {[job.gpus for job in members]}")
+    least = 0 if rules.plans is not None and _for_cpus_only(members, assignment) else 1
     for node, gpus in assignment.gpus.items():
         if node not in round_.cluster.node_index:
             yield Violation(rule="known-node", where=where, detail=f"the cluster has no node {node!r}")
-        if type(gpus) is not int or gpus < 1:
+        if type(gpus) is not int or gpus < least:
             yield Violation(rule="whole-gpus", where=where, detail=f"{gpus!r} GPUs on {node!r}")
     for node in assignment.cpus:
         if node not in assignment.gpus:
             yield Violation(rule="known-node", where=where, detail=f"CPUs on {node!r}, where it has no GPUs")
     if assignment.plan is not None:
         yield from _plan(members, assignment, where)
+
+
+def _for_cpus_only(members: list[Job], assignment: Assignment) -> bool:
+    """Return whether a job of the assignment has the plan it names, if it names one, in a form that needs no GPU."""
+    names = {plan.name for job in members for plan in job.plans or () if plan.gpus == 0}
+    return bool(names) if assignment.plan is None else assignment.plan in names
 
 
 def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Violation]:

@@ -101,13 +101,13 @@ def strategy_of(name: str) -> str:
 
 
 def may_change_to(job: Job, plan: Plan, change: str) -> bool:
-    """Return whether the policy lets the job run by the plan."""
+    """Return whether the policy lets the job run by the plan, as far as strategy and GPUs tell."""
     if change in ("resources", "neither"):
         if job.plan is None:
             raise InputError("plan", "nothing", "the plan it was given: the policy keeps its strategy")
         if strategy_of(plan.name) != strategy_of(job.plan):
             return False
-    return change in ("both", "resources") or plan.gpus == job.gpus
+    return change not in ("plans", "neither") or plan.gpus == job.gpus
 
 
 def keeps_promise(job: Job, plan: Plan) -> bool:

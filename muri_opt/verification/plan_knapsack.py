@@ -51,7 +51,7 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     """
     own = [item for spot in spots for item in spot.extras]
     room = _extreme(max, [spot.room for spot in spots])
-    kept = undominated(room, items, min((item.sizes[0] for item in (*items, *own)), default=1))
+    kept = undominated(room, items, _extreme(min, [item.sizes for item in (*items, *own)] or [(1, 0, 0)]))
     all_items = [*kept, *own]
     limit = max(1, min(MOST_CELLS, MOST_STEPS // (share * max(1, len(all_items)))))
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
@@ -125,7 +125,10 @@ class _Grid(NamedTuple):
 
 def _binds(gpus: int, least: Sizes, items: Sequence[Item], axis: int) -> bool:
     """Return whether parts on so many GPUs could take more of a resource than a node has."""
-    return least[axis] < NO_LIMIT and any(gpus * item.sizes[axis] > least[axis] * item.sizes[0] for item in items)
+    return least[axis] < NO_LIMIT and any(
+        gpus * item.sizes[axis] > least[axis] * item.sizes[0] or (item.sizes[axis] > 0 and item.sizes[0] == 0)
+        for item in items
+    )
 
 
 def _extreme(which: Callable[[Iterable[int]], int], rooms: Sequence[Sizes]) -> Sizes:
@@ -134,11 +137,11 @@ def _extreme(which: Callable[[Iterable[int]], int], rooms: Sequence[Sizes]) -> S
     return gpus, milli, mebibytes
 
 
-def undominated(room: Sizes, items: Sequence[Item], smallest: int) -> list[Item]:
+def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Item]:
     """Return items among which is a best choice: for what is left out, something no larger and no worse is free.
 
     An item of the same job that takes no more and brings no less is always free. So is one of some other job if there
-    are more such jobs than parts fit beside the item; every part takes at least ``smallest`` GPUs.
+    are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
     """
     ordered = sorted(items, key=lambda item: (-item.profit, item.sizes, item.job))
     kept: list[Item] = []
@@ -158,7 +161,7 @@ def undominated(room: Sizes, items: Sequence[Item], smallest: int) -> list[Item]
     return kept
 
 
-def _rare(room: Sizes, ordered: Sequence[Item], smallest: int) -> Iterator[Item]:
+def _rare(room: Sizes, ordered: Sequence[Item], smallest: Sizes) -> Iterator[Item]:
     """Yield the items that few jobs have of the same size with no less profit: the same rule, quicker by far."""
     owners: dict[Sizes, set[int]] = {}
     for item in ordered:
@@ -168,9 +171,10 @@ def _rare(room: Sizes, ordered: Sequence[Item], smallest: int) -> Iterator[Item]
             yield item
 
 
-def _beside(room: Sizes, item: Item, smallest: int) -> int:
-    """Return how many parts, at most, fit on the node beside the item."""
-    return (room[0] - item.sizes[0]) // smallest
+def _beside(room: Sizes, item: Item, smallest: Sizes) -> int:
+    """Return how many parts, at most, fit on the node beside the item; no limit where parts may take nothing."""
+    left = zip(room, item.sizes, smallest, strict=True)
+    return min(((has - takes) // least for has, takes, least in left if least), default=NO_LIMIT)
 
 
 def _by_job(items: Iterable[Item]) -> dict[int, list[Item]]:

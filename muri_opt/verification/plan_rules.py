@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from muri_opt.instance import Round
 from muri_opt.solution import Assignment, Decision, Violation, WaitingReason
-from muri_opt.verification.plan_entries import Floor, Ints, Piece, keeps_promise, may_change_to, nodes_with_room
+from muri_opt.verification.plan_entries import Floor, Ints, Piece, keeps_promise, nodes_with_room
 from muri_opt.verification.plan_values import Planned
-from muri_opt.verification.plans import Menu, Way, has_cpus, has_shape, is_for, types_of
+from muri_opt.verification.plans import Menu, Way, has_cpus, has_shape, is_for, may_have, types_of
 
 
 def plan_breaches(
@@ -42,7 +42,7 @@ def plan_breaches(
             promised = 0.0 if job.guarantee is None else job.guarantee.throughput
             detail = f"job {job.id!r} has a throughput of {plan.throughput:g}; it was promised {promised:g}"
             yield Violation(rule="guarantee", where=where, detail=detail)
-        if not may_change_to(job, plan, planned.change):
+        if not may_have(job, plan, planned):
             detail = f"job {job.id!r} may not change to plan {plan.name!r} of {plan.gpus} GPUs: {planned.change}"
             yield Violation(rule="change", where=where, detail=detail)
 

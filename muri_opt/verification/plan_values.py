@@ -9,6 +9,7 @@ from math import floor, isqrt
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Plan, Round
+from muri_opt.verification.plan_steps import cost_of
 from muri_opt.verification.quantities import micro
 
 MILLION = 1_000_000
@@ -21,13 +22,16 @@ class Planned:
     """Which plans a policy may choose, and what they are worth.
 
     Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart; or, where
-    ``power`` is given, as in Sia's program.
+    ``power`` is given, as in Sia's program. With an ``objective`` other than throughput the time a job still needs
+    counts against it, by ``service`` units if so told. Without ``switch`` configurations stay on CPUs, or on GPUs.
     """
 
     change: str
     reference: str = "best"
     horizon: int = 600_000_000
     power: str | None = None
+    objective: str = "throughput"
+    switch: bool = True
 
 
 def plan_values(
@@ -36,8 +40,13 @@ def plan_values(
     """Return for each allowed plan what it is worth anywhere, and on the nodes where it needs no restart.
 
     ``fitting`` are the plans of the job that fit the empty cluster. A job that does not run needs no restart anywhere.
+    Where time counts against a job these are negative: that a job runs at all is added by whoever knows all jobs.
     """
     restarts = job.state == "running" and bool(job.placement)
+    if planned.objective != "throughput":
+        pause = micro(job.restart_seconds or 0.0) if restarts else 0
+        by_service = planned.objective == "service"
+        return [(-cost_of(job, plan, pause, by_service), -cost_of(job, plan, 0, by_service)) for plan in allowed]
     if planned.power is not None:
         lowest = min((plan.throughput for plan in allowed), default=1.0)
         kept = _kept(round_, job) if restarts else Fraction(1)

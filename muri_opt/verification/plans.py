@@ -21,6 +21,7 @@ from muri_opt.verification.plan_entries import (
     may_change_to,
     nodes_with_room,
 )
+from muri_opt.verification.plan_steps import check_configurations, may_step_to
 from muri_opt.verification.plan_values import Planned, plan_values
 
 
@@ -60,7 +61,8 @@ class Menu:
             try:
                 mine = entries_of(job)
                 check_promise(job, quotas.get(job.tenant or ""))
-                allowed = [may_change_to(job, plan, planned.change) and keeps_promise(job, plan) for plan, _ in mine]
+                check_configurations(job, planned.change, planned.objective)
+                allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
                 fits = [_fits(rows, holding, entry) for entry in mine]
                 chosen = [entry for entry, fit, may in zip(mine, fits, allowed, strict=True) if fit and may]
                 fitting = [entry.plan for entry, fit in zip(mine, fits, strict=True) if fit]
@@ -74,6 +76,8 @@ class Menu:
                     for entry, (away, home) in zip(chosen, values, strict=True)
                 )
             )
+        if planned.objective != "throughput":
+            ways = _running_first(ways)
         return cls(
             entries=tuple(entries),
             ways=_promises_first(round_, ways),
@@ -107,6 +111,12 @@ class Menu:
 
 _known: list[tuple[tuple[str, Planned], Menu]] = []
 """The last menu read: that of one round is asked for several times."""
+
+
+def may_have(job: Job, plan: Plan, planned: Planned) -> bool:
+    """Return whether the policy lets the job run by the plan."""
+    stepwise = may_step_to(job, plan, planned.change, planned.objective, switch=planned.switch)
+    return may_change_to(job, plan, planned.change) and stepwise
 
 
 def has_shape(entry: Entry, assignment: Assignment) -> bool:
@@ -150,6 +160,15 @@ def _at_home(job: Job, entry: Entry) -> bool:
     """Return whether the job runs by the plan now, by all one can see: its name, its nodes and the GPUs on each."""
     held, plan = _held(job), entry.plan
     return plan.name == job.plan and len(held) == plan.nodes and set(held.values()) == {entry.piece.gpus}
+
+
+def _running_first(ways: list[tuple[Way, ...]]) -> list[tuple[Way, ...]]:
+    """Return the ways, each worth more by what exceeds the largest costs of all jobs together."""
+    runs = 1 - sum(min((way.away for way in mine), default=0) for mine in ways)
+    return [
+        tuple(way._replace(away=way.away + runs, home=None if way.home is None else way.home + runs) for way in mine)
+        for mine in ways
+    ]
 
 
 def _promises_first(round_: Round, ways: list[tuple[Way, ...]]) -> tuple[tuple[Way, ...], ...]:

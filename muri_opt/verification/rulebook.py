@@ -104,6 +104,17 @@ _PLANNED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     **dict.fromkeys(("synergy", "antman", "equal-share"), _WORTH),
     "sia": {"change": ("resources", "both", "plans", "neither"), "power": ("-0.5", "-1")},
+    "aiturbo": {
+        "objective": ("service", "time"),
+        "switch": ("on", "off"),
+        "step": ("on", "off"),
+        "ranks": ("normalised", "raw"),
+        "first": (_DECIMAL,),
+        "second": (_DECIMAL,),
+        "within": ("score", "running"),
+        "patience": ("inf", _SECONDS),
+    },
+    "optimus-ps": {"switch": ("off", "on")},
 }
 _KEPT_CHANGE = {"synergy": "neither", "antman": "resources", "equal-share": "both"}
 _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -156,6 +167,9 @@ def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
 
 def _planned(name: str, chosen: dict[str, str]) -> Planned:
     """Return which plans the policy may choose and what they are worth; how it chooses is its own affair."""
+    if "switch" in chosen:
+        change = {"on": "neighbours", "off": "same"}[chosen["step"]] if "step" in chosen else "configurations"
+        return Planned(change=change, objective=chosen.get("objective", "time"), switch=chosen["switch"] == "on")
     change = _KEPT_CHANGE.get(name) or chosen["change"]
     if "power" in chosen:
         return Planned(change=change, power=chosen["power"])

@@ -84,7 +84,7 @@ def _plans(rng: random.Random, types: bool) -> tuple[Plan, ...]:
     plans = {}
     for _ in range(rng.randint(2, 4)):
         nodes = rng.choice((1, 1, 1, 1, 2, 2, 3))
-        gpus = nodes * rng.choice((1, 1, 2, 2, 3))
+        gpus = nodes * rng.choice((1, 1, 2, 2, 3, 0))
         cpus = rng.choice((None, 0, 1.5, 4, 5.25))
         name = f"{rng.choice(('tp2-', '', 'ga-'))}dp{gpus}" + rng.choice(("", f"@{nodes}x{gpus // nodes}c{cpus}"))
         kind = rng.choice(("A", "B", None)) if types else None
@@ -95,7 +95,7 @@ def _plans(rng: random.Random, types: bool) -> tuple[Plan, ...]:
             gpu_type=kind,
             cpus=cpus,
             memory_gib=rng.choice((None, 0, 6.5, 9)),
-            throughput=round(gpus ** rng.choice((0.5, 0.8, 1.1)) * rng.uniform(0.7, 1.5), 3),
+            throughput=round(max(gpus, 0.5) ** rng.choice((0.5, 0.8, 1.1)) * rng.uniform(0.7, 1.5), 3),
         )
         plans[(name, gpus, nodes)] = (plan,)  # the last of those that might be told apart by their CPUs only
         if kind is not None and rng.random() < 0.4:

@@ -20,6 +20,7 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "grouping": ("muri-s", "toy/eight-stages"),
     "sharing": ("afs-l", "toy/three-elastic"),
     "planning": ("rubick", "toy/five-plans"),
+    "configuration": ("aiturbo:objective=time", "toy/four-configurations"),
 }
 FAMILIES = {"elastic", "ranking"}  # of no round: tied by tests/elastic/test_elastic_chapter.py, tests/ranking
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}

@@ -69,7 +69,7 @@ def round_of(*jobs, **fields):
 def test_gpus_that_are_no_whole_number_in_range(make, field, value):
     error = refused(make, **{field: value})
     assert error.field == field
-    assert error.allowed == f"a whole number from {int(make is plan)} to 1,000,000"
+    assert error.allowed == f"a whole number from {int(field == 'nodes')} to 1,000,000"
     assert len(error.found) <= 60
 
 
@@ -143,7 +143,7 @@ def test_other_texts_are_strings(make, field, value):
         ({"scaling": {2: 0.0}}, "scaling[2]", "a finite number above 0 and up to 1,000,000,000,000"),
         ({"placement": ["n0"]}, "placement", "a mapping"),
         ({"placement": {0: 1}}, "placement key", "a string"),
-        ({"placement": {"n0": 0}}, "placement[n0]", "a whole number from 1 to 1,000,000"),
+        ({"placement": {"n0": -1}}, "placement[n0]", "a whole number from 0 to 1,000,000"),
     ],
 )
 def test_the_other_fields_of_a_job(fields, field, allowed):

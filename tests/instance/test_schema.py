@@ -6,6 +6,7 @@ Rules that a JSON Schema cannot express, which only the decoder knows:
 * a job's tenant, its plan and the nodes of its placement are listed, and the nodes have that many GPUs;
 * there is one stage time per resource;
 * a plan's GPUs are a multiple of its nodes;
+* a placement has GPUs on every node or on none;
 * a whole number is written without a fraction: 8, not 8.0, which a schema takes for an integer.
 """
 
@@ -35,6 +36,7 @@ RULES_BEYOND_A_SCHEMA = (
     "at most the ",
     "times, one per resource",
     "a divisor of the plan's gpus",
+    "or 0 on every node",
 )
 FULL = {
     "format": "muri-opt/round/1",
@@ -247,6 +249,7 @@ def test_each_rule_beyond_a_schema_refuses_a_file_that_validates():
         "at most the ": changed(("jobs", 0, "placement"), {"n0": 9}),
         "times, one per resource": changed(("jobs", 0, "stage_seconds"), [1]),
         "a divisor of the plan's gpus": changed(("jobs", 0, "plans", 0, "nodes"), 3),
+        "or 0 on every node": changed(("jobs", 0, "placement"), {"n0": 2, "n1": 0}),
     }
     assert tuple(broken) == RULES_BEYOND_A_SCHEMA
     for rule, data in broken.items():

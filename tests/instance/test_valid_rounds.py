@@ -2,7 +2,8 @@
 
 import json
 
-from muri_opt.instance import Cluster, Job, Node, Round, parse_round
+from muri_opt.instance import Cluster, Job, Node, Plan, Round, parse_round
+from muri_opt.instance.round import canonical_json
 
 # The example of the documentation of the round format, with every field a job can have.
 EXAMPLE = """{
@@ -53,6 +54,14 @@ def test_an_empty_round_is_valid():
 def test_a_job_larger_than_the_cluster_is_valid():
     round_ = Round(cluster=Cluster(nodes=[Node(id="n0", gpus=1)]), jobs=[Job(id="a", gpus=1_000_000)])
     assert round_.jobs[0].gpus > round_.cluster.total_gpus
+
+
+def test_a_job_may_run_on_cpus_only():
+    plan = Plan(name="cpu-p1-w2", gpus=0, nodes=3, cpus=6, throughput=1.0)
+    job = Job(id="a", gpus=0, plans=[plan], plan=plan.name, state="running", placement={"n1": 0, "n0": 0})
+    round_ = Round(cluster=Cluster(nodes=[Node(id="n0", gpus=1), Node(id="n1", gpus=0)]), jobs=[job])
+    assert parse_round(canonical_json(round_)) == round_
+    assert (round_.jobs[0].plans[0].gpus, round_.jobs[0].placement) == (0, {"n0": 0, "n1": 0})
 
 
 def test_null_is_the_same_as_absent():

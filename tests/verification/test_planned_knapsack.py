@@ -13,7 +13,7 @@ from muri_opt.verification import plan_knapsack
 from muri_opt.verification.plan_entries import NO_LIMIT
 from muri_opt.verification.plan_knapsack import Item, Sizes, Spot, most_profits, undominated
 
-SIZES = st.tuples(st.integers(1, 4), st.sampled_from([0, 5, 10, 15, 31]), st.sampled_from([0, 1, 6, 7]))
+SIZES = st.tuples(st.integers(0, 4), st.sampled_from([0, 5, 10, 15, 31]), st.sampled_from([0, 1, 6, 7]))
 ROOMS = st.tuples(
     st.sampled_from([4, 5, 8]), st.sampled_from([31, 50, 100, NO_LIMIT]), st.sampled_from([7, 12, 30, NO_LIMIT])
 )
@@ -62,7 +62,7 @@ def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[
 @given(ROOMS, items(12, 40))
 @settings(max_examples=100)
 def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item]) -> None:
-    kept = undominated(room, some, 1)
+    kept = undominated(room, some, (int(all(item.sizes[0] for item in some)), 0, 0))
     assert set(kept) <= set(some)
     event(f"{10 * len(kept) // max(1, len(some))} of 10 kept")
     grid = plan_knapsack._Grid.of(room, room, some, 10**9)
@@ -75,15 +75,24 @@ def test_an_item_is_left_out_only_if_enough_others_are_free() -> None:
     better = [Item(job, (1, 5, 5), 9) for job in range(4)]
     worst = Item(9, (1, 5, 5), 8)
     room = (4, 100, 100)
-    assert undominated(room, [*better, worst], 1) == better
-    assert undominated(room, [*better[:3], worst], 1) == [*better[:3], worst]
-    assert undominated(room, [*better[:3], worst._replace(sizes=(1, 5, 4))], 1)[-1].job == 9
-    assert undominated(room, [*better, worst._replace(sizes=(1, 5, 4))], 1)[-1].job == 9
-    assert undominated(room, [*better, worst._replace(sizes=(1, 6, 5))], 1) == better
-    assert undominated(room, [*better[:1], worst._replace(sizes=(4, 5, 5))], 1) == better[:1]
-    assert undominated(room, [*better[:1], worst._replace(sizes=(3, 5, 5))], 2) == better[:1]
+    assert undominated(room, [*better, worst], (1, 0, 0)) == better
+    assert undominated(room, [*better[:3], worst], (1, 0, 0)) == [*better[:3], worst]
+    assert undominated(room, [*better[:3], worst._replace(sizes=(1, 5, 4))], (1, 0, 0))[-1].job == 9
+    assert undominated(room, [*better, worst._replace(sizes=(1, 5, 4))], (1, 0, 0))[-1].job == 9
+    assert undominated(room, [*better, worst._replace(sizes=(1, 6, 5))], (1, 0, 0)) == better
+    assert undominated(room, [*better[:1], worst._replace(sizes=(4, 5, 5))], (1, 0, 0)) == better[:1]
+    assert undominated(room, [*better[:1], worst._replace(sizes=(3, 5, 5))], (2, 0, 0)) == better[:1]
     same = [better[0], better[0]._replace(profit=8, sizes=(2, 5, 5)), better[0]._replace(profit=10, sizes=(2, 5, 5))]
-    assert undominated(room, same, 1) == [same[2], same[0]]
+    assert undominated(room, same, (1, 0, 0)) == [same[2], same[0]]
+
+
+def test_where_parts_take_no_gpus_their_cpus_tell_how_many_fit() -> None:
+    better = [Item(job, (0, 5, 0), 9) for job in range(4)]
+    worst = Item(9, (0, 5, 0), 8)
+    assert undominated((2, 20, 100), [*better, worst], (0, 5, 0)) == better
+    assert undominated((2, 25, 100), [*better, worst], (0, 5, 0)) == [*better, worst]
+    assert undominated((2, 20, 100), [*better, worst], (0, 0, 0)) == [*better, worst]
+    assert most_profits([Spot((0, 12, 0)), Spot((2, 20, 0))], [*better, worst]) == [18, 36]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +105,8 @@ def test_an_item_is_left_out_only_if_enough_others_are_free() -> None:
         ((8, 96_000, 1024), [(2, 40_000, 512), (2, 64_000, 256)], (0, 1), (3, 13)),
         ((8, NO_LIMIT, 1024), [(2, 40_000, 512), (2, 64_000, 768)], (0, 2), (3, 5)),
         ((8, 96_000, 1024), [], (0,), (1,)),
+        ((8, 96_000, 1024), [(0, 40_000, 0), (0, 64_000, 0)], (0, 1), (1, 13)),  # on CPUs only
+        ((0, 96_000, 1024), [(0, 40_000, 0), (0, 64_000, 0)], (0, 1), (1, 13)),
     ],
 )
 def test_only_what_can_run_short_is_counted(

@@ -57,7 +57,7 @@ class Seating:
         """Return where an option fits now: on the nodes the job runs on if it can stay there without a restart.
 
         Otherwise a single part goes to the ``own`` node or to the one with the fewest free GPUs that has room, several
-        parts to ``own`` nodes and then to those with the most free GPUs.
+        parts to ``own`` nodes and then to those with the most free GPUs, or the fewest if they need none.
         """
         if self._at_home.get(option, option) != option:
             kept = self.seat_for(self._at_home[option])
@@ -67,7 +67,7 @@ class Seating:
         parts = int(self.options.q[option])
         if len(room) < parts:
             return None
-        gpus = self.free.gpus[room] if parts == 1 else -self.free.gpus[room]
+        gpus = self.free.gpus[room] if parts == 1 or not self.options.g[option] else -self.free.gpus[room]
         if own is not None:
             gpus = np.where(np.isin(room, own), np.iinfo(np.int64).min, gpus)
         if parts == 1:

@@ -158,7 +158,7 @@ def _job(draw: st.DrawFn, position: int, nodes: list[Node], free: list[int]) -> 
         st.lists(
             st.tuples(
                 st.sampled_from(["x", "y-dp2@1", "y-dp4@2"]),
-                st.sampled_from([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2), (6, 3)]),
+                st.sampled_from([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2), (6, 3), (0, 1), (0, 2)]),
                 st.sampled_from([0.0, 1.0, 4.0]),
             ),
             min_size=1,

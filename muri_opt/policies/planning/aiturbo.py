@@ -1,0 +1,162 @@
+"""Policy ``aiturbo``: predictable and unpredictable jobs in one queue, their configurations step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import ClassVar, NamedTuple
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import Ints
+from muri_opt.instance.quantities import microseconds
+from muri_opt.plans import COSTS, JobConfiguration, PlanOptions, PlanRules
+from muri_opt.plans.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
+from muri_opt.policies.base import Allowed, Span
+from muri_opt.policies.planning.base import SECONDS, PlanPolicy
+from muri_opt.policies.planning.choices import Choices
+from muri_opt.policies.planning.seating import Seating, arrivals, guaranteed_first
+
+
+class Move(NamedTuple):
+    """The best step of a predictable job: what it gains, whether it adds something, and where it leads."""
+
+    gain: Fraction | float
+    grows: bool
+    target: JobConfiguration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AITurboPolicy(PlanPolicy):
+    """Borda scores of attained service and of what a step gains, in levels; jobs start in that order or are skipped.
+
+    Every predictable job has a best addition (one server, worker or GPU share more) and a best removal, by how much
+    they lessen the remaining time times the service units of the configuration (``objective=service``), or the
+    remaining time itself (``time``). The better of the two decides if the job is in the list of those to increase or of
+    those to decrease; it is done only if it lessens anything, and not at all where ``step=off``, as between two full
+    rounds. With ``switch`` a first share moves a job from CPUs to GPUs, and the last one back.
+
+    A job's score is its rank in its list plus its rank by attained service; unpredictable jobs count the latter twice.
+    Ranks are ``normalised`` by the length of their list, as those of a short list would win, or ``raw``. Scores below
+    the part ``first`` of the largest possible one are the first level, those below ``second`` the next. ``within`` a
+    level jobs come by ``score`` (then levels change nothing), or those that are ``running`` first. A job whose step
+    finds no room keeps its configuration; if that has none either, the job is skipped, and stops if it runs.
+
+    A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
+    those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
+    """
+
+    objective: str = "service"
+    switch: str = "on"
+    step: str = "on"
+    ranks: str = "normalised"
+    first: str = "0.15"
+    second: str = "0.9"
+    within: str = "score"
+    patience: str = "2400"
+
+    own_name: ClassVar[str] = "aiturbo"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "objective": COSTS,
+        "switch": ("on", "off"),
+        "step": ("on", "off"),
+        "ranks": ("normalised", "raw"),
+        "first": Span(0, 1),
+        "second": Span(0, 1),
+        "within": ("score", "running"),
+        "patience": Span(0, SECONDS, words=("inf",)),
+    }
+
+    @property
+    def rules(self) -> PlanRules:
+        """One step at most from the present configuration, by remaining time or service."""
+        change = "neighbours" if self.step == "on" else "same"
+        return PlanRules(change=change, objective=self.objective, switch=self.switch == "on")
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job whose attained service is not known, besides what no policy of plans can decide."""
+        PlanPolicy.check(self, round_)
+        for j, job in enumerate(round_.jobs):
+            if job.executed_seconds is None:
+                allowed = "the seconds it has run so far, for its attained service"
+                raise InputError(f"jobs[{j}] ({job.id!r}).executed_seconds", "nothing", allowed)
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        near, moves = self._steps(round_)
+        able, seating = Choices(round_, options).options, Seating(round_, options)
+        for job in guaranteed_first(options, self._order(round_, near, moves)):
+            here, wanted = near.here[job], [near.here[job]]
+            if job in moves and (moves[job].gain > 0 or here not in near.options[job]):
+                wanted.insert(0, moves[job].target)
+            seating.start(job, (o for at in wanted for o in able[job].get(at, ())))
+        return seating.chosen
+
+    def admission_order(self, round_: Round) -> tuple[str, ...]:
+        """Return the names of all jobs as they are admitted."""
+        return tuple(round_.jobs[job].id for job in self._order(round_, *self._steps(round_)))
+
+    def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
+        """Return what is one step away from each job, and the best step of those that can be predicted."""
+        near = Choices(round_, PlanOptions.of(round_, replace(self.rules, change="neighbours")))
+        able = [job for job in range(len(round_.jobs)) if near.is_known(job) and near.options[job]]
+        return near, {job: self._move(near, job) for job in able}
+
+    def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
+        """Return the jobs as they are admitted: those out of patience, then by level and score."""
+        served = _attained(round_, near)
+        jobs = arrivals(round_)
+        scores = self.scores(sorted(jobs, key=lambda job: served[job]), moves)
+        patience = inf if self.patience == "inf" else microseconds(float(self.patience))
+
+        def key(job: int) -> tuple[int, int, bool, Fraction, int]:
+            waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
+            running = round_.jobs[job].state == "running"
+            if not running and waited >= patience:
+                return -1, -waited, False, scores[job], served[job]
+            behind = self.within == "running" and not running
+            return self.level(scores[job], len(jobs)), 0, behind, scores[job], served[job]
+
+        return sorted(jobs, key=key)
+
+    def scores(self, by_service: Sequence[int], moves: Mapping[int, Move]) -> dict[int, Fraction]:
+        """Return the Borda score of each job, lowest first served, from all jobs by attained service and the moves."""
+        scores = self._ranks(by_service)
+        for grows in (True, False):
+            mine = [job for job in by_service if job in moves and moves[job].grows == grows]
+            of_list = self._ranks(sorted(mine, key=lambda job: -moves[job].gain))
+            scores |= {job: scores[job] + of_list[job] for job in mine}
+        return {job: scores[job] * (1 if job in moves else 2) for job in by_service}
+
+    def level(self, score: Fraction, jobs: int) -> int:
+        """Return the level of a score, 0 the first, by its part of the largest score among so many jobs."""
+        part = score / 2 if self.ranks == "normalised" else score / (2 * jobs)
+        return int(part >= Fraction(self.first)) + int(part >= Fraction(self.second))
+
+    def _ranks(self, ordered: Sequence[int]) -> dict[int, Fraction]:
+        unit = Fraction(1, len(ordered) + 1) if self.ranks == "normalised" else Fraction(1)
+        return {job: place * unit for place, job in enumerate(ordered, start=1)}
+
+    def _move(self, near: Choices, job: int) -> Move:
+        here, switch = near.here[job], self.switch == "on"
+        now = near.cost(job, here, self.objective)
+
+        def best(steps: Sequence[JobConfiguration], *, grows: bool) -> Move:
+            able = [at for at in steps if at in near.options[job]]
+            moves = [Move(now - near.cost(job, at, self.objective), grows, at) for at in able]
+            return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
+
+        add, remove = best(here.additions(switch=switch), grows=True), best(here.removals(switch=switch), grows=False)
+        return add if add.gain > remove.gain else remove
+
+
+def _attained(round_: Round, near: Choices) -> list[int]:
+    """Return attained service in service units times microseconds: of GPUs as told, of servers and workers as run."""
+    found = []
+    for job, here in zip(round_.jobs, near.here, strict=True):
+        run = microseconds(job.executed_seconds or 0.0)
+        of_gpus = here.gpus * run if job.attained_gpu_seconds is None else microseconds(job.attained_gpu_seconds)
+        found.append(SERVICE_PER_GPU * of_gpus + SERVICE_PER_TASK * (here.servers + here.workers) * run)
+    return found
