@@ -11,13 +11,14 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.instance.names import items, pairs
+from muri_opt.instance.text_files import read_text
 from muri_opt.instance.wording import shown
 from muri_opt.plans.coefficients import Coefficients
 from muri_opt.plans.fitting import Fit
 from muri_opt.plans.model import Model
 from muri_opt.plans.performance import Measurement, PerformanceModel
 from muri_opt.plans.records import check_keys, planned, record
-from muri_opt.plans.sample_files import json_object, placed_in, read_text
+from muri_opt.plans.sample_files import json_object, placed_in
 from muri_opt.plans.shape import Links
 
 PERFORMANCE_FORMAT: Final = "muri-opt/performance/1"

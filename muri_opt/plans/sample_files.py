@@ -7,13 +7,13 @@ import io
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.instance.names import items
+from muri_opt.instance.text_files import read_text
 from muri_opt.instance.wording import shortened, shown
 from muri_opt.plans.model import Model
 from muri_opt.plans.performance import Measurement
@@ -22,7 +22,6 @@ from muri_opt.plans.sample import Sample
 from muri_opt.plans.shape import Links
 
 SAMPLES_FORMAT: Final = "muri-opt/samples/1"
-MOST_BYTES: Final = 1 << 26
 _WHOLE: Final = ("gpus", "pp", "tp", "dp", "accumulation", "nodes")
 _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 
@@ -58,22 +57,6 @@ def read_samples(paths: Iterable[str | os.PathLike[str]]) -> SampleSet:
     if head is None:
         raise InputError("files", "no JSON file", "one JSON file that says model and links, and CSV files with rows")
     return SampleSet(model=head["model"], links=head["links"], samples=tuple(samples), measured=tuple(measured))
-
-
-def read_text(path: str | os.PathLike[str], what: str) -> str:
-    """Return the text of a file, or refuse one that cannot be read; ``what`` says what it should hold."""
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError("file", found, f"a readable file of {what}") from None
-    if len(data) > MOST_BYTES:
-        raise InputError("file", f"more than {MOST_BYTES:,} bytes", f"at most {MOST_BYTES:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("file", "text that is not UTF-8", "text in UTF-8") from None
 
 
 def json_object(text: str, format_: str) -> dict[str, Any]:

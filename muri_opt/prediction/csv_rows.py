@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from muri_opt.errors import InputError, unknown_name
+from muri_opt.instance.text_files import read_text
 from muri_opt.instance.wording import shown
-from muri_opt.plans.sample_files import read_text
 
 T = TypeVar("T")
 

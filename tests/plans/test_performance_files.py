@@ -170,7 +170,7 @@ def test_files_that_do_not_go_together(head, write, tmp_path):
 
 
 def test_a_file_that_is_too_large(write, monkeypatch):
-    monkeypatch.setattr("muri_opt.plans.sample_files.MOST_BYTES", 10)
+    monkeypatch.setattr("muri_opt.instance.text_files.MOST_BYTES", 10)
     with pytest.raises(InputError, match=r"large.csv: found more than 10 bytes"):
         read_samples([write("large.csv", "gpus,dp,forward_ms")])
 

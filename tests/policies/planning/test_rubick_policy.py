@@ -36,6 +36,12 @@ def test_a_step_that_costs_more_than_it_brings_is_not_taken() -> None:
     assert gpus(plan_round([4], [running(0, {4: 4.0}, {"n0": 4}), planned(1, {1: 1.0, 2: 2.0})]), "rubick") == [4, 0]
 
 
+def test_a_node_where_room_costs_too_much_is_passed_over() -> None:
+    # On the first node one GPU costs 1/10, but the second one the rest of the job; on the other node two cost 2/5.
+    low, steeper = running(0, {3: 0.9, 4: 1.0}, {"n0": 4}), running(1, {2: 0.6, 4: 1.0}, {"n1": 4})
+    assert gpus(plan_round([4, 4], [low, steeper, planned(2, {2: 1.0})]), "rubick") == [4, 2, 2]
+
+
 def test_a_guaranteed_job_takes_its_minimum_although_less_is_done_in_all() -> None:
     busy = running(0, {4: 4.0}, {"n0": 4})
     late = planned(1, {1: 1.0, 2: 1.2, 4: 10.0})
