@@ -36,7 +36,7 @@ class Giving:
         self.firm = firm
         self._starving = starving
         self._options = options
-        self._curves = curves
+        self.curves = curves
         self._settled = settled
         self._known: dict[tuple[int, bytes, int, int, bool], Step | None] = {}
 
@@ -52,17 +52,12 @@ class Giving:
         return self._known[key]
 
     def _smaller(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
-        curves, has = self._curves, self._curves.part[seat.option]
+        curves, has = self.curves, self.curves.part[seat.option]
         if not has[resource]:
             return None
         held = not forced and job in self.firm
-        best: Seat | None = None
-        for smaller in self._seats(job, seat, node, resource):
-            option = smaller.option
-            if held and self._options.home[option] < 0:
-                continue
-            if best is None or curves.gain(best.option, option) > 0:
-                best = smaller
+        smaller = self._seats(job, seat, node, resource)
+        best = next((other for other in smaller if not held or self._options.home[other.option] >= 0), None)
         stays = self._options.guaranteed[job] or held or (not forced and job in self._starving)
         if best is None and stays:
             return None
@@ -71,17 +66,19 @@ class Giving:
         return Step(per_unit(curves.loss(seat.option, then), freed, resource), best)
 
     def _seats(self, job: int, seat: Seat, node: int, resource: int) -> Iterator[Seat]:
-        """Yield the smaller seats: a smaller part on the same nodes, or fewer parts on nodes other than this one."""
-        options, part = self._options, self._curves.part
+        """Yield smaller seats, worth most first: a smaller part on the same nodes, or fewer parts on others of them."""
+        options, part = self._options, self.curves.part
         has = part[seat.option]
         rest = seat.nodes[seat.nodes != node]
-        for option in self._curves.best_first[job]:
-            takes, parts = part[option], int(options.q[option])
+        for option in self.curves.best_first[job]:
+            takes, parts = part[option], self.curves.q[option]
             if takes[0] > has[0] or takes[1] > has[1] or takes[2] > has[2]:
                 continue
             nodes = seat.nodes if parts == len(seat.nodes) and takes[resource] < has[resource] else rest
-            nodes = nodes[options.nodes(option)[nodes]][:parts]
-            if len(nodes) == parts:
+            if len(nodes) >= parts and not self.curves.anywhere[option]:
+                nodes = nodes[options.nodes(option)[nodes]]
+            if len(nodes) >= parts:
+                nodes = nodes[:parts]
                 yield Seat(self._settled(option, nodes), nodes)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from muri_opt.policies.planning.rubick.slopes import NOTHING
+import numpy as np
+
 from muri_opt.policies.planning.rubick.state import State
-from muri_opt.policies.planning.rubick.taking import Move, move_to
+from muri_opt.policies.planning.rubick.taking import Move, Offer, move_to, offers
 
 
 def serve(state: State, job: int, *, taking: bool) -> bool:
@@ -25,8 +26,9 @@ def force(state: State, job: int) -> bool:
     """Start a guaranteed job by the smallest option for which room can be made; return whether there is one."""
     if not state.free.within_quota(job):
         return False
-    for option in sorted(state.options.of_job(job), key=lambda o: state.curves.total[o]):
-        move = move_to(state, job, option, forced=True)
+    options = sorted(state.options.of_job(job), key=lambda o: state.curves.total[o])
+    for offer in offers(state, job, options, state.short(options), forced=True):
+        move = move_to(state, job, offer, forced=True)
         if move is not None:
             _make(state, job, move)
             return True
@@ -35,25 +37,28 @@ def force(state: State, job: int) -> bool:
 
 def _best_move(state: State, job: int, *, taking: bool) -> Move | None:
     """Return the move with the highest net gain; a move into free room needs nobody, so nothing smaller can beat it."""
-    seat = state.seats.get(job)
-    own = None if seat is None else seat.nodes
-    now = state.option(job)
+    seat, now = state.seats.get(job), state.option(job)
+    reach = [o for o in state.within_reach(job) if seat is None or state.curves.gain(now, o) > 0]
     best: Move | None = None
+    asked: list[Offer] = []
     if seat is not None:
         state.free.give(*seat)
-    for option in state.within_reach(job):
+    short = state.short(reach)
+    taking = taking and not (seat is None and np.all(short[:, 0]) and state.too_flat(job))
+    room: list[bool] = np.any(~np.any(short, axis=1), axis=1).tolist()
+    for at, option in enumerate(reach):
         gain = state.curves.gain(now, option)
-        if (best is not None and best.net >= gain) or (now != NOTHING and gain <= 0):
+        if best is not None and best.net >= gain:
             break
-        if seat is None and state.hopeless(option, state.curves.slopes(now, option)[0] if taking else 0.0):
-            continue
-        free = state.seat_for(option, own)
+        free = state.seat_for(option, None if seat is None else seat.nodes) if room[at] else None
         if free is not None:
             best = Move(option=free.option, nodes=free.nodes, net=gain)
             break
-        move = move_to(state, job, option, forced=False) if taking else None
-        if move is not None and move.net > (0 if best is None else best.net):
-            best = move
+        if taking:
+            asked = asked or offers(state, job, reach, short)
+            above = 0 if best is None else best.net
+            if gain - above > asked[at].least:
+                best = move_to(state, job, asked[at], above) or best
     if seat is not None:
         state.free.take(*seat)
     return best

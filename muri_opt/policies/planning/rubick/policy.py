@@ -90,7 +90,7 @@ def _by_slope(state: State, starving: set[int]) -> list[int]:
 
     A job that waits is among them whatever it would gain.
     """
-    slopes = {job: state.curves.slope(state.option(job), state.within_reach(job)) for job in state.rank}
+    slopes = {job: state.slope(job) for job in state.rank}
 
     def key(job: int) -> tuple[bool, float]:
         starves = job in starving and job not in state.seats

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from math import inf
 from typing import Final
 
+import numpy as np
+
+from muri_opt.instance.amounts import Ints
 from muri_opt.plans import PlanOptions
-from muri_opt.policies.planning.seating import by_worth, size
+from muri_opt.policies.planning.seating import by_worth
 
 NOTHING: Final = -1
 """The option of a job that waits."""
@@ -25,10 +28,11 @@ class Curves:
 
     def __init__(self, options: PlanOptions) -> None:
         self.worth: list[int] = (options.e - options.served * options.guaranteed[options.job]).tolist()
-        self.part: list[tuple[int, int, int]] = list(
-            zip(options.g.tolist(), options.c.tolist(), options.m.tolist(), strict=True)
-        )
-        self.total = [size(options, o) for o in range(len(options))]
+        self.parts: Ints = np.stack([options.g, options.c, options.m], axis=1)
+        self.part: list[tuple[int, int, int]] = list(map(tuple, self.parts.tolist()))
+        self.anywhere: list[bool] = (np.all(options.hosts[options.kind], axis=1) & (options.home < 0)).tolist()
+        self.q: list[int] = options.q.tolist()
+        self.total: list[tuple[int, int, int]] = list(map(tuple, (self.parts * options.q[:, None]).tolist()))
         self.best_first = [by_worth(options, job) for job in range(len(options.guaranteed))]
 
     def gain(self, now: int, then: int) -> int:

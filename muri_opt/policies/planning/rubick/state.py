@@ -1,7 +1,8 @@
-"""The allocation Rubick starts from and changes, with the lowest slope on every node."""
+"""The allocation Rubick starts from and changes, with what room costs on every node."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -10,16 +11,18 @@ from numpy.typing import NDArray
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.plans import PlanOptions
+from muri_opt.policies.planning.rubick.crowd import Crowd, Given
 from muri_opt.policies.planning.rubick.giving import Giving
+from muri_opt.policies.planning.rubick.prices import Prices
 from muri_opt.policies.planning.rubick.slopes import NOTHING, Curves
 from muri_opt.policies.planning.seating import Seating, arrivals, guaranteed_first
 
-RESOURCES: Final = (0, 1, 2)
-"""GPUs, CPUs, memory: the order in which they are taken."""
+NOWHERE: Final[Ints] = np.empty(0, dtype=np.int64)
+"""The nodes of a job that waits."""
 
 
 class State(Seating):
-    """Seats, slopes and, per node, the lowest slope and what can be taken."""
+    """Seats, slopes and, per node, the crowd on it and the prices at which it gives."""
 
     def __init__(self, round_: Round, options: PlanOptions, firm: set[int], starving: set[int]) -> None:
         super().__init__(round_, options)
@@ -27,16 +30,20 @@ class State(Seating):
         self.giving = Giving(options, self.curves, self.settled, firm, starving)
         self.rank = {job: place for place, job in enumerate(arrivals(round_))}
         count = len(round_.cluster.nodes)
-        self._low = np.full((2, 3, count), np.inf)
-        self._takeable = np.zeros((2, 3, count), dtype=np.int64)
-        self._stale: tuple[set[int], set[int]] = (set(), set())
-        self._most_free: int | None = None
-        self._lowest = np.inf
+        self._crowds: list[dict[tuple[int | None, bool], Crowd]] = [{} for _ in range(count)]
+        self._slopes: dict[tuple[int, int], float] = {}
+        self._prices = (Prices(self.free.gpus), Prices(self.free.gpus))
+        self._stale = (set(range(count)), set(range(count)))
 
     def option(self, job: int) -> int:
         """Return the option a job has now."""
         seat = self.seats.get(job)
         return NOTHING if seat is None else seat.option
+
+    def own(self, job: int) -> Ints:
+        """Return the nodes a job has now."""
+        seat = self.seats.get(job)
+        return NOWHERE if seat is None else seat.nodes
 
     def take(self, job: int, option: int, nodes: Ints) -> None:
         """Seat a job that has no seat; where it stays at home, without a restart."""
@@ -67,34 +74,59 @@ class State(Seating):
             return [o for o in options if self.options.home[o] >= 0]
         return options
 
-    def lowest(self, *, forced: bool) -> tuple[NDArray[np.float64], Ints]:
-        """Return per resource and node the lowest slope of a job there, and how much all jobs there could give."""
-        at = int(forced)
-        for node in self._stale[at]:
-            self._summarise(node, forced=forced)
-        self._stale[at].clear()
-        return self._low[at], self._takeable[at]
+    def slope(self, job: int) -> float:
+        """Return the steepest way up from what a job has now."""
+        key = job, self.option(job)
+        if key not in self._slopes:
+            self._slopes[key] = self.curves.slope(key[1], self.within_reach(job))
+        return self._slopes[key]
 
-    def hopeless(self, option: int, slope: float) -> bool:
-        """Return whether no node has or gets enough GPUs for a part of a job that waits, at its slope per GPU."""
-        if self._most_free is None:
-            self._most_free = int(self.free.gpus.max(initial=0))
-            self._lowest = float(self.lowest(forced=False)[0][0].min(initial=np.inf))
-        return self.curves.part[option][0] > self._most_free and self._lowest >= slope
+    def short(self, options: Sequence[int]) -> NDArray[np.bool_]:
+        """Return per option, resource and node whether a part would need more than is free."""
+        free = np.array([self.free.gpus, self.free.cpus, self.free.memory])
+        return np.asarray(free < self.curves.parts[options][:, :, None])
+
+    def prices(self, own: Ints, *, forced: bool) -> Prices:
+        """Return what room costs now on every node but the ``own`` ones of a job whose seat is free already."""
+        prices, stale = self._prices[forced], self._stale[forced]
+        for node in stale.difference(own.tolist()):
+            prices.update(self.crowd(node, NOTHING, {}, forced=forced))
+        stale.intersection_update(own.tolist())
+        return prices
+
+    def too_flat(self, job: int) -> bool:
+        """Return whether a job that waits is nowhere steep enough to get a GPU from another."""
+        return self.slope(job) <= self.prices(NOWHERE, forced=False).lowest
+
+    def crowd(self, node: int, receiver: int, given: Given, *, forced: bool) -> Crowd:
+        """Return who is on a node and may give there for a receiver, after what they have ``given`` elsewhere.
+
+        The seat of the receiver itself must be free already.
+        """
+        others = self.on_node[node]
+        if given and not given.keys().isdisjoint(others):
+            return self._crowd(node, receiver, given, forced=forced)
+        key = (receiver if receiver in others else None, forced)
+        if key not in self._crowds[node]:
+            self._crowds[node][key] = self._crowd(node, receiver, {}, forced=forced)
+        return self._crowds[node][key]
+
+    def _crowd(self, node: int, receiver: int, given: Given, *, forced: bool) -> Crowd:
+        others = sorted(self.on_node[node] - {receiver}, key=self.rank.__getitem__, reverse=True)
+        crowd = Crowd(
+            giving=self.giving,
+            node=node,
+            forced=forced,
+            seats={other: self.seats[other] for other in others},
+            free=(int(self.free.gpus[node]), int(self.free.cpus[node]), int(self.free.memory[node])),
+        )
+        for other in others:
+            if other in given:
+                crowd = crowd.changed(other, given[other])
+        return crowd
 
     def _changed(self, nodes: Ints) -> None:
-        self._most_free = None
+        for node in nodes.tolist():
+            self._crowds[node].clear()
         for stale in self._stale:
             stale.update(nodes.tolist())
-
-    def _summarise(self, node: int, *, forced: bool) -> None:
-        low, most = [np.inf] * 3, [0] * 3
-        for job in self.on_node[node]:
-            seat = self.seats[job]
-            for resource in RESOURCES:
-                step = self.giving.step(job, seat, node, resource, forced=forced)
-                if step is not None:
-                    low[resource] = min(low[resource], step.slope)
-                    most[resource] += self.curves.part[seat.option][resource]
-        self._low[int(forced), :, node] = low
-        self._takeable[int(forced), :, node] = most
