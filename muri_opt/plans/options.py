@@ -70,6 +70,13 @@ class PlanOptions:
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:
         """Return the options of a round, refusing plans and promises that contradict each other or the round."""
+        key = (round_.fingerprint, rules)
+        if not _last or _last[0][0] != key:
+            _last[:] = [(key, cls._read(round_, rules))]
+        return _last[0][1]
+
+    @classmethod
+    def _read(cls, round_: Round, rules: PlanRules) -> PlanOptions:
         types: dict[str | None, int] = {None: 0}
         for node in round_.cluster.nodes:
             types.setdefault(node.gpu_type, len(types))
@@ -123,6 +130,10 @@ class PlanOptions:
             served=served,
             started=started,
         )
+
+
+_last: list[tuple[tuple[str, PlanRules], PlanOptions]] = []
+"""The options of the last round: checking, deciding and solving one round ask for them again."""
 
 
 def _options(

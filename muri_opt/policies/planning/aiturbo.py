@@ -8,6 +8,8 @@ from fractions import Fraction
 from math import inf
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
@@ -18,6 +20,7 @@ from muri_opt.policies.base import Allowed, Span
 from muri_opt.policies.planning.base import SECONDS, PlanPolicy
 from muri_opt.policies.planning.choices import Choices
 from muri_opt.policies.planning.seating import Seating, arrivals, guaranteed_first
+from muri_opt.ranking import Rankings, borda_scores
 
 
 class Move(NamedTuple):
@@ -123,21 +126,18 @@ class AITurboPolicy(PlanPolicy):
 
     def scores(self, by_service: Sequence[int], moves: Mapping[int, Move]) -> dict[int, Fraction]:
         """Return the Borda score of each job, lowest first served, from all jobs by attained service and the moves."""
-        scores = self._ranks(by_service)
+        lists = [by_service]
         for grows in (True, False):
             mine = [job for job in by_service if job in moves and moves[job].grows == grows]
-            of_list = self._ranks(sorted(mine, key=lambda job: -moves[job].gain))
-            scores |= {job: scores[job] + of_list[job] for job in mine}
-        return {job: scores[job] * (1 if job in moves else 2) for job in by_service}
+            lists.append(sorted(mine, key=lambda job: -moves[job].gain))
+        rankings = Rankings.of([np.array(jobs, dtype=np.int64) for jobs in lists])
+        average = borda_scores(rankings, normalised=self.ranks == "normalised", average=True)
+        return {job: 2 * average[job] for job in by_service}
 
     def level(self, score: Fraction, jobs: int) -> int:
         """Return the level of a score, 0 the first, by its part of the largest score among so many jobs."""
         part = score / 2 if self.ranks == "normalised" else score / (2 * jobs)
         return int(part >= Fraction(self.first)) + int(part >= Fraction(self.second))
-
-    def _ranks(self, ordered: Sequence[int]) -> dict[int, Fraction]:
-        unit = Fraction(1, len(ordered) + 1) if self.ranks == "normalised" else Fraction(1)
-        return {job: place * unit for place, job in enumerate(ordered, start=1)}
 
     def _move(self, near: Choices, job: int) -> Move:
         here, switch = near.here[job], self.switch == "on"
