@@ -66,6 +66,7 @@ def fit(
     whole = Residuals(model, links, chosen, samples, held)
     check_identified(whole, chosen)
     best, loss = _search(whole, chosen, _starts(whole, chosen))
+    best, loss = _search(whole, chosen, [best, *_brought_back(whole, chosen, best)])
     k = whole.coefficients(best)
     return Fit(
         coefficients=k,
@@ -152,6 +153,18 @@ def _starts(residuals: Residuals, form: Form) -> list[Floats]:
     """Return where the search begins: usual values, and some that let local minima be told from the best."""
     chosen = [COEFFICIENTS.index(name) for name in residuals.free]
     return [np.array(form.usual)[chosen] * np.array(factors)[chosen] for factors in _STARTS]
+
+
+def _brought_back(residuals: Residuals, form: Form, best: Floats) -> list[Floats]:
+    """Return what was found with its overlaps as usual, or twice that: far out, nothing tells one from another."""
+    starts = []
+    for factor in (1.0, 2.0):
+        start = best.copy()
+        for place, name in enumerate(residuals.free):
+            if name in ("k_sync", "k_off", "k_swap"):
+                start[place] = factor * form.usual[COEFFICIENTS.index(name)]
+        starts.append(start)
+    return starts
 
 
 def _roots(residuals: Residuals, point: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plan_cases import LINKS, SMALL, coefficients, data_plan, grid_plan
 
@@ -52,6 +52,7 @@ def test_exact_samples_give_their_coefficients_back(form):
     k_opt_offload=st.floats(1.0, 10.0),
     k_const=st.floats(2.0, 40.0),
 )
+@example(form="published", k_bwd=1.21875, k_sync=3.0, k_opt=0.25, k_opt_offload=1.0, k_const=2.0)
 def test_whatever_they_are_the_samples_are_reproduced(form, **values):
     k = replace(TRUE[form], **values)
     samples = sampled(form, k=k)
