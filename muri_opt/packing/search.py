@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -45,7 +45,10 @@ _FEW, _LEAST_SHARE = 0.1, 0.05
 _LOWERED = 0.9
 """Part of the prices at which nodes are filled that would stay empty at full prices."""
 _CLOSE = 1e-4
-"""The search for prices ends when bound and relaxation are this close."""
+"""The search for prices ends when bound and relaxation are this close, whatever gap is asked for: with fewer patterns
+whole numbers of them are far worse than fractions."""
+_OF_GAP = 0.25
+"""Part of the gap asked for that the combination of patterns may leave open."""
 _FIRST, _SEARCHING, _DIVING = 0.3, 0.6, 0.75
 """Parts of the time after which the first choice, the search for patterns and the rounding end."""
 _PROGRAM_SECONDS = 30.0
@@ -171,7 +174,7 @@ class _Search:
                 proved = bound(self.items, self.families, prices)
             if proved < self.bound:
                 self.best, self.bound = prices, proved
-            if self.bound - value <= max(_CLOSE, self.limits.gap) * value or (not new and not share):
+            if self.bound - value <= _CLOSE * value or (not new and not share):
                 return
             if new < _FEW * len(self.items.members):
                 share = share / 2 if share > _LEAST_SHARE else 0.0
@@ -208,7 +211,7 @@ class _Search:
             remaining.take(key, times)
         start = self.master.values(model, seen, remaining.take_parts(seen))
         left = self._left()
-        limits = self.limits.with_seconds(_PROGRAM_SECONDS if left is None else left)
+        limits = replace(self.limits, seconds=_PROGRAM_SECONDS if left is None else left, gap=_OF_GAP * self.limits.gap)
         with suppress(RefusalError):
             values = self.solve(model, self.master.stages(model), limits, start).values
             if values is not None:
