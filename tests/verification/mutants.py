@@ -194,6 +194,9 @@ def half_a_gpu(round_: Round, result: Result) -> Result | None:
 @breaks("whole-gpus", running=1)
 def no_gpu_on_a_listed_node(round_: Round, result: Result) -> Result | None:
     first = decided(result).assignments[0]
+    job = next(job for job in round_.jobs if job.id == first.jobs[0])
+    if any(plan.gpus == 0 for plan in job.plans or ()):  # then it may be a right answer
+        return None
     return changed_first(result, gpus={**first.gpus, next(iter(first.gpus)): 0})
 
 
