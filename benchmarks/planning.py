@@ -17,7 +17,7 @@ import numpy as np
 from muri_opt import Cluster, Job, Limits, Node, Round, solve_round
 from muri_opt.instance import Plan
 from muri_opt.knapsack import quick_answer
-from muri_opt.packing import cluster_options
+from muri_opt.packing import ClusterKnapsack
 from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
 from muri_opt.solution import Decision, plan_decision
 from muri_opt.verification import decision_value
@@ -119,7 +119,7 @@ def packed(round_: Round) -> Decision:
     or was to wait, takes its best plan that fits what is left.
     """
     options = PlanOptions.of(round_, PlanRules())
-    choice = quick_answer(cluster_options(round_, options), Limits(seconds=None)).choice
+    choice = quick_answer(ClusterKnapsack.of(round_, options).options, Limits(seconds=None)).choice
     free, chosen = FreeNodes(round_, options), {}
 
     def place(o: int) -> bool:

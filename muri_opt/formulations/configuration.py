@@ -12,6 +12,7 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.formulations.base import Formulation
+from muri_opt.formulations.gangs import STAGE_JOBS
 from muri_opt.formulations.plan_columns import PlanColumns
 from muri_opt.formulations.planning import PlanningFormulation
 from muri_opt.instance import Round
@@ -20,8 +21,6 @@ from muri_opt.modelling import Model, Stage
 
 MOST_RANKED: Final = 60
 """Jobs of a lexicographic order: their binary weights fit a machine word."""
-STAGE_JOBS: Final = 16
-"""Jobs decided in one stage of it, so that weights stay exact in floating point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,7 @@ from numpy.typing import NDArray
 from muri_opt.formulations.limits import DENOMINATOR, row_prices
 from muri_opt.formulations.plan_columns import PlanColumns
 from muri_opt.instance import Round
-from muri_opt.instance.amounts import UNLIMITED
-from muri_opt.knapsack import Options, lagrangian
-from muri_opt.modelling import Ints, Model
-from muri_opt.plans import PlanOptions
+from muri_opt.modelling import Model
 from muri_opt.solution import LinearDuals
 
 
@@ -40,33 +37,3 @@ def relaxed_duals(round_: Round, table: PlanColumns, model: Model, row_duals: ND
         for label, part in (("once", once), ("quota", prices["quota"]))
     }
     return LinearDuals(denominator=DENOMINATOR, multipliers=multipliers)
-
-
-def knapsack_duals(round_: Round, options: PlanOptions) -> LinearDuals:
-    """Return multipliers from prices of the cluster's GPUs, CPUs, memory and quotas, found without a solver.
-
-    A job's multiplier is what its best option is worth above its price, so that a node's knapsack is worth at most what
-    the node would cost.
-    """
-    limited = np.flatnonzero(round_.amounts.U < UNLIMITED)
-    pools = _pools(round_, options, limited)
-    use, has = np.column_stack([use for use, _ in pools]), np.array([has for _, has in pools])
-    most = np.zeros((len(round_.jobs), len(pools)), dtype=np.int64)
-    np.maximum.at(most, options.job, use)
-    short = np.flatnonzero(most.sum(axis=0) > has)  # what all jobs together cannot use up costs nothing
-    found = lagrangian(Options.of(options.job, options.e, use[:, short], has[short], jobs=len(round_.jobs)))
-    prices = dict(zip(short.tolist(), found.prices, strict=True))
-    quota = [0] * len(round_.amounts.U)
-    for position, tenant in enumerate(limited.tolist(), start=len(pools) - len(limited)):
-        quota[tenant] = prices.get(position, 0)
-    multipliers = {"once": tuple(found.idle.tolist()), "quota": tuple(quota)}
-    return LinearDuals(denominator=found.denominator, multipliers=multipliers)
-
-
-def _pools(round_: Round, options: PlanOptions, limited: Ints) -> list[tuple[Ints, int]]:
-    """Return what options use of the GPUs, CPUs, memory (if every node has a limit) and quotas, and what there is."""
-    amounts = round_.amounts
-    nodes = ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M))
-    pools = [(options.q * need, int(has.sum())) for need, has in nodes if (has < UNLIMITED).all()]
-    tenant = np.where(options.guaranteed, amounts.tenant, -1)[options.job]
-    return pools + [(np.where(tenant == v, amounts.g[options.job], 0), int(amounts.U[v])) for v in limited.tolist()]

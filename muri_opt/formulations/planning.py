@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from muri_opt.formulations.base import Formulation, Searched
 from muri_opt.formulations.plan_columns import PlanColumns
-from muri_opt.formulations.plan_duals import knapsack_duals, relaxed_duals
+from muri_opt.formulations.plan_duals import relaxed_duals
 from muri_opt.formulations.plan_search import search_patterns
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
 from muri_opt.instance.quantities import milli_cpus
 from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
+from muri_opt.packing import cluster_prices
 from muri_opt.plans import PlanOptions, PlanRules
 from muri_opt.solution import Assignment, Decision, Limits, LinearDuals, plan_decision
 
@@ -112,7 +113,7 @@ class PlanningFormulation(Formulation):
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers from the knapsack of the whole cluster, without a solver."""
-        return knapsack_duals(round_, self.table(round_).options)
+        return cluster_prices(round_, self.table(round_).options)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""

@@ -4,6 +4,7 @@ The multiple-choice knapsack with several resources. No solver is imported here:
 open goes to a callable as a small :class:`~muri_opt.modelling.Model`.
 """
 
+from muri_opt.knapsack.one_resource import OneResource
 from muri_opt.knapsack.options import Options
 from muri_opt.knapsack.pricing import Priced, lagrangian, priced
 from muri_opt.knapsack.primal import feasible_choice
@@ -13,6 +14,7 @@ from muri_opt.knapsack.solve import Answer, Basis, quick_answer, solve_options
 __all__ = [
     "Answer",
     "Basis",
+    "OneResource",
     "Options",
     "Priced",
     "Rest",

@@ -59,8 +59,8 @@ class Options:
         """Return the options that can be in a best answer and not in place of waiting: worth something, and fitting."""
         return np.flatnonzero((self.value > 0) & (self.use <= self.capacity).all(axis=1))
 
-    def without_implied(self) -> Options:
-        """Return the same options without the resources of which another is always the scarcer.
+    def binding(self) -> list[int]:
+        """Return the resources without those of which another is always the scarcer.
 
         If no option takes a larger part of what there is of r than of what there is of s, then r holds wherever s does.
         """
@@ -72,9 +72,12 @@ class Options:
             others = [s for s in kept if s != r and has[s] > 0]
             if any((part[r] * has[s] <= part[s] * has[r]).all() for s in others):
                 kept.remove(r)
-        return Options(
-            jobs=self.jobs, job=self.job, value=self.value, use=self.use[:, kept], capacity=self.capacity[kept]
-        )
+        return kept
+
+    def under(self, resources: list[int]) -> Options:
+        """Return the same options under some of the capacities."""
+        use, capacity = self.use[:, resources], self.capacity[resources]
+        return Options(jobs=self.jobs, job=self.job, value=self.value, use=use, capacity=capacity)
 
     def worth(self, choice: Ints) -> int:
         """Return what a choice (an option per job, -1: the job waits) is worth, exactly."""

@@ -5,7 +5,7 @@ gets a whole pattern of parts, patterns are found one by one at prices for jobs,
 is worth.
 """
 
-from muri_opt.packing.cluster import cluster_options, job_prices
+from muri_opt.packing.cluster import ClusterKnapsack, cluster_prices
 from muri_opt.packing.search import Packed, pack
 
-__all__ = ["Packed", "cluster_options", "job_prices", "pack"]
+__all__ = ["ClusterKnapsack", "Packed", "cluster_prices", "pack"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
+from muri_opt.knapsack import OneResource
 from muri_opt.plans import FreeNodes, PlanOptions
 
 _MOST_STEPS = 50_000_000
@@ -21,23 +22,10 @@ def best_by_gpus(round_: Round, options: PlanOptions) -> list[int] | None:
     if len(options) * (total + 1) > _MOST_STEPS:
         return None
     gpus = options.q * options.g
-    best = np.zeros(total + 1, dtype=np.int64)
-    taken = np.full((len(round_.jobs), total + 1), -1, dtype=np.int32)
-    for job in range(len(round_.jobs)):
-        after = best.copy()
-        for option in options.of_job(job):
-            value, size = int(options.e[option]), int(gpus[option])
-            better = best[: total + 1 - size] + value > after[size:]
-            after[size:][better] = best[: total + 1 - size][better] + value
-            taken[job, size:][better] = option
-        best = after
-    chosen, left = [], total
-    for job in reversed(range(len(round_.jobs))):
-        option = int(taken[job, left])
-        if option >= 0:
-            chosen.append(option)
-            left -= int(gpus[option])
-    return chosen
+    mine = [options.of_job(job) for job in range(len(round_.jobs))]
+    spans = [slice(some.start, some.stop) for some in mine]
+    programme = OneResource([(gpus[span], options.e[span]) for span in spans], total)
+    return [some.start + place for some, place in zip(mine, programme.chosen(total), strict=True) if place >= 0]
 
 
 def seated(round_: Round, options: PlanOptions, chosen: list[int]) -> dict[int, Ints]:

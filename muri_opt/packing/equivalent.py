@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Ints
@@ -59,16 +58,3 @@ def _always_placed(options: PlanOptions, some: Ints, family: NodeFamily) -> bool
 def _within(each: Ints, g: Ints, has: int, gpus: int) -> bool:
     """Return whether no part takes more of a resource than its GPUs' share of what the node has."""
     return has >= UNLIMITED or bool((each * gpus <= g * has).all())
-
-
-def placed_largest_first(options: PlanOptions, chosen: Ints, families: Sequence[NodeFamily]) -> dict[int, Ints]:
-    """Return nodes for the chosen options, all of which have their place if they take no more than there is."""
-    found = {}
-    for family in families:
-        mine = chosen[options.hosts[options.kind[chosen], family.nodes[0]]]
-        free: NDArray[np.int64] = np.full(len(family.nodes), family.capacity[0])
-        for option in mine[np.argsort(-options.g[mine], kind="stable")].tolist():
-            where = np.flatnonzero(free >= options.g[option])[: options.q[option]]
-            free[where] -= options.g[option]
-            found[option] = family.nodes[where]
-    return found

@@ -15,6 +15,7 @@ from muri_opt.packing.sifting import sifted
 from muri_opt.packing.sweep import BothEnds, Profits, history, retraced
 
 _NOTHING = 1e-9
+"""Stands for the share of a node that a part takes none of."""
 _MOST_CELLS = 40_000_000
 """Cells of all tables of a sweep, in single precision: some 150 MB. With many kinds of jobs grids become coarser."""
 

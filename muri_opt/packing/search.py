@@ -20,10 +20,10 @@ from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.knapsack import solve_options
 from muri_opt.modelling import Model, Relax, Solved, SolveStages, Stage, Values
-from muri_opt.packing.cluster import job_prices
+from muri_opt.packing.cluster import cluster_prices
 from muri_opt.packing.counting import best_by_gpus, seated
 from muri_opt.packing.dive import dive
-from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
+from muri_opt.packing.equivalent import equivalent_knapsack
 from muri_opt.packing.filling import filled
 from muri_opt.packing.first import one_by_one
 from muri_opt.packing.items import Items, node_families
@@ -110,8 +110,7 @@ class _Search:
         self._offer(found)
         if chosen is None or len(found) < len(chosen):
             return None
-        once, denominator = job_prices(self.round_, self.options)
-        duals = LinearDuals(denominator=denominator, multipliers={"once": tuple(once.tolist())})
+        duals = cluster_prices(self.round_, self.options)
         return Packed(chosen=self.chosen, duals=duals, how="the best choice by GPUs alone found its nodes")
 
     def knapsack(self) -> Packed | None:
@@ -125,7 +124,7 @@ class _Search:
             return self.solve(model, (Stage(objective=model.objective, weight=1, best=0),), limits, start)
 
         answer = solve_options(knapsack, solve_rest, self.limits)
-        self._offer(placed_largest_first(self.options, kept[answer.choice[answer.choice >= 0]], self.families))
+        self._offer(seated(self.round_, self.options, kept[answer.choice[answer.choice >= 0]].tolist()))
         once = {"once": tuple(answer.priced.idle.tolist())}
         return Packed(
             chosen=self.chosen,
@@ -149,9 +148,10 @@ class _Search:
 
     def _choose_first(self) -> None:
         """Take the prices of the cluster as a whole, and fill the nodes one after another at these prices."""
-        once, denominator = job_prices(self.round_, self.options)
+        duals = cluster_prices(self.round_, self.options)
         heads = [int(jobs[0]) for jobs in self.items.members]
-        self.best = Prices(once=once[heads] / denominator, quota=self.best.quota)
+        once, quota = (np.array(duals.multipliers[label]) / duals.denominator for label in ("once", "quota"))
+        self.best = Prices(once=once[heads], quota=quota)
         if self._over():
             return
         self.bound = bound(self.items, self.families, self.best)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Final
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
-from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import microseconds
 from muri_opt.plans.entries import Entry, check_promises, entries_of, fits_empty, is_home, may_run
 from muri_opt.plans.rules import PlanRules
@@ -20,6 +20,7 @@ from muri_opt.plans.steps import known_configurations, next_names, remaining_cos
 from muri_opt.plans.worth import MILLION, fair_worth, kept_after_restart, reference_of, worth
 
 _ANYWHERE: Final = -1
+LARGEST: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +73,12 @@ class PlanOptions:
         """Return the options of a round, refusing plans and promises that contradict each other or the round."""
         key = (round_.fingerprint, rules)
         if not _last or _last[0][0] != key:
-            _last[:] = [(key, cls._read(round_, rules))]
+            options = cls._read(round_, rules)
+            for field in fields(options):
+                value = getattr(options, field.name)
+                if isinstance(value, np.ndarray):
+                    value.setflags(write=False)  # others may be given the same object
+            _last[:] = [(key, options)]
         return _last[0][1]
 
     @classmethod
@@ -109,8 +115,9 @@ class PlanOptions:
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
         started = 1 + worst if rules.objective != "throughput" else 0
         served = 1 + sum(best) + started * len(best) if guaranteed.any() else 0
-        if (served + started) * len(best) >= UNLIMITED:
-            raise InputError("jobs", f"remaining times of {started:,} in all", "times whose sums fit 62 bits")
+        if (served + started + max(best, default=0)) * len(best) >= LARGEST:
+            large = f"{len(best):,} jobs, each worth up to {served + started:,}"
+            raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
         job_, plan_, q, g, c, m, e, kind, home_ = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T.copy()
         return cls(
             job=job_,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packing_rounds import drawn_prices, packing_rounds, parts_of, tight_round
 from plan_rounds import planning_policies, rules_for
 
 from muri_opt import Cluster, Job, Node, Plan, Round
-from muri_opt.packing import cluster_options, job_prices
+from muri_opt.packing import ClusterKnapsack, cluster_prices
 from muri_opt.packing.items import Items, NodeFamily
 from muri_opt.packing.patterns import best_pattern, patterns
 from muri_opt.packing.prices import Prices, bound
@@ -39,9 +42,10 @@ def test_any_prices_bound_the_round(round_, policy, data):
 def test_the_prices_of_the_cluster_bound_it(round_, policy):
     options = PlanOptions.of(round_, rules_for(policy))
     items, families = parts_of(round_, options)
-    once, denominator = job_prices(round_, options)
+    duals = cluster_prices(round_, options)
     heads = [int(jobs[0]) for jobs in items.members]
-    prices = Prices(once=once[heads] / denominator, quota=np.zeros(len(items.quota)))
+    once, quota = (np.array(duals.multipliers[label]) / duals.denominator for label in ("once", "quota"))
+    prices = Prices(once=once[heads], quota=quota)
     assert bound(items, families, prices) >= optimum(round_, policy) * (1 - 1e-12) - 1e-6
 
 
@@ -110,11 +114,17 @@ def test_a_fine_grid_earns_what_the_bound_says():
 def test_resources_in_proportion_to_gpus_are_left_out_of_the_cluster():
     round_ = tight_round(6, 2)
     options = PlanOptions.of(round_, PlanRules())
-    assert cluster_options(round_, options).capacity.tolist() == [8, 28_000, 2 * 144 * 1024]
-    few = PlanOptions.of(round_, PlanRules())
-    few.c[:] = 3_000 * few.g
-    few.m[:] = 1_000 * few.g
-    assert cluster_options(round_, few).capacity.tolist() == [8]
+    assert ClusterKnapsack.of(round_, options).options.capacity.tolist() == [8, 28_000, 2 * 144 * 1024]
+    few = replace(options, c=3_000 * options.g, m=1_000 * options.g)
+    assert ClusterKnapsack.of(round_, few).options.capacity.tolist() == [8]
+
+
+def test_the_options_of_a_round_are_shared_and_cannot_be_written_to():
+    round_ = tight_round(2, 1)
+    options = PlanOptions.of(round_, PlanRules())
+    assert PlanOptions.of(round_, PlanRules()) is options
+    with pytest.raises(ValueError, match="read-only"):
+        options.e[0] = 0
 
 
 def test_a_job_counts_at_home_with_what_it_is_worth_there_and_once():

@@ -26,7 +26,7 @@ def knapsacks(draw: st.DrawFn) -> Options:
 
 @given(knapsacks())
 def test_what_fits_is_the_same_without_implied_resources(options):
-    fewer = options.without_implied()
+    fewer = options.under(options.binding())
     assert 1 <= len(fewer.capacity) <= len(options.capacity)
     for taken in range(1 << options.jobs):
         choice = np.array([job if taken >> job & 1 else -1 for job in range(options.jobs)], dtype=np.int64)
@@ -36,9 +36,9 @@ def test_what_fits_is_the_same_without_implied_resources(options):
 def test_of_resources_in_proportion_the_first_is_left():
     use = np.array([[1, 2, 500], [3, 6, 900]])
     options = Options.of([0, 1], [1, 1], use, [4, 8, 2_000], jobs=2)
-    assert options.without_implied().capacity.tolist() == [4]
+    assert options.under(options.binding()).capacity.tolist() == [4]
 
 
 def test_a_resource_there_is_none_of_implies_nothing():
     options = Options.of([0, 1], [1, 1], np.array([[0, 3], [0, 2]]), [0, 4], jobs=2)
-    assert options.without_implied().capacity.tolist() == [4]
+    assert options.under(options.binding()).capacity.tolist() == [4]

@@ -13,7 +13,8 @@ from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of
 
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, verify
-from muri_opt.packing.equivalent import equivalent_knapsack, placed_largest_first
+from muri_opt.packing.counting import seated
+from muri_opt.packing.equivalent import equivalent_knapsack
 from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
 from muri_opt.solution import plan_decision
 from muri_opt.verification import proved_bound
@@ -90,7 +91,7 @@ def test_whatever_fits_the_cluster_finds_a_place(round_, data):
             left = left - knapsack.use[chosen[-1]]
     options_ = kept[np.array(chosen, dtype=np.int64)]
     free = FreeNodes(round_, options)
-    where = placed_largest_first(options, options_, families)
+    where = seated(round_, options, options_.tolist())
     assert sorted(where) == sorted(options_.tolist())
     for option, nodes in where.items():
         assert len(nodes) == options.q[option]

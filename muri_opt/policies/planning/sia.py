@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from muri_opt.instance import Round
-from muri_opt.instance.amounts import UNLIMITED, Ints
-from muri_opt.knapsack import Options, quick_answer
+from muri_opt.instance.amounts import Ints
+from muri_opt.knapsack import quick_answer
+from muri_opt.packing import ClusterKnapsack
 from muri_opt.plans import CHANGES, POWERS, PlanOptions, PlanRules
 from muri_opt.policies.base import Allowed
 from muri_opt.policies.planning.base import PlanPolicy
@@ -41,7 +40,7 @@ class SiaPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        choice = quick_answer(_program(round_, options), Limits(seconds=None, seed=seed)).choice
+        choice = quick_answer(ClusterKnapsack.of(round_, options).options, Limits(seconds=None, seed=seed)).choice
         wanted = choice[choice >= 0].tolist()
         # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
         order = {
@@ -56,25 +55,3 @@ class SiaPolicy(PlanPolicy):
         for job in rank:
             seating.start(job, by_worth(options, job))
         return seating.chosen
-
-
-def _program(round_: Round, options: PlanOptions) -> Options:
-    """Return the program on the level of the cluster: a column of use for each limit there is.
-
-    An option for any GPU type counts against the whole cluster only, one for a type against its nodes as well.
-    """
-    amounts = round_.amounts
-    use: list[Ints] = []
-    capacity: list[int] = []
-    for kind, hosts in enumerate(options.hosts):
-        here = options.kind == kind if kind else np.ones(len(options), dtype=np.bool_)
-        for each, has in ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M)):
-            if (has[hosts] < UNLIMITED).all():
-                use.append(np.where(here, options.q * each, 0))
-                capacity.append(int(has[hosts].sum()))
-    tenant = np.where(options.guaranteed, amounts.tenant, -1)[options.job]
-    for which in np.flatnonzero(amounts.U < UNLIMITED).tolist():
-        use.append(np.where(tenant == which, amounts.g[options.job], 0))
-        capacity.append(int(amounts.U[which]))
-    uses = np.array(use, dtype=np.int64).reshape(len(use), len(options)).T
-    return Options.of(options.job, options.e, uses, capacity, jobs=len(round_.jobs)).without_implied()
