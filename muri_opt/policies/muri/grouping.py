@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, product
 
 import numpy as np
@@ -64,7 +65,10 @@ def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER)
         return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group)), rounds=())
     rounds = []
     for _ in range(options.largest_group):
-        found = {size: _match(stages, groups, options) for size, groups in buckets.items()}
+        found = {
+            size: _match(tuple(stages[list(group)].tobytes() for group in groups), stages.shape[1], options)
+            for size, groups in buckets.items()
+        }
         rounds.append(tuple(_record(size, buckets[size], found[size]) for size in buckets))
         excess = _merge(buckets, found, excess, options.merge_order)
         if excess <= 0:
@@ -80,20 +84,39 @@ def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
     return weights_ppm(members.sum(axis=(1, 2)) * _FINER, periods, slots, SLOWDOWN[options.slowdown][groups.shape[1]])
 
 
-def _match(stages: Ints, groups: list[Group], options: GroupingOptions) -> tuple[Ints, Ints]:
-    """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion."""
-    sizes = np.array([len(group) for group in groups])
-    table = np.array([group + (-1,) * (options.largest_group - len(group)) for group in groups])
-    weights = np.zeros((len(groups), len(groups)), dtype=np.int64)
+@lru_cache(maxsize=4096)
+def _match(members: tuple[bytes, ...], stages: int, options: GroupingOptions) -> tuple[Ints, Ints]:
+    """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion.
+
+    ``members`` are the stage times of each group. From one round to the next most buckets are as they were, so answers
+    are kept.
+    """
+    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
+    sizes = np.array([len(group) for group in rows])
+    ends = np.cumsum(sizes)
+    table = np.arange(options.largest_group) + (ends - sizes)[:, None]
+    weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
     for p, q in product(np.unique(sizes).tolist(), repeat=2):
         first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q), 1))
         if p + q <= options.largest_group and len(first):
-            efficiency = efficiencies(stages, np.hstack([table[first, :p], table[second, :q]]), options)
+            unions = np.hstack([table[first, :p], table[second, :q]])
+            efficiency = efficiencies(np.concatenate(rows), unions, options)
             floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
             weights[first, second] = np.where(efficiency > floor, efficiency, 0)
     weights += weights.T
-    mate = max_weight_matching(weights).mate
-    return mate, np.where(mate >= 0, weights[np.arange(len(groups)), mate], 0)
+    mate = _first_of_equals(members, max_weight_matching(weights).mate)
+    return mate, np.where(mate >= 0, weights[np.arange(len(rows)), mate], 0)
+
+
+def _first_of_equals(members: tuple[bytes, ...], mate: Ints) -> Ints:
+    """Return a matching of the same weight in which no group stays alone while an equal one after it is matched."""
+    mate = mate.copy()
+    for alone in np.flatnonzero(mate < 0).tolist():
+        later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and members[v] == members[alone]]
+        if later:
+            partner = mate[later[-1]]
+            mate[[alone, partner, later[-1]]] = partner, alone, -1
+    return mate
 
 
 def _record(size: int, groups: list[Group], found: tuple[Ints, Ints]) -> BucketMatching:
