@@ -8,10 +8,11 @@ from muri_opt.formulations import (
     GangFormulation,
     GroupingFormulation,
     GroupRules,
+    PlacementFormulation,
     PlanningFormulation,
     SharingFormulation,
 )
-from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, PlanPolicy, Policy
+from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, PhillyPolicy, PlanPolicy, Policy
 from muri_opt.policies.muri import ORDER_OF
 
 DEFAULT_POLICY = "fifo"
@@ -33,6 +34,11 @@ _COST_UNITS = {
     "time": "guaranteed jobs first, then jobs that run, then the least remaining time of all, hundredths of a second",
     "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
     "units (10 a GPU, 5 a server or worker)",
+}
+_PLACEMENT_UNITS = {
+    "lexicographic": "GPUs within quotas first, then the fewest preempted GPUs, then work by age and closeness, "
+    "thousandths of a GPU",
+    "weighted": "GPUs within quotas less preempted GPUs plus work by age and closeness, thousandths of a GPU",
 }
 
 
@@ -59,6 +65,8 @@ def formulation_of(policy: Policy) -> Formulation:
         rules = policy.rules
         by_throughput = rules.objective == "throughput"
         return PlanningFormulation(rules=rules) if by_throughput else ConfigurationFormulation(rules=rules)
+    if isinstance(policy, PhillyPolicy):
+        return PlacementFormulation(rules=policy.rules)
     raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
 
 
@@ -74,6 +82,8 @@ def value_unit_of(policy: Policy) -> str:
             return _COST_UNITS[rules.objective]
         fair = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
         return _PLAN_UNITS[rules.reference] if rules.power is None else fair
+    if isinstance(policy, PhillyPolicy):
+        return _PLACEMENT_UNITS[policy.objective]
     if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":
         return "running jobs as binary digits, highest priority first"
     return "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r"

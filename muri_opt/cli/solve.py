@@ -10,7 +10,7 @@ from muri_opt.cli.reply import Reply, exit_code
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
-    "synergy, antman, sia, equal-share, optimus-ps, aiturbo or tiresias, "
+    "synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias or philly, "
     "with parameters as in fifo:objective=lexicographic,nodes=fewest"
 )
 

@@ -5,6 +5,7 @@ from muri_opt.formulations.configuration import AdmissionFormulation, Configurat
 from muri_opt.formulations.gangs import GangFormulation
 from muri_opt.formulations.group_values import GroupRules
 from muri_opt.formulations.grouping import GroupingFormulation
+from muri_opt.formulations.placement import PlacementFormulation
 from muri_opt.formulations.planning import PlanningFormulation
 from muri_opt.formulations.sharing import SharingFormulation
 
@@ -15,6 +16,7 @@ __all__ = [
     "GangFormulation",
     "GroupRules",
     "GroupingFormulation",
+    "PlacementFormulation",
     "PlanningFormulation",
     "SharingFormulation",
 ]

@@ -16,10 +16,13 @@ SIZES: Final = (1, 2, 4, 8, 16)
 NODE_GPUS: Final = 8
 NODE_CPUS: Final = 96
 NODE_GIB: Final = 512
+NOW: Final = 7 * 86_400
+"""The moment of every generated round, in seconds; all jobs were submitted before it."""
 
 Fields = list[dict[str, Any]]
 """The fields of each job, before the jobs are made."""
 
+_WAITED = ((0.0, 0.0), (0.3, 150.0), (0.6, 600.0), (0.8, 1800.0), (0.95, 7200.0), (1.0, 86_400.0))
 # Name, CPUs and GiB per GPU, and how many hundredths of the throughput per GPU a doubling of the GPUs keeps.
 _PLAN_KINDS = (("dp", 4, 16, 95), ("zero-dp", 16, 40, 90), ("tp", 4, 12, 84), ("pp", 2, 12, 80))
 
@@ -38,6 +41,28 @@ def add_tenants(draws: Draws, rows: Fields, nodes: int) -> tuple[Tenant, ...]:
     share = [int(nodes * NODE_GPUS * part * f / sum(parts)) for part, f in zip(parts, factor.tolist(), strict=True)]
     quota = [max(1, min(part, int(0.7 * most))) for part, most in zip(share, asked.tolist(), strict=True)]
     return tuple(Tenant(id=f"team-{tenant}", quota_gpus=quota[tenant]) for tenant in range(count))
+
+
+def add_busy_tenants(draws: Draws, rows: Fields, nodes: int) -> tuple[Tenant, ...]:
+    """Give jobs to tenants whose quotas are not what they use; the last has none of its own, and borrows.
+
+    Jobs have waited for minutes or hours, CPUs and memory seldom bind, and one job in five cannot be restarted.
+    """
+    count = 4 + int(draws.below(1, 5)[0])
+    owner = draws.below(len(rows), count)
+    waited = np.floor(draws.spread(len(rows), _WAITED)).astype(np.int64)
+    pinned = draws.uniform(len(rows)) < 0.2
+    for row, tenant, seconds, fixed in zip(rows, owner.tolist(), waited.tolist(), pinned.tolist(), strict=True):
+        row["tenant"], row["waiting_seconds"] = f"team-{tenant}", float(seconds)
+        row["submitted"] = NOW - seconds - row["executed_seconds"]
+        row["cpus"] = min(row["cpus"], row["gpus"] * NODE_CPUS // NODE_GPUS)
+        row["memory_gib"] = min(row["memory_gib"], row["gpus"] * NODE_GIB // NODE_GPUS)
+        if fixed:
+            del row["restart_seconds"]
+    parts = draws.uniform(count, 0.3, 1.7).tolist()
+    total = sum(parts[:-1])
+    quotas = [int(nodes * NODE_GPUS * part / total) for part in parts[:-1]]
+    return tuple(Tenant(id=f"team-{tenant}", quota_gpus=quota) for tenant, quota in enumerate([*quotas, 0]))
 
 
 def add_stages(draws: Draws, rows: Fields, _nodes: int) -> tuple[Tenant, ...]:
@@ -105,6 +130,7 @@ def _plan(kind: tuple[str, int, int, int], gpus: int, speed: float) -> Plan:
 
 FIELDS: Final[Mapping[str, Callable[[Draws, Fields, int], tuple[Tenant, ...]]]] = {
     "tenants": add_tenants,
+    "philly": add_busy_tenants,
     "interleaving": add_stages,
     "elastic": add_scaling,
     "plans": add_plans,

@@ -1,25 +1,24 @@
 """Seeded random rounds by family: the same arguments always give the same round.
 
 A family is the base family ``gangs`` and what it adds to the jobs. About a third of the jobs run, as far as the nodes
-hold them, each on GPUs of its own.
+hold them, each on GPUs of its own; in the family ``philly`` nine tenths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from muri_opt.errors import unknown_name
-from muri_opt.instance.amounts import Amounts
 from muri_opt.instance.cluster import Cluster, Node
 from muri_opt.instance.draws import Draws, Floats, Ints
-from muri_opt.instance.family_fields import FIELDS, NODE_CPUS, NODE_GIB, NODE_GPUS, SIZES, Fields
+from muri_opt.instance.family_fields import FIELDS, NODE_CPUS, NODE_GIB, NODE_GPUS, NOW, SIZES, Fields
 from muri_opt.instance.job import Job
 from muri_opt.instance.quantities import whole
 from muri_opt.instance.round import Round
+from muri_opt.instance.starting import scattered, started
 
 FAMILIES: Final[Mapping[str, str]] = {
     "gangs": "jobs of 1 to 16 GPUs on 8-GPU nodes, where CPUs or memory bind at times",
@@ -27,12 +26,14 @@ FAMILIES: Final[Mapping[str, str]] = {
     "interleaving": "gangs with a time per stage, one stage of each job far longer than the others",
     "elastic": "gangs with the throughput at 1, 2, 4, 8 and 16 GPUs, by Amdahl's law or a power law",
     "plans": "gangs with execution plans and their throughput, some with a guarantee",
+    "philly": "gangs scattered over a busy cluster with racks, some of its tenants above their quotas",
 }
 MOST_JOBS: Final = 1_000_000
 MOST_NODES: Final = 100_000
 
 _SIZE_PARTS = (70, 8, 9, 10, 3)
-_NOW = 7 * 86_400
+_BUSY_PARTS = (46, 8, 16, 24, 6)  # of the jobs that run at one moment, of which large ones are more: they run longer
+_RACK_NODES: Final[Mapping[str, int]] = {"tenants": 4, "philly": 8}
 _AGE = ((0.0, 60.0), (0.25, 1200.0), (0.5, 7200.0), (0.75, 36_000.0), (0.95, 259_200.0), (1.0, 604_800.0))
 _REMAINING = ((0.0, 60.0), (0.25, 600.0), (0.5, 3600.0), (0.75, 21_600.0), (0.9, 172_800.0), (1.0, 2_592_000.0))
 _ITERATION = ((0.0, 0.05), (0.25, 0.15), (0.5, 0.3), (0.75, 0.8), (1.0, 4.0))
@@ -46,25 +47,26 @@ def generate(family: str, *, jobs: int, nodes: int, seed: int = 0) -> Round:
     nodes = whole("nodes", nodes, MOST_NODES)
     seed = whole("seed", seed, 2**63 - 1)
     draws = Draws(seed)
-    rows = _gangs(draws, jobs)
+    rows = _gangs(draws, jobs, _BUSY_PARTS if family == "philly" else _SIZE_PARTS)
     tenants = FIELDS[family](draws, rows, nodes) if family in FIELDS else ()
     cluster = Cluster(nodes=tuple(_node(family, position) for position in range(nodes)), tenants=tenants)
+    start = scattered if family == "philly" else started
     return Round(
         name=f"{family}/{jobs}-jobs-{nodes}-nodes-seed-{seed}",
-        now=float(_NOW),
+        now=float(NOW),
         cluster=cluster,
-        jobs=_started(draws, cluster, tuple(Job(**row) for row in rows)),
+        jobs=start(draws, cluster, tuple(Job(**row) for row in rows)),
     )
 
 
 def _node(family: str, position: int) -> Node:
-    rack = f"r{position // 4}" if family == "tenants" else None
+    rack = f"r{position // _RACK_NODES[family]}" if family in _RACK_NODES else None
     return Node(id=f"n{position}", gpus=NODE_GPUS, cpus=NODE_CPUS, memory_gib=NODE_GIB, rack=rack)
 
 
-def _gangs(draws: Draws, jobs: int) -> Fields:
+def _gangs(draws: Draws, jobs: int, parts: Sequence[int]) -> Fields:
     """Return waiting jobs: an even share of a node is 12 CPUs and 64 GiB per GPU, and some ask for more."""
-    gpus = draws.pick(jobs, SIZES, _SIZE_PARTS)
+    gpus = draws.pick(jobs, SIZES, parts)
     nodes = -(-gpus // NODE_GPUS)
     cpus = np.minimum(gpus * draws.pick(jobs, (2, 4, 8, 12, 24), (15, 30, 25, 20, 10)), nodes * NODE_CPUS)
     memory = np.minimum(gpus * draws.pick(jobs, (16, 32, 64, 128, 192), (20, 40, 25, 10, 5)), nodes * NODE_GIB)
@@ -77,7 +79,7 @@ def _gangs(draws: Draws, jobs: int) -> Fields:
     return [
         {
             "id": f"job-{j}",
-            "submitted": (_NOW * 1000 - int(age[j])) / 1000,
+            "submitted": (NOW * 1000 - int(age[j])) / 1000,
             "gpus": int(gpus[j]),
             "cpus": int(cpus[j]),
             "memory_gib": int(memory[j]),
@@ -91,47 +93,6 @@ def _gangs(draws: Draws, jobs: int) -> Fields:
         }
         for j in range(jobs)
     ]
-
-
-def _started(draws: Draws, cluster: Cluster, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-    """Return the jobs with about a third of them running, each whole on one node or in equal parts on several."""
-    amounts = Amounts.of(cluster, jobs)
-    free_gpus, free_cpus, free_memory, quota = (a.copy() for a in (amounts.G, amounts.C, amounts.M, amounts.U))
-    wanted = np.flatnonzero(draws.uniform(len(jobs)) < 1 / 3).tolist()
-    turn = draws.uniform(len(jobs)).tolist()
-    ran = draws.uniform(len(jobs), 0.1, 0.9).tolist()
-    result = list(jobs)
-    for j in wanted:
-        gpus, tenant = jobs[j].gpus, amounts.tenant[j]
-        parts = -(-gpus // NODE_GPUS)
-        room = amounts.most_gpus([j], free_gpus, free_cpus, free_memory)
-        fitting = np.flatnonzero(room >= gpus // parts)
-        if len(fitting) < parts or (tenant >= 0 and quota[tenant] < gpus):
-            continue
-        at = int(turn[j] * (len(fitting) - parts + 1))
-        held = fitting[at : at + parts]
-        free_gpus[held] -= gpus // parts
-        free_cpus[held] -= gpus // parts * amounts.c[j]
-        free_memory[held] -= gpus // parts * amounts.m[j]
-        if tenant >= 0:
-            quota[tenant] -= gpus
-        result[j] = _running(jobs[j], ran[j], {cluster.nodes[s].id: gpus // parts for s in held.tolist()})
-    return tuple(result)
-
-
-def _running(job: Job, part: float, placement: dict[str, int]) -> Job:
-    """Return the job at work: ``part`` of its time since submission was spent on its GPUs."""
-    age = round(((job.executed_seconds or 0) + (job.waiting_seconds or 0)) * 1000)
-    executed = int(age * part)
-    return msgspec.structs.replace(
-        job,
-        state="running",
-        placement=placement,
-        plan=next((plan.name for plan in job.plans or () if plan.gpus == job.gpus), None),
-        executed_seconds=executed / 1000,
-        waiting_seconds=(age - executed) / 1000,
-        attained_gpu_seconds=executed * job.gpus / 1000,
-    )
 
 
 def _milliseconds(seconds: Floats) -> Ints:

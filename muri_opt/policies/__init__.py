@@ -4,6 +4,7 @@ from muri_opt.policies.base import Policy
 from muri_opt.policies.elastic import ElasticPolicy
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri import MuriPolicy
+from muri_opt.policies.philly import PhillyPolicy
 from muri_opt.policies.planning import PlanPolicy
 from muri_opt.policies.registry import POLICIES, policy_from
 from muri_opt.policies.tiresias import TiresiasPolicy
@@ -13,6 +14,7 @@ __all__ = [
     "ElasticPolicy",
     "GangPolicy",
     "MuriPolicy",
+    "PhillyPolicy",
     "PlanPolicy",
     "Policy",
     "TiresiasPolicy",

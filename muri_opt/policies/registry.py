@@ -10,6 +10,7 @@ from muri_opt.policies.base import Policy, parse_parameters
 from muri_opt.policies.elastic import ELASTIC
 from muri_opt.policies.gangs import GangPolicy
 from muri_opt.policies.muri.policy import ORDER_OF, MuriPolicy
+from muri_opt.policies.philly import PhillyPolicy
 from muri_opt.policies.planning import PLANNING
 from muri_opt.policies.tiresias import TiresiasPolicy
 
@@ -19,6 +20,7 @@ POLICIES: dict[str, type[Policy]] = {
     **dict.fromkeys(ORDER_OF, MuriPolicy),
     **ELASTIC,
     **PLANNING,
+    PhillyPolicy.own_name: PhillyPolicy,
 }
 
 

@@ -10,8 +10,17 @@ from muri_opt.instance import Job, Node, Round
 from muri_opt.report.labels import amount, count, cut, printable
 from muri_opt.report.occupancy import NodeUse, node_uses, present_decision
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.report.text import change_of, header, labelled, needs_text, nodes_text, outcome_lines, waiting_lines
-from muri_opt.solution import Decision, Result
+from muri_opt.report.text import (
+    change_of,
+    header,
+    labelled,
+    needs_text,
+    nodes_text,
+    outcome_lines,
+    remedies,
+    waiting_lines,
+)
+from muri_opt.solution import Decision, Result, Waiting
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 _WIDEST = 64
@@ -181,6 +190,12 @@ def _verdict(job: Job, decision: Decision) -> list[tuple[str, str]]:
         for pair in (
             ("decision", f"{verb}, for {wait.reason}"),
             ("because", printable(wait.detail)),
-            ("remedy", printable(wait.remedy)),
+            *_remedies(wait),
         )
     ]
+
+
+def _remedies(wait: Waiting) -> list[tuple[str, str]]:
+    """Return what would help a waiting job, the label of the first line as in the other lines of the job."""
+    first, *others = remedies(wait)
+    return [("remedy", first.removeprefix("remedy: ")), *(("", text) for text in others)]

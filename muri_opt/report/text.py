@@ -9,7 +9,7 @@ from muri_opt.instance import Job, Round
 from muri_opt.report.labels import amount, count, cut, integer, percent, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting
+from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
 
 _NAME = 32
 _MOST_NODES = 6
@@ -84,8 +84,15 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
     column = head.index("detail")
     lines = [head]
     for line, wait in zip(body, kept, strict=True):
-        lines += [line, " " * column + f"remedy: {printable(wait.remedy)}"]
+        lines += [line, *(" " * column + text for text in remedies(wait))]
     return [f"waiting: {count(len(waiting), 'job')} ({parts})", *indented([*lines, *rest])]
+
+
+def remedies(wait: Waiting) -> list[str]:
+    """Return what would help a waiting job, one line each: its remedy, then the other changes."""
+    words = (change_text(change) for change in wait.changes)
+    others = [text for text in words if text != wait.remedy]
+    return [f"remedy: {printable(wait.remedy)}", *(f"or {printable(text)}" for text in others)]
 
 
 def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:

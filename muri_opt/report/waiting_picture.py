@@ -19,6 +19,7 @@ _MEANING = {
     WaitingReason.QUOTA: "more GPUs than its tenant may still use",
     WaitingReason.FRAGMENTATION: "enough GPUs are free, but not where it could use them",
     WaitingReason.PRIORITY: "it would fit, but the decision keeps the room free",
+    WaitingReason.BACKOFF: "it was tried for a while and is left alone for a while",
 }
 
 

@@ -16,6 +16,7 @@ class WaitingReason(StrEnum):
     CAPACITY = "capacity"
     FRAGMENTATION = "fragmentation"
     PRIORITY = "priority"
+    BACKOFF = "backoff"
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,13 +33,29 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     period_seconds: float | None = None
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One way to let a waiting job start: jobs to preempt or to move, time to wait, or a node to add.
+
+    ``move`` are the GPUs per node id that a job would have then. The node to add has ``add_gpus`` GPUs in ``rack``, and
+    CPUs and memory without limit. ``gpus`` are all GPUs preempted, moved or added.
+    """
+
+    preempt: tuple[str, ...] = ()
+    move: Mapping[str, Mapping[str, int]] = {}
+    wait_seconds: float | None = None
+    add_gpus: int | None = None
+    rack: str | None = None
+    gpus: int = 0
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A job that does not run: the rule that binds, in words, and what would let it start."""
 
     job: str
     reason: WaitingReason
     detail: str
     remedy: str
+    changes: tuple[Change, ...] = ()
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):

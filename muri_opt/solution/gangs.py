@@ -44,14 +44,15 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
     return Decision(
-        assignments=tuple(_assignment(round_, group) for group in groups),
+        assignments=tuple(assignment_of(round_, group) for group in groups),
         waiting=tuple(
             _waiting(round_, left, job, consolidate) for job in range(len(round_.jobs)) if job not in running
         ),
     )
 
 
-def _assignment(round_: Round, group: Placed) -> Assignment:
+def assignment_of(round_: Round, group: Placed) -> Assignment:
+    """Return the assignment of placed jobs, with the CPUs that go with their GPUs."""
     nodes = round_.cluster.nodes
     used = np.flatnonzero(group.share).tolist()
     milli = int(round_.amounts.c[list(group.jobs)].sum())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from muri_opt.instance import Round
 from muri_opt.verification.objective import job_values
+from muri_opt.verification.placement_optimum import placement_optimum
 from muri_opt.verification.plan_optimum import planned_optimum
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of, smallest_node_count
@@ -78,6 +79,8 @@ def enumerated_optimum(round_: Round, rules: Rules, *, steps: int = 20_000) -> i
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
     if rules.plans is not None:
         return planned_optimum(round_, Menu.of(round_, rules.plans), steps=steps)
+    if rules.placement is not None:
+        return placement_optimum(round_, rules.placement, steps=steps)
     values = job_values(round_, rules)
     jobs = sorted(round_.jobs, key=lambda job: -values[job.id])
     rooms = empty_rooms(round_)

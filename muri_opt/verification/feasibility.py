@@ -9,6 +9,8 @@ from math import isclose, isfinite
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
 from muri_opt.verification.elastic_rules import share_breaches
+from muri_opt.verification.placement_breaches import placement_breaches
+from muri_opt.verification.placement_reading import Reading
 from muri_opt.verification.plan_rules import plan_breaches, promised_gpus, taken_by_plans
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
@@ -20,6 +22,7 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
     jobs = {job.id: job for job in round_.jobs}
     empty = Counter(empty_rooms(round_))
     menu = None if rules.plans is None else Menu.of(round_, rules.plans)
+    reading = None if rules.placement is None else Reading.of(round_, rules.placement)
     found = [*_listing(jobs, decision)]
     for place, assignment in enumerate(decision.assignments):
         where = f"assignments[{place}]"
@@ -38,6 +41,9 @@ def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violat
     if not found and menu is not None:
         found += _capacity(round_, taken_by_plans(round_, menu, decision))
         found += _quota(round_, promised_gpus(round_, decision))
+    elif not found and reading is not None:
+        found += _capacity(round_, _taken(jobs, decision))
+        found += placement_breaches(round_, decision, reading)
     elif not found:
         found += _capacity(round_, _taken(jobs, decision))
         found += _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None))

@@ -42,18 +42,19 @@ class Spot(NamedTuple):
     extras: tuple[Item, ...] = ()
 
 
-def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1) -> list[int]:
+def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1, cells: int = MOST_CELLS) -> list[int]:
     """Return, for each spot, at least the most profit of items and its extras within its room.
 
     A job counts once. The answer is exact where the grid is: sizes are rounded down where theirs would be too large.
     Where too many spots have extras, a job may count twice, once as an extra: a larger answer, never less.
-    ``share`` says how many calls must do with the work that is allowed to one round.
+    ``share`` says how many calls must do with the work that is allowed to one round, and ``cells`` how fine the grid is
+    at most.
     """
     own = [item for spot in spots for item in spot.extras]
     room = _extreme(max, [spot.room for spot in spots])
     kept = undominated(room, items, _extreme(min, [item.sizes for item in (*items, *own)] or [(1, 0, 0)]))
     all_items = [*kept, *own]
-    limit = max(1, min(MOST_CELLS, MOST_STEPS // (share * max(1, len(all_items)))))
+    limit = max(1, min(cells, MOST_STEPS // (share * max(1, len(all_items)))))
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
     repeats = share * len(kept) * sum(1 for spot in spots if spot.extras)
     again = (grid.cells + LEAST_WORK) * repeats <= MOST_REPEATED

@@ -39,6 +39,11 @@ class Room:
             most = min(most, self.mebibytes // need.mebibytes)
         return max(0, most)
 
+    @property
+    def possible(self) -> bool:
+        """Whether no more was taken than there is."""
+        return self.gpus >= 0 and (self.milli or 0) >= 0 and (self.mebibytes or 0) >= 0
+
     def without(self, need: Need, gpus: int) -> Room:
         """Return what is left after ``gpus`` GPUs of a gang."""
         return Room(

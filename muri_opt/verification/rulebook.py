@@ -9,6 +9,7 @@ from math import inf
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.verification.elastic import Elastic
+from muri_opt.verification.placement_rules import Tenancy
 from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.quantities import micro
 from muri_opt.verification.queues import Queues
@@ -20,8 +21,8 @@ class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
     Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. What jobs that may
-    share GPUs are worth, ``sharing`` says, what shares of any size are worth, ``elastic``, and what execution plans are
-    worth, ``plans``.
+    share GPUs are worth, ``sharing`` says, what shares of any size are worth, ``elastic``, what execution plans are
+    worth, ``plans``, and what gangs of tenants are worth where they are, ``placement``.
     """
 
     order: str
@@ -32,6 +33,7 @@ class Rules:
     elastic: Elastic | None = None
     plans: Planned | None = None
     queues: Queues | None = None
+    placement: Tenancy | None = None
 
     @property
     def mixed(self) -> bool:
@@ -51,6 +53,11 @@ _MICROSECONDS = "seconds, at least a microsecond"
 _FACTOR = "a number from 0"
 _SERVICE = "GPU-seconds, at least a millisecond"
 _SERVICES = "GPU-seconds separated by /"
+_MOMENT = "seconds from 0 to 2e9"
+_STRETCH = "seconds from 1e-6 to 2e9"
+_ANY_GPUS = "a whole number from 0 to 1000000"
+_SOME_GPUS = "a whole number from 1 to 1000000"
+_SPEED = "a decimal from 0.001 to 1"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)
 _NUMBERS: dict[str, Callable[[float], bool]] = {
     _DECIMAL: lambda number: number <= 1,
@@ -61,6 +68,11 @@ _NUMBERS: dict[str, Callable[[float], bool]] = {
     _FACTOR: lambda number: number < inf,
     _SERVICE: lambda number: 1e-3 <= number <= 2e12,
     _SERVICES: lambda number: 1e-3 <= number <= 2e12,
+    _MOMENT: lambda number: number <= 2e9,
+    _STRETCH: lambda number: 1e-6 <= number <= 2e9,
+    _ANY_GPUS: lambda number: number <= 1e6 and number.is_integer(),
+    _SOME_GPUS: lambda number: 1 <= number <= 1e6 and number.is_integer(),
+    _SPEED: lambda number: 1e-3 <= number <= 1,
 }
 _GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
 _TIRESIAS: dict[str, tuple[str, ...]] = {
@@ -116,6 +128,20 @@ _PLANNED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "optimus-ps": {"switch": ("off", "on")},
 }
+_PHILLY: dict[str, tuple[str, ...]] = {
+    "rack_after": ("600", _MOMENT),
+    "any_after": ("1800", _MOMENT),
+    "hold": ("150", _STRETCH),
+    "backoff": ("0", _MOMENT),
+    "preempt_at": ("0.9", "never", _DECIMAL),
+    "migrate": ("0", "inf", _ANY_GPUS),
+    "dedicated": ("never", _SOME_GPUS),
+    "rack_speed": ("0.854", _SPEED),
+    "any_speed": ("0.729", _SPEED),
+    "aging": ("86400", _STRETCH),
+    "horizon": ("600", _STRETCH),
+    "objective": ("lexicographic", "weighted"),
+}
 _KEPT_CHANGE = {"synergy": "neither", "antman": "resources", "equal-share": "both"}
 _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("max-min-elastic", "srtf-elastic"), _ELASTIC),
@@ -126,6 +152,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "tiresias": _TIRESIAS,
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
     **_PLANNED,
+    "philly": _PHILLY,
 }
 _MURI_ORDER = {"muri-s": "srsf", "muri-l": "las"}
 
@@ -150,6 +177,8 @@ def rules_of(policy: str) -> Rules:
     if "packing" in allowed:
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
+    if allowed is _PHILLY:
+        return Rules(order=name, placement=Tenancy.of(chosen))
     if name in _PLANNED:
         return Rules(order=name, plans=_planned(name, chosen))
     return Rules(order=_MURI_ORDER[name], largest_group=int(chosen["group"]), sharing=_sharing(chosen))

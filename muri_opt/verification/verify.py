@@ -24,6 +24,9 @@ from muri_opt.verification.enumeration import enumerated_optimum
 from muri_opt.verification.feasibility import broken_rules
 from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
+from muri_opt.verification.placement_bound import placed_bound
+from muri_opt.verification.placement_counting import counted_places
+from muri_opt.verification.placement_reading import Reading, places_of
 from muri_opt.verification.plan_bound import planned_bound
 from muri_opt.verification.plan_counting import counted_plans
 from muri_opt.verification.plans import Menu
@@ -44,6 +47,8 @@ def decision_value(round_: Round, policy: str, decision: Decision) -> int:
         return sum(tables[job].get(gpus, 0) for jobs, gpus in shares for job in jobs if job in tables)
     if rules.plans is not None:
         return Menu.of(round_, rules.plans).value(round_, decision)
+    if rules.placement is not None:
+        return Reading.of(round_, rules.placement).value(places_of(round_, decision))
     if rules.sharing is None:
         values = job_values(round_, rules)
         return sum(values.get(job, 0) for job in decision.running)
@@ -60,6 +65,8 @@ def proved_bound(
         return _bound_of_shares(round_, rules.elastic.values(round_), duals)
     if rules.plans is not None:
         return _bound_of_plans(round_, Menu.of(round_, rules.plans), decision, duals)
+    if rules.placement is not None:
+        return _bound_of_places(round_, Reading.of(round_, rules.placement), decision, duals)
     if rules.sharing is not None:
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
@@ -150,6 +157,16 @@ def _bound_of_plans(
     found = [(planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals]
     if not found or min(found)[0] > menu.value(round_, decision):
         counted = counted_plans(round_, menu)
+        found += [] if counted is None else [(counted, Proof.COUNTING)]
+    return min(found, key=lambda item: item[0], default=None)
+
+
+def _bound_of_places(
+    round_: Round, reading: Reading, decision: Decision, duals: list[LinearDuals]
+) -> tuple[int, Proof] | None:
+    found = [(placed_bound(round_, reading, item), Proof.LINEAR_DUALS) for item in duals]
+    if not found or min(found)[0] > reading.value(places_of(round_, decision)):
+        counted = counted_places(reading)
         found += [] if counted is None else [(counted, Proof.COUNTING)]
     return min(found, key=lambda item: item[0], default=None)
 

@@ -20,9 +20,10 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "grouping": ("muri-s", "toy/eight-stages"),
     "sharing": ("afs-l", "toy/three-elastic"),
     "planning": ("rubick", "toy/five-plans"),
+    "placement": ("philly:migrate=inf", "toy/three-servers"),
     "configuration": ("aiturbo:objective=time", "toy/four-configurations"),
 }
-FAMILIES = {"elastic", "ranking"}  # of no round: tied by tests/elastic/test_elastic_chapter.py, tests/ranking
+FAMILIES = {"defragmentation", "elastic", "ranking"}  # of no policy: tied by test_*_chapter.py of their packages
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}
 EXAMPLES = [
     pytest.param(chapter, example, id=f"{chapter}-{example['instance']}-{example['policy']}")
@@ -67,7 +68,7 @@ def test_the_labels_of_a_chapter_are_the_row_families_of_its_model(chapter):
     assert formulation.chapter == chapter
     assert labels == list(model.labels)
     for letter in (family.label for family in model.columns):
-        assert re.search(rf"\${letter}_\{{?[jSo]", chapter_text(chapter)), letter
+        assert re.search(rf"\${letter}_\{{?[jSov0]", chapter_text(chapter)), letter
 
 
 @pytest.mark.parametrize(("chapter", "example"), [case for case in EXAMPLES if "lp" in case.values[1]])

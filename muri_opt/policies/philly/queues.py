@@ -1,0 +1,51 @@
+"""A queue per tenant: who is tried next, within quotas and above them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import UNLIMITED
+from muri_opt.instance.quantities import microseconds
+from muri_opt.tenants import Standing
+from muri_opt.tenants.floor import Floor
+
+
+class Queues:
+    """The jobs that wait, first submitted first in the queue of their tenant.
+
+    A job that does not say when it was submitted counts as submitted when it began to wait. Jobs without a tenant are
+    in one queue together.
+    """
+
+    def __init__(self, round_: Round, standing: Standing) -> None:
+        tenants, now = round_.amounts.tenant, microseconds(round_.now)
+        self._quota = round_.amounts.U.tolist()
+        self._total = max(1, round_.cluster.total_gpus)
+        self.waiting: dict[int, list[int]] = {}
+        submitted = [
+            now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
+            for job in round_.jobs
+        ]
+        for job in sorted(np.flatnonzero(standing.candidate).tolist(), key=lambda job: (submitted[job], job)):
+            self.waiting.setdefault(int(tenants[job]), []).append(job)
+
+    def served(self, floor: Floor, tenant: int) -> Fraction:
+        """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.
+
+        Without a quota a tenant may have the whole cluster, so that is what its GPUs are a part of. Jobs without a
+        tenant are a tenant that has used nothing: they have nobody to share with.
+        """
+        if tenant < 0:
+            return Fraction(0)
+        quota = self._quota[tenant]
+        used = int(floor.used[tenant])
+        if quota == 0:
+            return Fraction(self._total + used)
+        return Fraction(used, self._total if quota >= UNLIMITED else quota)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.waiting)

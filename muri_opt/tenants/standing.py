@@ -1,0 +1,157 @@
+"""Where every job stands before the round is decided: who may start, move or be preempted, and what that is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.instance.job import Job
+from muri_opt.instance.quantities import microseconds
+from muri_opt.tenants.locality import TOGETHER, Locality
+from muri_opt.tenants.rules import OLDEST, WHOLE, TenantRules
+
+Bools = NDArray[np.bool_]
+Held = dict[int, int]
+"""GPUs per position of a node."""
+MOST_VALUE = 1 << 62
+"""Values must stay below this: they are kept in machine words on the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standing:
+    """The jobs of a round under the rules of a cluster, in the letters of the chapter *placement*.
+
+    ``held[j]`` is where a running job is. A waiting job that may start is a ``candidate``, and ``level[j]`` is how far
+    it may spread, for a running one how far it is spread. ``start[j, l]`` is what it is worth spread as l (a running
+    job: after a move), ``stay[j]`` where it is. Taking it from its nodes costs ``cost[j]``. ``premium`` is K, what each
+    GPU within a quota adds; ``penalty`` is P, what each preempted GPU takes away. ``used[v]`` are the GPUs of tenant v
+    before the round.
+    """
+
+    rules: TenantRules
+    locality: Locality
+    held: tuple[Held, ...]
+    running: Bools
+    candidate: Bools
+    movable: Bools
+    evictable: Bools
+    level: Ints
+    start: Ints
+    stay: Ints
+    cost: Ints
+    premium: int
+    penalty: int
+    used: Ints
+
+    @classmethod
+    def of(cls, round_: Round, rules: TenantRules) -> Standing:
+        """Return how the jobs of a round stand, or refuse a running job that is nowhere, or where there is no room."""
+        amounts, locality = round_.amounts, Locality.of(round_)
+        held = tuple(_held(round_, position) for position in range(len(round_.jobs)))
+        running = np.array([job.state == "running" for job in round_.jobs], dtype=bool)
+        _check_room(round_, held)
+        _check_quotas(round_)
+        restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool) & running
+        waited = [waited_by(round_, job) for job in round_.jobs]
+        spread = [
+            locality.spread(job, np.array(list(nodes), dtype=np.int64)) if nodes else TOGETHER
+            for job, nodes in enumerate(held)
+        ]
+        level = np.where(running, spread, [rules.level(time) for time in waited]).astype(np.int64)
+        limited = np.array([v >= 0 and amounts.U[v] < UNLIMITED for v in amounts.tenant.tolist()], dtype=bool)
+        restart = [rules.restart(microseconds(job.restart_seconds or 0.0)) for job in round_.jobs]
+        cost = np.where(restartable, amounts.g * np.array(restart, dtype=np.int64), 0)
+        age = np.where(running, WHOLE, np.array([rules.age(time) for time in waited], dtype=np.int64))
+        worth = amounts.g[:, None] * (age[:, None] * np.array(rules.speed) // WHOLE)
+        evictable = restartable & limited & (rules.preempt_at is not None)
+        premium, penalty = _weights(rules, amounts.g, cost, evictable)
+        used = np.zeros(len(amounts.U), dtype=np.int64)
+        known = running & (amounts.tenant >= 0)
+        np.add.at(used, amounts.tenant[known], amounts.g[known])
+        found = cls(
+            rules=rules,
+            locality=locality,
+            held=held,
+            running=running,
+            candidate=~running & locality.fits & (level >= 0),
+            movable=restartable & (rules.migrate != 0),
+            evictable=evictable,
+            level=level,
+            start=worth - cost[:, None],
+            stay=np.where(running, worth[np.arange(len(spread)), spread], 0),
+            cost=cost,
+            premium=premium,
+            penalty=penalty,
+            used=used,
+        )
+        most = premium * int(amounts.g.sum())
+        if most >= MOST_VALUE:
+            raise InputError("policy objective", f"{rules.objective} with values up to {most:.0e}", "weighted")
+        return found
+
+    @property
+    def fixed(self) -> Bools:
+        """Running jobs that stay where they are, whatever is decided."""
+        return self.running & ~self.movable & ~self.evictable
+
+
+def _weights(rules: TenantRules, g: Ints, cost: Ints, evictable: Bools) -> tuple[int, int]:
+    """Return K and P. Lexicographically P outweighs all that is not preempting, and K all that is not a quota."""
+    if rules.objective == "weighted":
+        return WHOLE, WHOLE
+    penalty = 1 + (WHOLE + OLDEST) * int(g.sum()) + int(cost.sum())
+    return penalty * (1 + int(g[evictable].sum())), penalty
+
+
+def waited_by(round_: Round, job: Job) -> int:
+    """Return how long a job has waited: what it says, or since it was submitted, or not at all."""
+    if job.waiting_seconds is not None:
+        return microseconds(job.waiting_seconds)
+    if job.submitted is not None:
+        return max(0, microseconds(round_.now) - microseconds(job.submitted))
+    return 0
+
+
+def _held(round_: Round, position: int) -> Held:
+    """Return the GPUs per node of a running job, or refuse one that does not say where it is."""
+    job = round_.jobs[position]
+    if job.state != "running":
+        return {}
+    placement = job.placement or {}
+    if sum(placement.values()) != job.gpus:
+        found = f"{sum(placement.values())} GPUs" if placement else "nothing"
+        raise InputError(
+            f"jobs[{position}] ({job.id!r}).placement", found, f"the nodes of its {job.gpus} GPUs: the job is running"
+        )
+    return {round_.cluster.node_index[node]: gpus for node, gpus in placement.items()}
+
+
+def _check_room(round_: Round, held: tuple[Held, ...]) -> None:
+    """Refuse running jobs that hold more of a node than it has, and name the job that is too much."""
+    amounts = round_.amounts
+    has = {"GPUs": amounts.G.tolist(), "milli-CPUs": amounts.C.tolist(), "MiB": amounts.M.tolist()}
+    taken = {name: [0] * len(all_) for name, all_ in has.items()}
+    for position, nodes in enumerate(held):
+        with_each = {"GPUs": 1, "milli-CPUs": int(amounts.c[position]), "MiB": int(amounts.m[position])}
+        for node, gpus in nodes.items():
+            for name, amount in with_each.items():
+                taken[name][node] += gpus * amount
+                if taken[name][node] > has[name][node]:
+                    where = f"jobs[{position}] ({round_.jobs[position].id!r}).placement"
+                    server = round_.cluster.nodes[node].id
+                    found = f"running jobs with {taken[name][node]} {name} on node {server!r}"
+                    raise InputError(where, found, f"at most the {has[name][node]} {name} of the node")
+
+
+def _check_quotas(round_: Round) -> None:
+    """Refuse a quota that the cluster cannot keep."""
+    total = round_.cluster.total_gpus
+    for position, tenant in enumerate(round_.cluster.tenants):
+        if tenant.quota_gpus is not None and tenant.quota_gpus > total:
+            where = f"cluster.tenants[{position}] ({tenant.id!r}).quota_gpus"
+            raise InputError(where, str(tenant.quota_gpus), f"at most the {total} GPUs of the cluster")
