@@ -1,8 +1,9 @@
 """Rubick's algorithm, its rivals and the proved optimum on rounds of the trace that Rubick's authors published.
 
 Run with ``python -m benchmarks.rubick_rounds DIRECTORY``, which has the trace ``workload-base.csv`` (columns name,
-submission_time, duration, application, num_gpus, exec_plan) and per application its measured iteration times,
-``placements_<application>.csv`` (columns exec_plan, placement, iter_time; a placement is a digit per node, its GPUs).
+submission_time, duration, application, num_gpus, exec_plan, steps, is_sla) and per application its measured iteration
+times, ``placements_<application>.csv`` (columns exec_plan, placement, iter_time; a placement is a digit per node, its
+GPUs).
 
 A round is what there is to decide when every 16th job of the trace is submitted. Which earlier jobs are still there is
 taken from a replay: each job runs for its duration and the 260 seconds a launch takes in the authors' simulator, on the
@@ -18,11 +19,9 @@ keep what was asked for are compared only where all jobs wait.
 from __future__ import annotations
 
 import argparse
-import csv
 import heapq
 import statistics
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,20 +31,13 @@ import msgspec
 from muri_opt import Cluster, Job, Limits, Node, Result, Round, solve_round
 from muri_opt.instance import Plan
 from muri_opt.plans import PlanOptions, PlanRules
+from muri_opt.replay.rubick_tables import read_plans, worthwhile
+from muri_opt.replay.rubick_trace import RESTART_SECONDS, read_rubick_rows
 from muri_opt.solution import Decision
 from muri_opt.verification import decision_value
 
-BATCH = {"vit": 64, "roberta": 64, "bert": 32, "t5": 16, "gpt2": 16, "llama7": 8, "llama30": 4}
-CPUS = defaultdict(lambda: 1, {"zero-offload": 8})
-"""Samples of an iteration, and CPUs with each GPU; both from the authors' code, as the memory below."""
-GIB = defaultdict(lambda: 1.2, {"zero-dp": 1.5, "zero-offload": 5.1})
-GIB_OF = {
-    "vit": defaultdict(lambda: 2.0, {"gc": 1.9, "zero-offload": 3.0}),
-    "t5": defaultdict(lambda: 1.5, {"zero-dp": 8.1}),
-}
-"""Host memory with each GPU: of most applications, and of two."""
 CLUSTER = Cluster(nodes=tuple(Node(id=f"node-{i}", gpus=8, cpus=96, memory_gib=1600) for i in range(8)))
-LAUNCH, RESTART = 260.0, 78.0
+LAUNCH = 260.0
 EVERY = 16
 RIVALS = ("synergy", "antman", "sia", "equal-share")
 GAP = 1e-4
@@ -197,20 +189,19 @@ def round_at(tasks: Iterable[Task], moment: float, before: Round | None = None) 
 
 def read_tasks(directory: Path, plans: Mapping[str, Sequence[Plan]]) -> list[Task]:
     """Return the jobs of the trace by submission, each with its plans and the end that the replay gives it."""
-    with (directory / "workload-base.csv").open(newline="") as file:
-        rows = sorted(csv.DictReader(file), key=lambda row: float(row["submission_time"]))
+    rows = sorted(read_rubick_rows(directory / "workload-base.csv"), key=lambda row: row.submitted)
     jobs = [
         Job(
-            id=row["name"],
-            submitted=float(row["submission_time"]),
-            gpus=int(row["num_gpus"]),
-            plans=worthwhile(plans[row["application"]], row["exec_plan"]),
-            plan=row["exec_plan"],
-            restart_seconds=RESTART,
+            id=row.name,
+            submitted=row.submitted,
+            gpus=row.gpus,
+            plans=worthwhile(plans[row.application], row.plan),
+            plan=row.plan,
+            restart_seconds=RESTART_SECONDS,
         )
         for row in rows
     ]
-    ends = replayed(jobs, [float(row["duration"]) + LAUNCH for row in rows])
+    ends = replayed(jobs, [row.duration + LAUNCH for row in rows])
     return [Task(job=job, ends=end) for job, end in zip(jobs, ends, strict=True)]
 
 
@@ -234,50 +225,6 @@ def replayed(jobs: Sequence[Job], seconds: Sequence[float]) -> list[float]:
                 ends[j] = now + seconds[j]
                 heapq.heappush(running, (ends[j], j))
     return ends
-
-
-def read_plans(directory: Path) -> tuple[dict[str, list[Plan]], dict[str, int]]:
-    """Return the measured plans of each application, and how many rows have no equal GPUs on each node."""
-    plans: dict[str, list[Plan]] = {}
-    odd: dict[str, int] = {}
-    for model, batch in BATCH.items():
-        with (directory / f"placements_{model}.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        even = [row for row in rows if len(set(row["placement"])) == 1]
-        plans[model], odd[model] = [measured(model, batch, row) for row in even], len(rows) - len(even)
-    return plans, odd
-
-
-def measured(model: str, batch: int, row: Mapping[str, str]) -> Plan:
-    """Return the plan of a measured row: a digit of the placement is the GPUs of one node."""
-    name, nodes = row["exec_plan"], len(row["placement"])
-    gpus = nodes * int(row["placement"][0])
-    return Plan(
-        name=name,
-        gpus=gpus,
-        nodes=nodes,
-        cpus=gpus * CPUS[name],
-        memory_gib=gpus * GIB_OF.get(model, GIB)[name],
-        throughput=batch / float(row["iter_time"]),
-    )
-
-
-def worthwhile(plans: Sequence[Plan], own: str) -> tuple[Plan, ...]:
-    """Return the plans without those that another on the same placement beats with no more CPUs and memory.
-
-    Those of the job's own name stay.
-    """
-
-    def beaten(plan: Plan) -> bool:
-        return any(
-            (other.gpus, other.nodes) == (plan.gpus, plan.nodes)
-            and other.throughput > plan.throughput
-            and other.cpus <= plan.cpus
-            and other.memory_gib <= plan.memory_gib
-            for other in plans
-        )
-
-    return tuple(plan for plan in plans if plan.name == own or not beaten(plan))
 
 
 if __name__ == "__main__":

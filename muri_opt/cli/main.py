@@ -11,7 +11,22 @@ from contextlib import suppress
 from typing import NoReturn
 
 from muri_opt import __version__
-from muri_opt.cli import doctor, elastic, export, fit, generate, loss, predict, show, solve, verify
+from muri_opt.cli import (
+    defragment,
+    doctor,
+    elastic,
+    export,
+    failures,
+    fit,
+    generate,
+    loss,
+    predict,
+    replay,
+    show,
+    solve,
+    trace,
+    verify,
+)
 from muri_opt.cli.command import Command
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
@@ -25,8 +40,12 @@ COMMANDS: dict[str, Command] = {
         show.COMMAND,
         loss.COMMAND,
         elastic.COMMAND,
+        defragment.COMMAND,
         fit.COMMAND,
         predict.COMMAND,
+        trace.COMMAND,
+        failures.COMMAND,
+        replay.COMMAND,
         generate.COMMAND,
         export.COMMAND,
         doctor.COMMAND,

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import rubick_rounds
 from muri_opt import Decision
+from muri_opt.replay.rubick_tables import BATCH
 from muri_opt.solution import Assignment
 
 TABLE = "exec_plan,placement,iter_time\n"
@@ -22,7 +23,7 @@ large,0,100,llama7,16,128,1.25,182,9,0
 
 @pytest.fixture
 def directory(tmp_path):
-    for model in rubick_rounds.BATCH:
+    for model in BATCH:
         (tmp_path / f"placements_{model}.csv").write_text(TABLE + FILES.get(model, "ga,1,1\n"))
     (tmp_path / "workload-base.csv").write_text(TRACE)
     return tmp_path
@@ -35,7 +36,7 @@ def tasks(directory):
 
 def test_a_row_is_a_plan_if_its_nodes_have_equal_gpus(directory):
     plans, odd = rubick_rounds.read_plans(directory)
-    assert odd == {**dict.fromkeys(rubick_rounds.BATCH, 0), "vit": 1}
+    assert odd == {**dict.fromkeys(BATCH, 0), "vit": 1}
     two = next(plan for plan in plans["vit"] if plan.nodes == 2)
     assert (two.name, two.gpus, two.cpus, two.memory_gib, two.throughput) == ("ga", 4, 4, 8, 256)
     offload = next(plan for plan in plans["vit"] if plan.name == "zero-offload")

@@ -1,0 +1,186 @@
+"""``muri-opt replay``: workloads under policies, beside each other; what is done is kept, and skipped next time."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable
+from muri_opt.cli.progress import Bar
+from muri_opt.cli.reply import ExitCode, Reply
+
+if TYPE_CHECKING:
+    from muri_opt.replay.studies import StudyError
+    from muri_opt.replay.study_runs import RunRow, StudyRun
+
+_EXAMPLES = """  muri-opt replay 'generate:tiresias?jobs=40' --policy fifo,srtf,tiresias --cluster 4x8
+  muri-opt replay trace.csv --policy srtf,muri-s:preset=authors --cluster 8x8 --clock muri
+  muri-opt replay a.csv b.csv --policy fifo,philly:migrate=8,objective=weighted --jobs 4 --folder study --json"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add = parser.add_argument
+    add("traces", metavar="TRACE", nargs="+", help="a workload file, or generate:FAMILY; options as in trace.csv?KEY=V")
+    add(
+        "--policy",
+        metavar="A,B,C",
+        action="append",
+        help="policies, the first being what the others are compared with; KEY=VALUE after a comma belongs to the "
+        "policy before; may be repeated (default: fifo)",
+    )
+    add("--cluster", metavar="NxG", required=True, help="N nodes of G GPUs, or a file of a round or of a cluster")
+    add("--clock", metavar="C", default="own", help="own, muri or afs (default: %(default)s)")
+    add(
+        "--method",
+        metavar="M,N",
+        default="heuristic",
+        help="how rounds are decided: heuristic, auto, exact or exact@BACKEND (default: %(default)s)",
+    )
+    add("--interval", metavar="S", type=float, help="seconds between rounds (default: a round at every event)")
+    add(
+        "--round-seconds",
+        metavar="S",
+        type=float,
+        default=10.0,
+        help="time for each round that is solved (default: %(default)s)",
+    )
+    add("--seeds", metavar="K", type=int, default=1, help="run everything with the seeds 0 to K - 1 (default: 1)")
+    add("--fast", action="store_true", help="decide on arrays: fifo, srtf, srsf, las and tiresias on GPUs alone")
+    add("--no-verify", action="store_true", help="do not check decisions")
+    add(
+        "--on-bad",
+        metavar="W",
+        default="stop",
+        help="stop at a decision that breaks rules, or count it and go on (default: %(default)s)",
+    )
+    add("--jobs", metavar="N", type=int, help="runs at a time (default: one per core)")
+    add("--engine", metavar="E", default="processes", help="processes, ray or here (default: %(default)s)")
+    add("--folder", metavar="F", default="replay-results", help="where results are kept (default: %(default)s)")
+    add("--keep-jobs", action="store_true", help="keep what became of every job, a file for each run")
+    add("--parquet", action="store_true", help="write the results as Parquet too")
+    add("--report", metavar="FILE.html", help="write a report with pictures")
+    add("--json", action="store_true", help="print the results as JSON and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Run the study and return the comparison; runs that failed are named and decide the code."""
+    check_writable(arguments.report)
+    from muri_opt.replay.studies import StudyError, outcomes_of, run_study
+
+    failed: StudyError | None = None
+    rows: Sequence[RunRow]
+    with Bar("runs") as bar:
+        try:
+            rows = run_study(
+                _runs(arguments),
+                folder=arguments.folder,
+                engine=arguments.engine,
+                jobs=arguments.jobs,
+                keep_outcomes=arguments.keep_jobs or arguments.report is not None,
+                parquet=arguments.parquet,
+                progress=bar,
+            )
+        except StudyError as error:
+            failed, rows = error, error.rows
+    if arguments.report is not None and rows:
+        from muri_opt.report.replay_html import write_report
+
+        write_report(outcomes_of(rows, arguments.folder), arguments.report)
+    text = _json(rows, failed) if arguments.json else _text(rows, failed, arguments.folder)
+    return Reply(text, ExitCode.ANSWER if failed is None else _code(failed))
+
+
+def policies_in(texts: Iterable[str]) -> list[str]:
+    """Return the policies in lists separated by commas: a part with ``=`` before any ``:`` goes to the one before."""
+    found: list[str] = []
+    for text in texts:
+        own: list[str] = []
+        for part in text.split(","):
+            if own and "=" in part.partition(":")[0]:
+                own[-1] += f",{part}"
+            else:
+                own.append(part)
+        found += own
+    return found
+
+
+def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
+    from muri_opt.instance.quantities import whole
+    from muri_opt.replay.study_runs import MOST_SEED, StudyRun
+
+    return [
+        StudyRun(
+            workload=trace,
+            cluster=arguments.cluster,
+            policy=policy,
+            method=method,
+            clock=arguments.clock,
+            interval=arguments.interval,
+            seed=seed,
+            round_seconds=arguments.round_seconds,
+            fast=arguments.fast,
+            verify=not arguments.no_verify,
+            on_bad=arguments.on_bad,
+        )
+        for trace in arguments.traces
+        for seed in range(whole("--seeds", arguments.seeds, MOST_SEED, 1))
+        for policy in policies_in(arguments.policy or ["fifo"])
+        for method in arguments.method.split(",")
+    ]
+
+
+def _code(failed: StudyError) -> ExitCode:
+    """Return the code of a violation where policies decided badly, and that of a solver where anything else broke."""
+    policies = all(found.cause == "policy" for _, found in failed.failures)
+    return ExitCode.VIOLATION if policies else ExitCode.SOLVER_FAILED
+
+
+def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str:
+    from muri_opt.replay.left_out import NOTES
+    from muri_opt.replay.study_tables import comparison
+    from muri_opt.report.labels import count, printable
+    from muri_opt.report.tables import table
+
+    lines = []
+    if rows:
+        head, cells = comparison(rows)
+        shown = [[printable(cell) for cell in line] for line in cells]
+        lines += [*table(head, shown, right=range(head.index("jobs"), len(head))), ""]
+    for workload, notes in {row.run.workload: row.notes for row in rows}.items():
+        lines += [f"{printable(workload)}: {count(number, 'job')} {NOTES[reason]}" for reason, number in notes.items()]
+    counted = sum(int(row.figures["counted"]) for row in rows)
+    if counted:
+        lines.append(f"{count(counted, 'decision')} counted that broke rules or could not be made")
+    for run_, found in failed.failures if failed is not None else ():
+        where = f"{run_.workload} under {run_.policy}, {run_.method}, seed {run_.seed}"
+        lines.append(printable(f"failed: {where}: {found.message}"))
+    lines.append(printable(f"{count(len(rows), 'run')} in {folder}: results.csv, comparison.md"))
+    return "\n".join(lines) + "\n"
+
+
+def _json(rows: Sequence[RunRow], failed: StudyError | None) -> str:
+    from dataclasses import asdict
+
+    import msgspec
+
+    answer: dict[str, Any] = {
+        "runs": [row.as_dict() for row in rows],
+        "notes": {row.run.workload: row.notes for row in rows},
+        "failed": [
+            {**asdict(run_), "cause": found.cause, "message": found.message}
+            for run_, found in (failed.failures if failed is not None else ())
+        ],
+    }
+    return msgspec.json.format(msgspec.json.encode(answer), indent=1).decode() + "\n"
+
+
+COMMAND = Command(
+    name="replay",
+    summary="replay workloads under policies, and compare completion times",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

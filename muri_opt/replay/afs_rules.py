@@ -1,0 +1,113 @@
+"""Policies in the form the clock of AFS asks them: shares of the live jobs, by what is left of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from muri_opt.elastic.clock import Live, Rule
+from muri_opt.elastic.clock_rules import INELASTIC_ORDERS, ClockRules
+from muri_opt.elastic.unknown import afs_p_shares
+from muri_opt.errors import unknown_name
+from muri_opt.instance.quantities import MILLISECONDS_PER_SECOND
+from muri_opt.policies import TiresiasPolicy, policy_from
+from muri_opt.policies.elastic import AfsPolicy, UnknownLengthPolicy
+from muri_opt.replay.outcome import Floats, Ints
+
+POLICIES = (*INELASTIC_ORDERS, "tiresias", "max-min-elastic", "srtf-elastic", "optimus", "afs-l", "afs-p")
+Wake = Callable[[float], float]
+
+
+def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats) -> tuple[Rule, Wake | None]:
+    """Return the rule of a policy, and when it wants to be asked although nothing arrives or ends."""
+    name = policy.partition(":")[0]
+    plain: dict[str, Rule] = {"max-min-elastic": rules.max_min, "srtf-elastic": rules.srtf, "optimus": rules.optimus}
+    if policy in plain:
+        return plain[policy], None
+    if policy in INELASTIC_ORDERS:
+        return rules.inelastic(requested, policy), None
+    chosen = policy_from(policy) if name in ("tiresias", "afs-l", "afs-p") else None
+    if isinstance(chosen, TiresiasPolicy):
+        limits = np.array(chosen.order.limits) / MILLISECONDS_PER_SECOND
+        queues = Queues(rules, requested, work, limits)
+        return queues.shares, queues.wakes
+    if isinstance(chosen, AfsPolicy):
+        return rules.afs(scan=chosen.scan, tie=chosen.tie, phi=None if chosen.phi == "inf" else int(chosen.phi)), None
+    if isinstance(chosen, UnknownLengthPolicy):
+        turns = Turns(rules, float(chosen.quantum), np.random.default_rng(0))
+        return turns.shares, turns.wakes
+    raise unknown_name("policy of the clock 'afs'", policy, POLICIES)
+
+
+@dataclass(slots=True)
+class Queues:
+    """Tiresias on jobs that have all GPUs they ask for or none: by queue, then by first service, then by arrival."""
+
+    rules: ClockRules
+    requested: Ints
+    work: Floats
+    limits: Floats
+    due: float = inf
+
+    def shares(self, live: Live) -> Ints:
+        """Return the GPUs of the live jobs, and remember when the next one leaves its queue."""
+        asked = self.requested[live.jobs]
+        rate = self.rules.speed[live.jobs, asked]
+        service = (self.work[live.jobs] - live.remaining) / rate * asked
+        queue = np.searchsorted(self.limits, service + 1e-6, side="right")
+        shares, free = np.zeros(len(asked), dtype=np.int64), self.rules.gpus
+        for i in np.lexsort((np.arange(len(asked)), live.first_served, queue)).tolist():
+            if asked[i] <= free:
+                shares[i] = asked[i]
+                free -= int(asked[i])
+        ahead = np.append(self.limits, inf)[queue]
+        left = np.where(shares > 0, (ahead - service) / asked, inf)
+        self.due = live.now + float(left.min(initial=inf))
+        return shares
+
+    def wakes(self, now: float) -> float:
+        """Return when the next job leaves its queue."""
+        return self.due
+
+
+@dataclass(slots=True)
+class Turns:
+    """AFS-P: lengths are not known, and where jobs outnumber GPUs they take turns of a quantum."""
+
+    rules: ClockRules
+    quantum: float
+    coin: np.random.Generator
+    had: Ints = field(init=False)
+    until: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.rules.cap)
+        self.had, self.until = np.zeros(count, dtype=np.int64), np.full(count, inf)
+
+    def shares(self, live: Live) -> Ints:
+        """Return the GPUs of the live jobs; a quantum that has ended is counted, one that begins gets its end."""
+        over = live.jobs[self.until[live.jobs] <= live.now]
+        self.had[over] += 1
+        self.until[over] = inf
+        inside = self.until[live.jobs] < inf
+        order = np.lexsort((np.arange(len(live.jobs)), live.first_served))
+        shares = afs_p_shares(
+            self.rules.speed[live.jobs],
+            self.rules.cap[live.jobs],
+            self.rules.gpus,
+            quanta=self.had[live.jobs],
+            keeps=np.where(inside, live.shares, 0),
+            order=order,
+            coin=self.coin,
+        )
+        self.until[live.jobs[shares == 0]] = inf
+        takes_turns = len(live.jobs) >= self.rules.gpus
+        self.until[live.jobs[(shares > 0) & ~inside]] = live.now + self.quantum if takes_turns else inf
+        return shares
+
+    def wakes(self, now: float) -> float:
+        """Return when the next quantum ends."""
+        return float(self.until[self.until > now].min(initial=inf))

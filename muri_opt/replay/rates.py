@@ -1,0 +1,46 @@
+"""How fast jobs run with what a decision gives them, in iterations a second."""
+
+from __future__ import annotations
+
+from muri_opt.elastic.curves import Table, scaling_table
+from muri_opt.instance import Job
+from muri_opt.replay.bad_decisions import BadDecisionError
+from muri_opt.solution import Assignment
+
+
+class Rates:
+    """Rates of jobs: groups by their period, plans by their throughput, shares by the scaling table of the job.
+
+    A job alone on the GPUs it asks for takes its ``iteration_seconds``.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[str, Table] = {}
+
+    def of(self, jobs: tuple[Job, ...], assignment: Assignment) -> tuple[float, ...]:
+        """Return the rate of each job of an assignment; one that nobody knows is no decision to carry out."""
+        if len(jobs) > 1:
+            if not assignment.period_seconds:
+                raise BadDecisionError(f"jobs {assignment.jobs} share GPUs without a period")
+            return (1 / assignment.period_seconds,) * len(jobs)
+        return (self._alone(jobs[0], assignment),)
+
+    def _alone(self, job: Job, assignment: Assignment) -> float:
+        gpus, nodes = sum(assignment.gpus.values()), len(assignment.gpus)
+        if assignment.plan is not None:
+            for plan in job.plans or ():
+                if (plan.name, plan.gpus, plan.nodes) == (assignment.plan, gpus, nodes):
+                    return plan.throughput
+            raise BadDecisionError(f"job {job.id!r} has no plan {assignment.plan!r} on {gpus} GPUs of {nodes} nodes")
+        alone = 1 / (job.iteration_seconds or 1.0)
+        if gpus == job.gpus:
+            return alone
+        speeds = self._table(job).speeds if job.scaling else ()
+        if not (0 < gpus < len(speeds) and job.gpus < len(speeds)):
+            raise BadDecisionError(f"job {job.id!r} asks for {job.gpus} GPUs, and nothing says how it runs on {gpus}")
+        return speeds[gpus] / speeds[job.gpus] * alone
+
+    def _table(self, job: Job) -> Table:
+        if job.id not in self._tables:
+            self._tables[job.id] = scaling_table(job.scaling or {})
+        return self._tables[job.id]

@@ -1,0 +1,108 @@
+"""``replay()``: a workload, a cluster and a policy in, what became of every job out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.instance import Cluster
+from muri_opt.instance.quantities import MAX_SECONDS, finite
+from muri_opt.policies import Policy
+from muri_opt.replay.afs_clock import replay_afs
+from muri_opt.replay.engine import Engine
+from muri_opt.replay.failing import Failures
+from muri_opt.replay.list_scheduler import ListScheduler
+from muri_opt.replay.muri_clock import replay_muri
+from muri_opt.replay.outcome import Outcome
+from muri_opt.replay.round_scheduler import ON_BAD, Asking, Decide, OnBad, RoundScheduler
+from muri_opt.replay.workload import Workload
+from muri_opt.solution import Limits
+
+OWN: Final = "own"
+AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
+"""The clocks of published simulators."""
+CLOCKS: Final = (OWN, *AUTHORS)
+
+
+def replay(
+    workload: Workload,
+    cluster: Cluster,
+    policy: str | Policy | Decide,
+    *,
+    clock: str = OWN,
+    interval: float | None = None,
+    seed: int = 0,
+    verify: bool = True,
+    verify_as: str = "fifo",
+    on_bad: OnBad = "stop",
+    limits: Limits | None = None,
+    method: str = "heuristic",
+    failures: Failures | None = None,
+    launch_seconds: float = 0.0,
+    restart_seconds: float | None = None,
+    fast: bool = False,
+    save: str | PathLike[str] | None = None,
+    label: str = "",
+) -> Outcome:
+    """Return what becomes of a workload on a cluster under a policy, a function from a round to a decision included.
+
+    A round follows every arrival, every end and every moment at which time alone would change the decision; with an
+    ``interval`` in seconds, rounds are at its multiples only: ends free GPUs at once, arrivals wait. ``launch_seconds``
+    are paid at a first start, ``restart_seconds`` replace what the jobs say a restart takes. ``fast`` decides on arrays
+    instead of rounds, for ``fifo``, ``srtf``, ``srsf``, ``las`` and ``tiresias`` on GPUs alone: the same jobs run, with
+    fewer moves, and nothing is left to verify. How decisions are made, verified and what happens to bad ones is told at
+    ``Asking``. The clocks ``muri`` and ``afs`` are those of the authors' simulators, which know no other setting than
+    the policy's text. A replay that cannot go on is a :class:`ReplayError`.
+    """
+    if clock not in CLOCKS:
+        raise unknown_name("clock", clock, CLOCKS)
+    if clock != OWN:
+        if not isinstance(policy, str):
+            raise InputError("policy", type(policy).__name__, f"the text of a policy: the clock {clock!r} knows those")
+        return AUTHORS[clock](workload, cluster, policy, label=label)
+    if on_bad not in ON_BAD:
+        raise unknown_name("on_bad", on_bad, ON_BAD)
+    if interval is not None:
+        interval = finite("interval", interval, MAX_SECONDS, positive=True)
+    finite("launch_seconds", launch_seconds, MAX_SECONDS)
+    workload.check_fits(cluster)
+    if restart_seconds is not None:
+        workload = _restarting(workload, restart_seconds)
+    folder = None if save is None else Path(save)
+    asking = Asking(
+        method=method, limits=limits, seed=seed, verify=verify, verify_as=verify_as, on_bad=on_bad, save=folder
+    )
+    scheduler = _fast(workload, cluster, policy) if fast else RoundScheduler(workload, cluster, policy, asking)
+    engine = Engine(workload, cluster, scheduler, interval=interval, launch_seconds=launch_seconds, failures=failures)
+    engine.run()
+    return Outcome(
+        workload=workload.name,
+        policy=scheduler.policy.spec if isinstance(scheduler, ListScheduler) else scheduler.spec,
+        clock=OWN,
+        cluster=label,
+        seed=seed,
+        total_gpus=cluster.total_gpus,
+        jobs=engine.outcomes(),
+        timeline=engine.timeline(),
+        rounds=engine.rounds,
+        decision_seconds=engine.decision_seconds,
+        counted=0 if isinstance(scheduler, ListScheduler) else scheduler.counted,
+        resources=workload.resources,
+    )
+
+
+def _fast(workload: Workload, cluster: Cluster, policy: str | Policy | Decide) -> ListScheduler:
+    if not isinstance(policy, (str, Policy)):
+        raise InputError("policy", type(policy).__name__, "the text of a list policy in a fast replay")
+    return ListScheduler(workload, cluster, policy)
+
+
+def _restarting(workload: Workload, seconds: float) -> Workload:
+    """Return the workload with this cost of a restart for every job."""
+    jobs = tuple(replace(job, restart_seconds=seconds) for job in workload.jobs)
+    return Workload(name=workload.name, jobs=jobs, resources=workload.resources)

@@ -1,0 +1,165 @@
+"""The runs of a study: what each replays and how, what makes two of them the same, and how one is run."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final, Literal
+
+import msgspec
+
+from muri_opt import __version__
+from muri_opt.backends import BACKENDS
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.instance import Cluster
+from muri_opt.instance.quantities import MAX_SECONDS, finite, whole
+from muri_opt.policies import policy_from
+from muri_opt.replay.bad_decisions import ReplayError
+from muri_opt.replay.metrics import summary
+from muri_opt.replay.outcome_files import outcome_bytes
+from muri_opt.replay.round_scheduler import ON_BAD, OnBad
+from muri_opt.replay.run import CLOCKS, OWN, replay
+from muri_opt.replay.workload import Workload
+from muri_opt.solution import Limits
+
+MOST_SEED: Final = 10**9
+"""Rounds count their seeds up from that of the run."""
+METHODS: Final = ("heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS))
+_OWN_ONLY: Final = ("method", "interval", "seed", "fast", "verify", "on_bad")
+_DIGITS: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyRun:
+    """One replay of a study, all in texts and numbers, as ``read_workload``, ``cluster_from`` and ``replay`` take them.
+
+    ``round_seconds`` limit every round that is solved; other methods than ``heuristic`` use them. What a clock of
+    published simulators does not know is refused with it, so that no run says what it did not do.
+    """
+
+    workload: str
+    cluster: str
+    policy: str
+    method: str = "heuristic"
+    clock: str = OWN
+    interval: float | None = None
+    seed: int = 0
+    round_seconds: float = 10.0
+    fast: bool = False
+    verify: bool = True
+    on_bad: OnBad = "stop"
+
+    def __post_init__(self) -> None:
+        policy_from(self.policy)
+        for field, known in (("method", METHODS), ("clock", CLOCKS), ("on_bad", ON_BAD)):
+            if getattr(self, field) not in known:
+                raise unknown_name(field, getattr(self, field), known)
+        if self.interval is not None:
+            object.__setattr__(self, "interval", finite("interval", self.interval, MAX_SECONDS, positive=True))
+        object.__setattr__(self, "seed", whole("seed", self.seed, MOST_SEED))
+        object.__setattr__(self, "round_seconds", finite("round_seconds", self.round_seconds, MAX_SECONDS))
+        for field in _OWN_ONLY if self.clock != OWN else ():
+            value, plain = getattr(self, field), StudyRun.__dataclass_fields__[field].default
+            if value != plain:
+                raise InputError(field, repr(value), f"{plain!r} with the clock {self.clock!r}")
+        if self.fast and self.method != "heuristic":
+            raise InputError("method", repr(self.method), "'heuristic' in a fast replay")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A run that is done: its figures by name, and how long all of it took on the machine it ran on.
+
+    ``notes`` are those of the workload: what its reader left out or put in order.
+    """
+
+    run: StudyRun
+    fingerprint: str
+    figures: Mapping[str, int | float]
+    run_seconds: float
+    notes: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Return the row as one flat mapping: what was run, its fingerprint, the figures."""
+        return {
+            **asdict(self.run),
+            "fingerprint": self.fingerprint,
+            **self.figures,
+            "run_seconds": self.run_seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Task:
+    """A run with all it needs, so that it can be done anywhere: no file is read again.
+
+    ``bad_rounds`` is the folder for rounds whose decision was bad, ``keep`` asks for the whole outcome.
+    """
+
+    run: StudyRun
+    fingerprint: str
+    workload: Workload
+    cluster: Cluster
+    bad_rounds: str
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a task found; ``outcome`` are the bytes of its file, if they were asked for."""
+
+    figures: Mapping[str, int | float]
+    run_seconds: float
+    outcome: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Why a task found nothing: its ``policy`` decided badly, or there was another ``error``."""
+
+    cause: Literal["policy", "error"]
+    message: str
+
+
+def workload_digest(workload: Workload) -> str:
+    """Return a digest of all that is replayed of a workload; equal workloads have equal ones."""
+    text = msgspec.json.encode((workload.name, workload.resources, workload.jobs))
+    return hashlib.sha256(text).hexdigest()
+
+
+def fingerprint_of(run: StudyRun, digest: str, cluster: Cluster) -> str:
+    """Return the fingerprint of a run: of what its texts stand for, not of the texts, and of this version."""
+    settings = asdict(run) | {"workload": digest, "cluster": cluster, "version": __version__}
+    return hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
+
+
+def run_task(task: Task) -> Finished | Failed:
+    """Replay one run, wherever this is called; bad input is raised, all else that can go wrong is said."""
+    run, began = task.run, time.perf_counter()
+    try:
+        outcome = replay(
+            task.workload,
+            task.cluster,
+            run.policy,
+            clock=run.clock,
+            interval=run.interval,
+            seed=run.seed,
+            verify=run.verify,
+            on_bad=run.on_bad,
+            limits=Limits(seconds=run.round_seconds),
+            method=run.method,
+            fast=run.fast,
+            save=task.bad_rounds,
+            label=run.cluster,
+        )
+        figures = summary(outcome).as_dict()
+    except InputError:
+        raise
+    except ReplayError as error:
+        return Failed(cause="policy", message=str(error))
+    except Exception as error:  # one run that breaks must not take the others with it
+        return Failed(cause="error", message=f"{type(error).__name__}: {error}")
+    kept = outcome_bytes(outcome) if task.keep else None
+    return Finished(figures=figures, run_seconds=time.perf_counter() - began, outcome=kept)

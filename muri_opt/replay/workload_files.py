@@ -1,0 +1,137 @@
+"""One text for every workload: a file of any known format, or a family to generate, and what to make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.instance.quantities import MAX_GPUS, MAX_SECONDS, finite, whole
+from muri_opt.instance.text_files import read_text
+from muri_opt.instance.wording import number_range, shown, whole_range
+from muri_opt.replay import muri_trace, rubick_trace
+from muri_opt.replay.generated import MOST_GAP, MOST_JOBS, generate_workload
+from muri_opt.replay.rubick_tables import read_plans
+from muri_opt.replay.scaling import read_curves, with_scaling
+from muri_opt.replay.trace_workload import without_large, workload_of
+from muri_opt.replay.workload import Workload
+from muri_opt.replay.workload_rows import in_file
+from muri_opt.traces.columns import header_of
+from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
+
+GENERATE: Final = "generate:"
+_ANY: Final = ("most-gpus", "restart", "scaling")
+_DIGITS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of a text, all still as they were written."""
+
+    values: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: str) -> _Options:
+        values: dict[str, str] = {}
+        for pair in text.split("&") if text else ():
+            key, _, value = pair.partition("=")
+            if not key or not value:
+                raise InputError("options of the workload", shown(pair), "pairs written as key=value, joined by &")
+            if key in values:
+                raise InputError(f"option {key}", "the option twice", "every option once")
+            values[key] = value
+        return cls(values)
+
+    def check(self, *known: str) -> None:
+        """Refuse options that are neither known nor for all workloads."""
+        for key in self.values:
+            if key not in (*known, *_ANY):
+                raise unknown_name("option of this workload", key, (*known, *_ANY))
+
+    def text(self, key: str) -> str | None:
+        """Return an option as it was written."""
+        return self.values.get(key)
+
+    def whole(self, key: str, most: int) -> int | None:
+        """Return an option that is a whole number."""
+        text = self.values.get(key)
+        if text is not None and not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
+            raise InputError(key, shown(text), whole_range(0, most))
+        return None if text is None else whole(key, int(text), most)
+
+    def number(self, key: str, most: float) -> float | None:
+        """Return an option that is a number."""
+        text = self.values.get(key)
+        try:
+            return None if text is None else finite(key, float(text), most)
+        except InputError:
+            raise
+        except ValueError:
+            raise InputError(key, shown(text), number_range(most, positive=False)) from None
+
+
+def read_workload(text: str) -> Workload:
+    """Return the workload that a text stands for: ``trace.csv``, ``trace.csv?tenant=a``, ``generate:philly?jobs=9``.
+
+    The format of a file is found from its header. Options follow a question mark, separated by ``&``: ``tenant`` of a
+    public trace; ``measured``, the folder of the measured tables of a workload of Rubick's authors; ``jobs``, ``seed``
+    and ``gap`` of a family; and of all, ``most-gpus`` to leave larger jobs out, ``restart``, the seconds a restart
+    takes, and ``scaling``, a file of scaling tables that the jobs take in turn.
+    """
+    if not text:
+        raise InputError("workload", "nothing", f"a file, or {GENERATE}FAMILY")
+    source, _, tail = text.partition("?")
+    options = _Options.of(tail)
+    workload = _generated(source, options) if source.startswith(GENERATE) else _from_file(source, options)
+    most = options.whole("most-gpus", MAX_GPUS)
+    if most is not None:
+        workload = without_large(workload, most)
+    restart = options.number("restart", MAX_SECONDS)
+    if restart is not None:
+        jobs = tuple(msgspec.structs.replace(job, restart_seconds=restart) for job in workload.jobs)
+        workload = replace(workload, jobs=jobs)
+    scaling = options.text("scaling")
+    return workload if scaling is None else with_scaling(workload, read_curves(scaling))
+
+
+def _generated(source: str, options: _Options) -> Workload:
+    options.check("jobs", "seed", "gap")
+    seed = options.whole("seed", 2**63 - 1)
+    return generate_workload(
+        source.removeprefix(GENERATE),
+        jobs=options.whole("jobs", MOST_JOBS),
+        seed=0 if seed is None else seed,
+        gap=options.number("gap", MOST_GAP),
+    )
+
+
+def _from_file(path: str, options: _Options) -> Workload:
+    name = Path(path).stem
+    with in_file(path):
+        text = read_text(path, "a workload", MOST_BYTES)
+    header = header_of(text)
+    if set(muri_trace.LAYOUT.needed) <= set(header):
+        options.check()
+        with in_file(path):
+            return muri_trace.muri_workload(text, name)
+    if set(rubick_trace.LAYOUT.needed) <= set(header):
+        options.check("measured")
+        plans, _ = read_plans(options.text("measured") or Path(path).parent)
+        with in_file(path):
+            return rubick_trace.rubick_workload(text, name, plans)
+    options.check("tenant")
+    with in_file(path):
+        trace = parse_trace(text, _trace_format(text))
+    return workload_of(trace, name=name, tenant=options.text("tenant"))
+
+
+def _trace_format(text: str) -> str:
+    try:
+        return found_format(text)
+    except InputError as error:
+        muri, rubick = (", ".join(layout.needed) for layout in (muri_trace.LAYOUT, rubick_trace.LAYOUT))
+        raise InputError(error.field, error.found, f"{error.allowed}; muri: {muri}; rubick: {rubick}") from None

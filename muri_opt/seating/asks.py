@@ -1,0 +1,96 @@
+"""Gangs that may be given places: candidates, and running jobs that may move. Equal ones are counted together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.instance import Round
+from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.tenants import Standing
+from muri_opt.tenants.locality import ANYWHERE, IN_RACK, TOGETHER
+
+NO_QUOTA = -1
+"""The tenant of a job whose GPUs all count as within a quota."""
+_NEVER = -1
+"""What a GPU is worth to a gang that may not sit so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asks:
+    """Kinds of gangs: how many there are, what each takes, and what each of its GPUs is worth.
+
+    A gang of kind i takes ``g[i]`` GPUs, with each of them ``c[i]`` milli-CPUs and ``m[i]`` MiB. A GPU is worth
+    ``near[i]`` where the gang has ``least[i]`` GPUs or more on a node, as if it sat together, and ``apart[i]`` where it
+    has fewer and must be spread further; less than nothing where it may not. A GPU of a running job (``moves[i]``) is
+    worth what its restart would lose besides, for it is not preempted.
+    """
+
+    members: tuple[Ints, ...]
+    of_job: Ints
+    count: Ints
+    g: Ints
+    c: Ints
+    m: Ints
+    tenant: Ints
+    least: Ints
+    near: Ints
+    apart: Ints
+    moves: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    @classmethod
+    def of(cls, round_: Round, standing: Standing) -> Asks:
+        """Return the kinds of a round's candidates and movable jobs, in the order of their first jobs."""
+        amounts, tenant, locality = round_.amounts, quota_tenant(round_), standing.locality
+        kinds: dict[tuple[int, ...], list[int]] = {}
+        for job in np.flatnonzero((standing.candidate | standing.movable) & (amounts.g > 0)).tolist():
+            gpus, moves = int(amounts.g[job]), bool(standing.movable[job])
+            worth = standing.start[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
+            worth = worth + standing.cost[job] // gpus * moves
+            level = int(standing.level[job])
+            further = IN_RACK if locality.in_rack[job] else ANYWHERE
+            row = (
+                gpus,
+                int(amounts.c[job]),
+                int(amounts.m[job]),
+                int(tenant[job]),
+                gpus if locality.fewest[job] == 1 else 1,
+                int(worth[TOGETHER]),
+                int(worth[further]) if level >= further else _NEVER,
+                int(moves),
+            )
+            kinds.setdefault(row, []).append(job)
+        members = tuple(np.array(jobs, dtype=np.int64) for jobs in kinds.values())
+        of_job = np.full(len(round_.jobs), -1, dtype=np.int64)
+        for kind, jobs in enumerate(members):
+            of_job[jobs] = kind
+        g, c, m, owner, least, near, apart, moving = np.array(list(kinds), dtype=np.int64).reshape(len(kinds), 8).T
+        return cls(
+            members=members,
+            of_job=of_job,
+            count=np.array([len(jobs) for jobs in members], dtype=np.int64),
+            g=g,
+            c=c,
+            m=m,
+            tenant=owner,
+            least=least,
+            near=near,
+            apart=apart,
+            moves=moving.astype(np.bool_),
+        )
+
+    def worth(self, kind: int, units: int) -> int:
+        """Return what each of so many GPUs of a gang on one node is worth; less than nothing if it cannot sit so."""
+        return int(self.near[kind] if units >= self.least[kind] else self.apart[kind])
+
+
+def quota_tenant(round_: Round) -> Ints:
+    """Return the tenant of each job if it has a quota, else ``NO_QUOTA``."""
+    amounts = round_.amounts
+    limited = np.append(amounts.U < UNLIMITED, False)
+    return np.where(limited[amounts.tenant], amounts.tenant, NO_QUOTA)

@@ -1,0 +1,70 @@
+"""Better places: gangs inserted into a first decision, and parts of it undone and done again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from muri_opt.instance import Round
+from muri_opt.seating.clock import Left, is_over
+from muri_opt.seating.inserting import bring_back, inserted, waiting
+from muri_opt.seating.seats import Seats
+from muri_opt.tenants import Standing
+from muri_opt.tenants.standing import Held
+
+_ROUNDS = 12
+"""Times that parts are undone where there is no limit of time."""
+_LEAST, _MOST = 4, 24
+"""Started jobs that are undone at a time."""
+
+Places = Mapping[int, Held]
+
+
+def improved(
+    round_: Round, standing: Standing, starts: Sequence[Places], target: float, left: Left, seed: int
+) -> dict[int, Held]:
+    """Return the best places found from several starts on, no worse than the first; ``target`` is good enough."""
+    best: dict[int, Held] = dict(starts[0])
+    value = Seats(round_, standing, best).value
+    for start in starts:
+        seats = Seats(round_, standing, start)
+        inserted(seats, waiting(seats), left)
+        if seats.value > value:
+            best, value = dict(seats.at), seats.value
+    seats, draw = Seats(round_, standing, best), np.random.default_rng(seed)
+    rounds = 0
+    while value < target and not is_over(left) and (left() is not None or rounds < _ROUNDS):
+        rounds += 1
+        if not _undo(seats, draw):
+            break
+        jobs = waiting(seats)
+        keys = np.arange(len(jobs)) + draw.exponential(3.0, len(jobs)) * draw.integers(0, 2)
+        inserted(seats, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], left)
+        if seats.value >= value and seats.legal:
+            best, value = dict(seats.at), seats.value
+        else:
+            seats.restore(best)
+    return best
+
+
+def _undo(seats: Seats, draw: np.random.Generator) -> bool:
+    """Take some of what was started or moved away, mostly near each other, and bring back who was there before.
+
+    Return whether there was anything to undo.
+    """
+    standing = seats.standing
+    changed = np.array([job for job in seats.at if not seats.home[job]], dtype=np.int64)
+    if not len(changed):
+        return False
+    count = int(draw.integers(_LEAST, _MOST + 1))
+    rack = standing.locality.rack
+    where = np.array([rack[next(iter(seats.at[job]))] for job in changed.tolist()])
+    order = draw.permutation(len(changed))
+    if draw.integers(0, 2):
+        order = order[np.argsort(where[order] != where[order[0]], kind="stable")]
+    out = changed[order[:count]].tolist()
+    for job in out:
+        seats.take(job)
+    bring_back(seats)
+    return True

@@ -1,0 +1,118 @@
+"""What the engine does not let a scheduler do, and when schedulers want to be asked."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from replay_watch import cluster_of, job, work_of
+
+from muri_opt.policies import policy_from
+from muri_opt.replay.bad_decisions import BadDecisionError, ReplayError
+from muri_opt.replay.engine import Engine
+from muri_opt.replay.list_scheduler import ListScheduler
+from muri_opt.replay.live import Accounts, Live, Seat
+from muri_opt.replay.notes import ThinNotes
+from muri_opt.replay.schedulers import Allocation
+from muri_opt.replay.waking import Had, seconds_to_change
+from muri_opt.solution import Violation
+
+WORK = work_of(job("a", 0, 10), job("b", 5, 10))
+
+
+class Says:
+    """A scheduler that always says the same."""
+
+    def __init__(self, allocation: Allocation, wakes: float = inf) -> None:
+        self.allocation, self.woken = allocation, wakes
+
+    def decide(self, live: Live) -> Allocation:
+        return self.allocation
+
+    def wakes(self, live: Live) -> float:
+        return self.woken
+
+
+def seat(*jobs: int, gpus: int = 1, rate: float = 1.0) -> Seat:
+    return Seat(jobs=jobs, gpus={0: gpus}, rates=(rate,) * len(jobs))
+
+
+@pytest.mark.parametrize(
+    ("allocation", "told"),
+    [
+        (Allocation(stops=(0,)), "at 0 s: job 'a' is stopped, and does not run"),
+        (Allocation(seats=(seat(1),)), "at 0 s: job 'b' is given GPUs, and is not there"),
+        (Allocation(seats=(seat(7),)), "at 0 s: job at place 7 is given GPUs, and is not there"),
+        (Allocation(seats=(seat(0), seat(0))), "two seats"),
+        (Allocation(seats=(seat(0),), stops=(0,)), "two seats, or one and none"),
+        (Allocation(seats=(seat(0, gpus=3),)), "node 'n0' has 2 GPUs, and 3 are given"),
+        (Allocation(seats=(seat(0, gpus=-1),)), "node 'n0' has 2 GPUs"),
+        (Allocation(seats=(seat(0, gpus=0),)), "job 'a' is to make progress without GPUs"),
+        (Allocation(seats=(seat(0, rate=0.0),)), "job 'a' has a seat and a rate of 0.0"),
+        (Allocation(seats=(seat(0, rate=inf),)), "job 'a' has a seat and a rate of inf"),
+    ],
+)
+def test_allocations_that_cannot_be_are_refused(allocation, told):
+    with pytest.raises(ReplayError, match=told):
+        Engine(WORK, cluster_of(2), Says(allocation)).run()
+
+
+def test_a_scheduler_is_not_woken_in_the_past():
+    with pytest.raises(ReplayError, match="asks to be woken at 0 s, which is over"):
+        Engine(WORK, cluster_of(2), Says(Allocation(seats=(seat(0),)), wakes=0.0)).run()
+
+
+def test_a_job_is_not_given_a_seat_on_nodes_that_are_full():
+    scheduler = ListScheduler(WORK, cluster_of(2), "fifo")
+    live = Live(accounts=Accounts(WORK), free=np.array([0]), waiting={0}, queued=[0])
+    with pytest.raises(ReplayError, match="0 GPUs are free on all nodes, and 1 were counted"):
+        scheduler.decide(live)
+
+
+def had(*waited: float, executed: float = 0.0) -> Had:
+    count = len(waited)
+    return Had(
+        gpus=np.ones(count, dtype=np.int64),
+        attained=np.zeros(count),
+        executed=np.full(count, executed),
+        waited=np.array(waited, dtype=np.float64),
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "waited", "seconds"),
+    [
+        ("fifo", (1.0,), inf),
+        ("rubick", (1.0,), inf),
+        ("rubick:patience=60", (10.0, 20.0, 90.0), 40.000001),
+        ("rubick:patience=60", (90.0,), inf),
+        ("aiturbo:patience=60", (10.0,), 50.000001),
+        ("philly", (0.0, 500.0, 700.0), 100.0),
+        ("philly", (2000.0,), inf),
+        ("philly:hold=100,backoff=20", (0.0, 90.0), 10.0),
+        ("philly:hold=100,backoff=20", (115.0,), 5.0),
+        ("tiresias", (5.0,), 3250.0),
+        ("tiresias", (), inf),
+        ("afs-p:quantum=30", (5.0,), 13.0),
+        ("afs-p:quantum=30", (), inf),
+    ],
+)
+def test_policies_are_asked_when_time_changes_their_mind(policy, waited, seconds):
+    assert seconds_to_change(policy_from(policy), had(0.0, executed=17.0), had(*waited)) == seconds
+
+
+def test_many_broken_rules_are_told_shortly():
+    broken = [Violation(rule=f"r{at}", where="here", detail="no") for at in range(8)]
+    text = str(BadDecisionError.of(broken))
+    assert text.startswith("r0 (here): no; r1")
+    assert text.endswith("r4 (here): no; and 3 more")
+
+
+def test_notes_are_thinned_evenly_and_keep_the_longest_queue():
+    notes = ThinNotes(resources=0, nodes=1, most=4)
+    for at in range(20):
+        notes.note(float(at), busy=1, queue=9 if at == 13 else 0, running=1, last=at == 19, full=lambda: ([], [1]))
+    line = notes.timeline()
+    assert line.seconds.tolist() == [0.0, 8.0, 13.0, 16.0, 19.0]
+    assert line.queue.tolist() == [0, 0, 9, 0, 0]
