@@ -162,7 +162,7 @@ class _Choice:
         free, starts, stops = self.total, list[int](), list[int]()
         first = self._first(free)
         for entry, gpus in zip(run, self.gpus[order].tolist(), strict=True):
-            while first is not None and (first[1] > free or first[0] < entry):
+            while first is not None and first[0] < entry:
                 if first[1] <= free:
                     free -= self._start(first[1], starts)
                 first = self._first(free)

@@ -22,7 +22,7 @@ from muri_opt.replay.workload import Workload
 
 
 class RoundJobs:
-    """Makes the jobs of rounds. ``since_promotion`` is subtracted from what a job has had, by its position.
+    """Makes the jobs of rounds. ``before_promotion`` is what a promoted job had had by then: it does not count.
 
     The job of a waiting or running stretch is kept: until the next change only the numbers that grow are new.
     """

@@ -29,15 +29,20 @@ _SETS = _sets()
 
 
 class Ejections:
-    """All sets of jobs that could go, node by node, for one state of the floor."""
+    """All sets of jobs that could go, node by node, for one state of the floor.
 
-    def __init__(self, seats: Seats) -> None:
-        self.seats = seats
+    If ``hopeful``, jobs that this round has started or may move are taken to find another place where one is free.
+    """
+
+    def __init__(self, seats: Seats, *, hopeful: bool) -> None:
+        self.seats, self.hopeful = seats, hopeful
         floor, amounts = seats.floor, seats.floor.amounts
-        nodes = len(floor.gpus)
-        self.jobs: Ints = np.full((nodes, MOST), -1, dtype=np.int64)
         losses = self._losses()
         job, node, units, share = _entries(seats, losses)
+        # Nodes that are full of jobs that stay are left out; from here on a node is its place in this list.
+        self.nodes: Ints = np.union1d(node, np.flatnonzero(floor.gpus))
+        node, nodes = np.searchsorted(self.nodes, node), len(self.nodes)
+        self.jobs: Ints = np.full((nodes, MOST), -1, dtype=np.int64)
         order = np.lexsort((share / units, node))
         job, node, units = job[order], node[order], units[order]
         place = np.arange(len(order)) - np.searchsorted(node, node)
@@ -51,7 +56,8 @@ class Ejections:
         self.full[node, place] = losses[job]
         self.shared[node, place] = losses[job] * units / amounts.g[job]
         self.left = [
-            has[:, None] + freed[axis] @ _SETS for axis, has in enumerate((floor.gpus, floor.cpus, floor.memory))
+            has[self.nodes, None] + freed[axis] @ _SETS
+            for axis, has in enumerate((floor.gpus, floor.cpus, floor.memory))
         ]
         self.cost_full, self.cost_shared = self.full @ _SETS, self.shared @ _SETS
 
@@ -62,7 +68,7 @@ class Ejections:
         g, tenant = seats.g, seats.tenant
         within = np.clip(seats.quota[tenant] - (seats.used[tenant] - g), 0, g)
         loss = seats.gain + float(standing.premium) * within
-        elsewhere = g <= int(floor.gpus.max(initial=0))
+        elsewhere = (g <= int(floor.gpus.max(initial=0))) & self.hopeful
         spare = seats.used[tenant] - g >= seats.quota[tenant]
         may = standing.evictable & seats.home & spare
         cheaper = standing.movable & elsewhere
@@ -85,6 +91,8 @@ class Ejections:
         for left, each in ((self.left[1], int(amounts.c[job])), (self.left[2], int(amounts.m[job]))):
             if each:
                 fits = np.minimum(fits, left // each)
+        if not len(self.nodes):
+            return None
         premium = standing.premium * seats.within(job)
         found: list[tuple[float, Held, list[int]]] = []
         if locality.fewest[job] == 1:
@@ -92,7 +100,7 @@ class Ejections:
             which = np.argmin(cost, axis=1)
             node = int(np.argmin(cost[np.arange(len(which)), which]))
             worth = premium + float(standing.start[job, TOGETHER]) - float(cost[node, which[node]])
-            found.append((worth, {node: gpus}, self._gone(node, int(which[node]))))
+            found.append((worth, {int(self.nodes[node]): gpus}, self._gone(node, int(which[node]))))
         if locality.fewest[job] > 1 or level > TOGETHER:
             found += self._several(job, fits, premium)
         best = max(found, key=lambda way: way[0], default=None)
@@ -117,7 +125,8 @@ class Ejections:
             cost[:, units] = masked[rows, which[:, units]]
         near, fewest = bool(locality.in_rack[job]), int(locality.fewest[job])
         places: list[tuple[int, Held]] = []
-        racks = [np.flatnonzero(locality.rack == r) for r in range(len(locality.racks))] if near else [rows]
+        rack = locality.rack[self.nodes]
+        racks = [np.flatnonzero(rack == r) for r in np.unique(rack)] if near else [rows]
         if fewest > 1:
             places += [(TOGETHER, held) for nodes in racks if (held := _few(cost, nodes, gpus, fewest))]
         if near and level >= IN_RACK:
@@ -134,7 +143,7 @@ class Ejections:
         best = int(np.argmax(worth))
         held = places[best][1]
         gone = {out for node, units in held.items() for out in self._gone(node, int(which[node, units]))}
-        return [(worth[best], held, sorted(gone))]
+        return [(worth[best], {int(self.nodes[node]): units for node, units in held.items()}, sorted(gone))]
 
 
 def _entries(seats: Seats, losses: Floats) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:

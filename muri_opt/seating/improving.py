@@ -15,8 +15,10 @@ from muri_opt.tenants.standing import Held
 
 _ROUNDS = 12
 """Times that parts are undone where there is no limit of time."""
-_LEAST, _MOST = 4, 24
-"""Started jobs that are undone at a time."""
+_LEAST = 4
+"""Started jobs that are undone at a time, if there are so many; at times all of them."""
+_NOISE = (1e-3, 3.0, 30.0)
+"""Places in the order by which jobs are late, on average, when they are inserted again."""
 
 Places = Mapping[int, Held]
 
@@ -39,7 +41,7 @@ def improved(
         if not _undo(seats, draw):
             break
         jobs = waiting(seats)
-        keys = np.arange(len(jobs)) + draw.exponential(3.0, len(jobs)) * draw.integers(0, 2)
+        keys = np.arange(len(jobs)) + draw.exponential(draw.choice(_NOISE), len(jobs))
         inserted(seats, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], left)
         if seats.value >= value and seats.legal:
             best, value = dict(seats.at), seats.value
@@ -57,7 +59,7 @@ def _undo(seats: Seats, draw: np.random.Generator) -> bool:
     changed = np.array([job for job in seats.at if not seats.home[job]], dtype=np.int64)
     if not len(changed):
         return False
-    count = int(draw.integers(_LEAST, _MOST + 1))
+    count = round(_LEAST * max(1.0, len(changed) / _LEAST) ** draw.random() ** 2)
     rack = standing.locality.rack
     where = np.array([rack[next(iter(seats.at[job]))] for job in changed.tolist()])
     order = draw.permutation(len(changed))

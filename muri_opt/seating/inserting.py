@@ -16,7 +16,8 @@ def inserted(seats: Seats, jobs: list[int], left: Left) -> int:
 
     Those who had to go for another are tried again at the end.
     """
-    queue, count, known = list(jobs), 0, None
+    queue, count = list(jobs), 0
+    known: dict[bool, Ejections] = {}
     hopeless: set[tuple[int, ...]] = set()
     while queue and not is_over(left):
         job = queue.pop(0)
@@ -25,13 +26,19 @@ def inserted(seats: Seats, jobs: list[int], left: Left) -> int:
         sort = _sort(seats, job)
         if sort in hopeless:
             continue
-        known = known or Ejections(seats)
-        way = known.best(job)
-        out = None if way is None else _applied(seats, job, way[1], way[2])
+        out = None
+        for hopeful in (True, False):
+            if hopeful not in known:
+                known[hopeful] = Ejections(seats, hopeful=hopeful)
+            way = known[hopeful].best(job)
+            out = None if way is None else _applied(seats, job, way[1], way[2])
+            if out is not None:
+                break
         if out is None:
             hopeless.add(sort)
             continue
-        count, known = count + 1, None
+        count += 1
+        known.clear()
         hopeless.clear()
         queue += out
     bring_back(seats)

@@ -70,6 +70,44 @@ def test_a_job_is_not_given_a_seat_on_nodes_that_are_full():
         scheduler.decide(live)
 
 
+def test_begun_iterations_count_whole_but_not_what_rounding_adds():
+    accounts = Accounts(work_of(*(job(f"j{at}", 0, 10) for at in range(4))))
+    accounts.remaining[:] = [7 + 1e-9, 7.5, 1e-9, 7 - 1e-9]
+    live = Live(accounts=accounts, free=np.array([1]))
+    assert live.whole_iterations(np.arange(4)).tolist() == [7, 8, 1, 7]
+
+
+class Script:
+    """A scheduler that says one thing after the other."""
+
+    def __init__(self, *allocations: Allocation) -> None:
+        self.allocations = iter(allocations)
+
+    def decide(self, live: Live) -> Allocation:
+        return next(self.allocations)
+
+    def wakes(self, live: Live) -> float:
+        return live.now + 10.0
+
+
+def test_waiting_is_split_by_the_reasons_of_each_stretch():
+    script = Script(
+        Allocation(waiting={0: "fairness"}),
+        Allocation(waiting={0: "fragmentation"}),
+        Allocation(waiting={0: "fairness"}),
+        Allocation(seats=(seat(0),)),
+        Allocation(stops=(0,)),  # for capacity, as nothing is said
+        Allocation(waiting={0: "fragmentation"}),
+        Allocation(waiting={0: "capacity"}),
+        Allocation(seats=(seat(0),)),
+    )
+    engine = Engine(work_of(job("a", 0, 12)), cluster_of(1), script)
+    engine.run()
+    jobs = engine.outcomes()
+    assert (jobs.fairness[0], jobs.fragmentation[0], jobs.capacity[0]) == (20.0, 20.0, 20.0)
+    assert (jobs.ended[0], jobs.held[0]) == (72.0, 12.0)
+
+
 def had(*waited: float, executed: float = 0.0) -> Had:
     count = len(waited)
     return Had(

@@ -217,7 +217,9 @@ def test_nobody_waits_for_ever(monkeypatch):
     # The two take turns, and a restart takes longer than a turn.
     with pytest.raises(ReplayError, match="20 rounds have changed nothing: 1 jobs run and 1 wait"):
         replay(work_of(job("a", 0, 10), job("b", 0, 10)), ONE_GPU, "las", interval=1, restart_seconds=2)
-    assert replay(work_of(job("a", 0, 2000)), ONE_GPU, "las", interval=1).rounds == 2000
+    assert replay(work_of(job("a", 0, 200)), ONE_GPU, "las", interval=1).rounds == 200
+    later = work_of(job("a", 0, 100), job("b", 90, 200))  # there is more work left after 90 s than before
+    assert replay(later, ONE_GPU, "las:nodes=fewest", interval=1).rounds == 300
 
 
 def test_rounds_are_what_a_validated_round_would_be():
@@ -242,6 +244,22 @@ def test_rounds_are_what_a_validated_round_would_be():
     for round_ in seen:
         assert tuple(structs.replace(one) for one in round_.jobs) == round_.jobs
         assert all(one.remaining_iterations >= 1 for one in round_.jobs)
+
+
+def test_another_plan_on_the_same_gpus_is_a_restart():
+    plans = tuple(Plan(name=name, gpus=1, throughput=rate) for name, rate in (("slow", 1.0), ("fast", 2.0)))
+
+    def later_fast(round_: Round) -> Decision:
+        given = [
+            Assignment(jobs=(one.id,), gpus={f"n{at}": 1}, plan="slow" if round_.now < 5 else "fast")
+            for at, one in enumerate(round_.jobs)
+        ]
+        return Decision(assignments=tuple(given))
+
+    work = work_of(job("a", 0, 15, plans=plans, restart_seconds=3), job("b", 5, 10, plans=plans))
+    found = replay(work, cluster_of(1, 1), later_fast, verify_as="rubick")
+    assert found.jobs.ended.tolist() == [5 + 3 + 5.0, 10.0]
+    assert (found.jobs.restarts.tolist(), found.jobs.migrations.tolist()) == ([1, 0], [0, 0])
 
 
 def test_a_plan_for_cpus_only_makes_progress_without_gpus():
