@@ -1,6 +1,22 @@
-"""Settings for all tests: a slow machine is no fault of the code, so Hypothesis measures no time."""
+"""Settings for all tests: a slow machine is no fault of the code, so Hypothesis measures no time.
 
+Where there is no browser, the checks that need one are left out, and the summary says so.
+"""
+
+from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if CHROMIUM is None and item.get_closest_marker("browser")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_terminal_summary(terminalreporter):
+    if CHROMIUM is None:
+        terminalreporter.write_line("browser checks left out: no Chromium found", yellow=True)

@@ -62,16 +62,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--keep-jobs", action="store_true", help="keep what became of every job, a file for each run")
     add("--parquet", action="store_true", help="write the results as Parquet too")
     add("--report", metavar="FILE.html", help="write a report with pictures")
+    add("--figures", metavar="FOLDER", help="write the pictures for papers, as SVG and PNG (needs matplotlib)")
     add("--json", action="store_true", help="print the results as JSON and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Run the study and return the comparison; runs that failed are named and decide the code."""
     check_writable(arguments.report)
-    from muri_opt.replay.studies import StudyError, outcomes_of, run_study
+    if arguments.figures is not None:
+        from muri_opt.report.replay_figures import figure_folder
+
+        figure_folder(arguments.figures)
+    from muri_opt.replay.studies import StudyError, run_study
 
     failed: StudyError | None = None
     rows: Sequence[RunRow]
+    pictures = arguments.report is not None or arguments.figures is not None
     with Bar("runs") as bar:
         try:
             rows = run_study(
@@ -79,16 +85,14 @@ def run(arguments: argparse.Namespace) -> Reply:
                 folder=arguments.folder,
                 engine=arguments.engine,
                 jobs=arguments.jobs,
-                keep_outcomes=arguments.keep_jobs or arguments.report is not None,
+                keep_outcomes=arguments.keep_jobs or pictures,
                 parquet=arguments.parquet,
                 progress=bar,
             )
         except StudyError as error:
             failed, rows = error, error.rows
-    if arguments.report is not None and rows:
-        from muri_opt.report.replay_html import write_report
-
-        write_report(outcomes_of(rows, arguments.folder), arguments.report)
+    if pictures and rows:
+        _draw(rows, arguments.folder, arguments.report, arguments.figures)
     text = _json(rows, failed) if arguments.json else _text(rows, failed, arguments.folder)
     return Reply(text, ExitCode.ANSWER if failed is None else _code(failed))
 
@@ -136,6 +140,26 @@ def _code(failed: StudyError) -> ExitCode:
     """Return the code of a violation where policies decided badly, and that of a solver where anything else broke."""
     policies = all(found.cause == "policy" for _, found in failed.failures)
     return ExitCode.VIOLATION if policies else ExitCode.SOLVER_FAILED
+
+
+def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str | None) -> None:
+    """Write the report, the figures or both; where methods differ, replays are called by policy and method."""
+    from dataclasses import replace
+
+    from muri_opt.replay.studies import outcomes_of
+
+    outcomes = outcomes_of(rows, folder)
+    if len({row.run.method for row in rows}) > 1:
+        named = zip(rows, outcomes, strict=True)
+        outcomes = [replace(outcome, policy=f"{outcome.policy}, {row.run.method}") for row, outcome in named]
+    if report is not None:
+        from muri_opt.report.replay_html import write_report
+
+        write_report(outcomes, report)
+    if figures is not None:
+        from muri_opt.report.replay_figures import write_figures
+
+        write_figures(outcomes, figures)
 
 
 def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str:

@@ -71,6 +71,16 @@ def test_methods_intervals_and_what_is_kept(run, trace, here, tmp_path):
     assert (tmp_path / "study" / "results.parquet").exists()
 
 
+def test_a_report_names_what_it_compares(run, trace, here, tmp_path):
+    page = tmp_path / "report.html"
+    code, _, err = run("replay", trace, "--policy", "srtf,srsf", "--clock", "muri", "--report", page, *here)
+    assert (code, err) == (0, "")
+    assert all(f'<th scope="row">{policy}</th>' in page.read_text() for policy in ("srtf", "srsf"))
+    code, _, err = run("replay", trace, "--method", "heuristic,auto", "--report", page, *here)
+    assert (code, err) == (0, "")
+    assert all(f'<th scope="row">fifo, {method}</th>' in page.read_text() for method in ("heuristic", "auto"))
+
+
 def test_what_a_reader_left_out_is_said(run, here):
     code, out, _ = run("replay", "generate:tiresias?jobs=20&most-gpus=4", "--fast", *here)
     assert code == 0
