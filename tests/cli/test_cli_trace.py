@@ -108,7 +108,7 @@ def test_the_round_of_a_moment(run, file, tmp_path):
         (("--example", "philly", "--at", "3"), "--at: found given; allowed: not with --example"),
         (("--example", "philly", "--at", "0"), "--at: found given; allowed: not with --example"),
         (("--example", "philly", "--json"), "--json: found given; allowed: not with --example"),
-        (("philly", "--cluster", "8x8"), "cluster: found '8x8'; allowed: only with --at"),
+        (("philly", "--cluster", "8x8"), "--cluster: found '8x8'; allowed: only with --at"),
         (("philly", "--output", "x.json"), "--output: found 'x.json'; allowed: only with --at"),
         (("philly", "--at", "1"), "--output: found nothing; allowed: with --at, the file to write the round to"),
         (("philly", "--at", "-1", "--cluster", "8x8", "--output", "r"), "seconds: found -1.0; allowed: a finite"),
