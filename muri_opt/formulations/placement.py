@@ -1,8 +1,9 @@
 """Chapter *placement*: which gangs of which tenants run, and where; who is moved, who is preempted.
 
 Letters as in the chapter: jobs j, nodes s, racks r, tenants v, spreads l; x_j stays, e_j preempted, y_jl put down
-spread as l, b_js whether and n_js with how many GPUs on s, t_jr whether in rack r, o_v GPUs over the quota, p_v whether
-a tenant loses a job, f the jobs about which there is nothing to decide.
+spread as l (a running job: moved, or preempted and started again), b_js whether and n_js with how many GPUs on s, t_jr
+whether in rack r, o_v GPUs over the quota, p_v whether a tenant loses a job, f the jobs about which there is nothing to
+decide.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class PlacementFormulation(Formulation):
         first = Stage(objective=within, weight=table.standing.premium, best=min(gpus, round_.cluster.total_gpus))
         second = Stage(objective=preempted, weight=table.standing.penalty, best=0)
         last = Stage(objective=worth, weight=1, best=(WHOLE + OLDEST) * gpus)
-        return (first, second, last) if len(table.evictable) else (first, last)
+        return (first, second, last) if len(table.preempted) else (first, last)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: jobs stay where they are unless the values say otherwise."""
@@ -86,7 +87,8 @@ def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> tuple[Ints, I
     within, preempted, worth = (np.zeros(at.count, dtype=np.int64) for _ in range(3))
     within[at.f] = gpus[table.fixed].sum() - table.surplus
     within[at.x], within[at.y], within[at.o] = gpus[table.stayers], gpus[job], -1
-    preempted[at.e] = -gpus[table.evictable]
+    preempted[at.e], preempted[at.y] = -gpus[table.evictable], -gpus[job] * table.restarting
     worth[at.f], worth[at.x] = standing.stay[table.fixed].sum(), standing.stay[table.stayers]
-    worth[at.e], worth[at.y] = -standing.cost[table.evictable], standing.start[job, table.spreads.of]
+    worth[at.e] = -standing.cost[table.evictable]
+    worth[at.y] = standing.start[job, table.spreads.of] - standing.penalty * preempted[at.y]
     return within, preempted, worth

@@ -1,4 +1,4 @@
-"""Gangs that may be given places: candidates, and running jobs that may move. Equal ones are counted together."""
+"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Asks:
 
     A gang of kind i takes ``g[i]`` GPUs, with each of them ``c[i]`` milli-CPUs and ``m[i]`` MiB. A GPU is worth
     ``near[i]`` where the gang has ``least[i]`` GPUs or more on a node, as if it sat together, and ``apart[i]`` where it
-    has fewer and must be spread further; less than nothing where it may not. A GPU of a running job (``moves[i]``) is
-    worth what its restart would lose besides, for it is not preempted.
+    has fewer and must be spread further; less than nothing where it may not. A GPU of a running job is worth what its
+    restart would lose besides; if it ``moves[i]`` it is not preempted, if it ``restarts[i]`` it is.
     """
 
     members: tuple[Ints, ...]
@@ -39,6 +39,7 @@ class Asks:
     near: Ints
     apart: Ints
     moves: NDArray[np.bool_]
+    restarts: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.count)
@@ -49,9 +50,10 @@ class Asks:
         amounts, tenant, locality = round_.amounts, quota_tenant(round_), standing.locality
         kinds: dict[tuple[int, ...], list[int]] = {}
         for job in np.flatnonzero((standing.candidate | standing.movable) & (amounts.g > 0)).tolist():
-            gpus, moves = int(amounts.g[job]), bool(standing.movable[job])
+            gpus, runs = int(amounts.g[job]), bool(standing.running[job])
+            restarts = runs and standing.rules.migrate == 0
             worth = standing.start[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
-            worth = worth + standing.cost[job] // gpus * moves
+            worth = worth + standing.cost[job] // gpus + standing.penalty * restarts
             level = int(standing.level[job])
             further = IN_RACK if locality.in_rack[job] else ANYWHERE
             row = (
@@ -62,14 +64,16 @@ class Asks:
                 gpus if locality.fewest[job] == 1 else 1,
                 int(worth[TOGETHER]),
                 int(worth[further]) if level >= further else _NEVER,
-                int(moves),
+                int(runs and not restarts),
+                int(restarts),
             )
             kinds.setdefault(row, []).append(job)
         members = tuple(np.array(jobs, dtype=np.int64) for jobs in kinds.values())
         of_job = np.full(len(round_.jobs), -1, dtype=np.int64)
         for kind, jobs in enumerate(members):
             of_job[jobs] = kind
-        g, c, m, owner, least, near, apart, moving = np.array(list(kinds), dtype=np.int64).reshape(len(kinds), 8).T
+        rows = np.array(list(kinds), dtype=np.int64).reshape(len(kinds), 9)
+        g, c, m, owner, least, near, apart, moving, again = rows.T
         return cls(
             members=members,
             of_job=of_job,
@@ -82,6 +86,7 @@ class Asks:
             near=near,
             apart=apart,
             moves=moving.astype(np.bool_),
+            restarts=again.astype(np.bool_),
         )
 
     def worth(self, kind: int, units: int) -> int:

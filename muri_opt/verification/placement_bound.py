@@ -66,9 +66,7 @@ def best_elsewhere(reading: Reading, stand: Stand, *, whole: bool) -> int | None
     if not (single if whole else not single or stand.level >= 1):
         return None
     spread = 1 if single and not whole else 0
-    if stand.running:
-        return reading.tenancy.running(stand.need.gpus, spread) - stand.cost
-    return reading.tenancy.started(stand.need.gpus, stand.waited, spread)
+    return reading.elsewhere(stand, spread)
 
 
 def _elsewhere(job: int, stand: Stand, reading: Reading, scale: int, pays: int, largest: int) -> Iterator[Item]:

@@ -94,12 +94,17 @@ def victim_round(load: float) -> tuple[Round, str]:
     return round_of([Node(id="n", gpus=4), Node(id="m", gpus=2)], jobs, tenants=tenants), f"philly:preempt_at={load}"
 
 
-@pytest.mark.parametrize(("load", "gone"), [(1, ["over"]), (0.5, ["over"])])
-def test_a_victim_goes_where_that_pays_and_the_load_allows(load: float, gone: list[str]) -> None:
+@pytest.mark.parametrize("load", [1, 0.5])
+@pytest.mark.parametrize(("room", "gone"), [(1, ["over"]), (2, [])])
+def test_a_victim_goes_where_that_pays_and_starts_again_where_there_is_room(
+    load: float, room: int, gone: list[str]
+) -> None:
     round_, policy = victim_round(load)
+    round_ = round_of([Node(id="n", gpus=4), Node(id="m", gpus=room)], round_.jobs, tenants=round_.cluster.tenants)
     found = search_places(round_, rules_for(policy), None, LIMITS, relaxation)
     assert found is not None
     assert [wait.job for wait in found.decision.waiting] == gone
+    assert "within" in found.decision.running
     assert decision_value(round_, policy, found.decision) == optimum(round_, policy)
 
 
