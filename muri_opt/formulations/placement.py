@@ -14,14 +14,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.formulations.base import Formulation
+from muri_opt.formulations.base import Formulation, Searched
 from muri_opt.formulations.placement_columns import Letters, PlacementColumns
 from muri_opt.formulations.placement_duals import relaxed_duals
 from muri_opt.formulations.placement_rows import add_gangs, add_letters, add_nodes, add_tenants
+from muri_opt.formulations.placement_search import search_places
 from muri_opt.formulations.placement_values import decided_places, places_of, values_of
 from muri_opt.instance import Round
-from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.solution import Decision, LinearDuals, placement_decision
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
+from muri_opt.solution import Decision, Limits, LinearDuals, placement_decision
 from muri_opt.tenants import TenantRules
 from muri_opt.tenants.rules import OLDEST, WHOLE
 
@@ -33,6 +34,7 @@ class PlacementFormulation(Formulation):
     rules: TenantRules
 
     chapter: ClassVar[str] = "placement"
+    has_search: ClassVar[bool] = True
 
     def table(self, round_: Round) -> PlacementColumns:
         """Return what the round leaves to decide."""
@@ -69,6 +71,12 @@ class PlacementFormulation(Formulation):
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; nodes that are alike change places so that the most used come first."""
         return values_of(round_, self.table(round_), decided_places(round_, decision))
+
+    def search(
+        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return what prices node by node make of a large round, from the places of ``start``."""
+        return search_places(round_, self.rules, start, limits, relax)
 
     @property
     def has_duals(self) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.seating.reach import Reach, free_of_fixed
 from muri_opt.tenants import Standing
 from muri_opt.tenants.locality import ANYWHERE, IN_RACK, TOGETHER
 
@@ -47,23 +48,26 @@ class Asks:
     @classmethod
     def of(cls, round_: Round, standing: Standing) -> Asks:
         """Return the kinds of a round's candidates and movable jobs, in the order of their first jobs."""
-        amounts, tenant, locality = round_.amounts, quota_tenant(round_), standing.locality
+        amounts, tenant = round_.amounts, quota_tenant(round_)
+        reach = Reach(round_, standing, free_of_fixed(round_, standing))
         kinds: dict[tuple[int, ...], list[int]] = {}
         for job in np.flatnonzero((standing.candidate | standing.movable) & (amounts.g > 0)).tolist():
             gpus, runs = int(amounts.g[job]), bool(standing.running[job])
             restarts = runs and standing.rules.migrate == 0
             worth = standing.start[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
             worth = worth + standing.cost[job] // gpus + standing.penalty * restarts
-            level = int(standing.level[job])
-            further = IN_RACK if locality.in_rack[job] else ANYWHERE
+            spreads = reach.spreads(job)
+            if not spreads:
+                continue
+            further = [spread for spread in (IN_RACK, ANYWHERE) if spread in spreads]
             row = (
                 gpus,
                 int(amounts.c[job]),
                 int(amounts.m[job]),
                 int(tenant[job]),
-                gpus if locality.fewest[job] == 1 else 1,
-                int(worth[TOGETHER]),
-                int(worth[further]) if level >= further else _NEVER,
+                reach.least(job),
+                int(worth[TOGETHER]) if TOGETHER in spreads else _NEVER,
+                int(worth[further[0]]) if further else _NEVER,
                 int(runs and not restarts),
                 int(restarts),
             )
@@ -91,7 +95,8 @@ class Asks:
 
     def worth(self, kind: int, units: int) -> int:
         """Return what each of so many GPUs of a gang on one node is worth; less than nothing if it cannot sit so."""
-        return int(self.near[kind] if units >= self.least[kind] else self.apart[kind])
+        together = self.near[kind] >= 0 and units >= self.least[kind]
+        return int(self.near[kind] if together else self.apart[kind])
 
 
 def quota_tenant(round_: Round) -> Ints:

@@ -11,7 +11,7 @@ from seating_rounds import optimum, own_bound, rules_for, standing_of, verified_
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.backends import relaxation
-from muri_opt.formulations.placement_search import quick_multipliers
+from muri_opt.seating import quick_prices
 from muri_opt.seating import rooms as rooms_module
 from muri_opt.seating.fluid import fluid_prices
 from muri_opt.seating.patterns import Patterns
@@ -19,6 +19,7 @@ from muri_opt.seating.prices import Ground, Prices, Weights
 from muri_opt.seating.pricing import Pricing
 from muri_opt.seating.search import linear_duals, weights_of
 from muri_opt.seating.settling import best_prices, settled, tiers
+from muri_opt.tenants import Standing
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 WEIGHTED = "philly:objective=weighted"
@@ -64,9 +65,8 @@ def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round,
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
 @settings(max_examples=60)
-def test_quick_multipliers_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
-    duals = quick_multipliers(round_, rules_for(policy))
-    assert duals is not None
+def test_quick_prices_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
+    duals = quick_prices(round_, Standing.of(round_, rules_for(policy)))
     assert verified_bound(round_, policy, duals) >= optimum(round_, policy)
 
 
