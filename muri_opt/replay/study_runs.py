@@ -27,7 +27,7 @@ from muri_opt.solution import Limits
 MOST_SEED: Final = 10**9
 """Rounds count their seeds up from that of the run."""
 METHODS: Final = ("heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS))
-_OWN_ONLY: Final = ("method", "interval", "seed", "fast", "verify", "on_bad")
+_OWN_ONLY: Final = ("method", "interval", "seed", "launch_seconds", "fast", "verify", "on_bad")
 _DIGITS: Final = 32
 
 
@@ -35,8 +35,9 @@ _DIGITS: Final = 32
 class StudyRun:
     """One replay of a study, all in texts and numbers, as ``read_workload``, ``cluster_from`` and ``replay`` take them.
 
-    ``round_seconds`` limit every round that is solved; other methods than ``heuristic`` use them. What a clock of
-    published simulators does not know is refused with it, so that no run says what it did not do.
+    ``round_seconds`` limit every round that is solved, and ``round_gap`` is how near to the optimum is near enough;
+    other methods than ``heuristic`` use them. What a clock of published simulators does not know is refused with it, so
+    that no run says what it did not do.
     """
 
     workload: str
@@ -47,6 +48,8 @@ class StudyRun:
     interval: float | None = None
     seed: int = 0
     round_seconds: float = 10.0
+    round_gap: float = 0.0
+    launch_seconds: float = 0.0
     fast: bool = False
     verify: bool = True
     on_bad: OnBad = "stop"
@@ -59,7 +62,8 @@ class StudyRun:
         if self.interval is not None:
             object.__setattr__(self, "interval", finite("interval", self.interval, MAX_SECONDS, positive=True))
         object.__setattr__(self, "seed", whole("seed", self.seed, MOST_SEED))
-        object.__setattr__(self, "round_seconds", finite("round_seconds", self.round_seconds, MAX_SECONDS))
+        for field in ("round_seconds", "round_gap", "launch_seconds"):
+            object.__setattr__(self, field, finite(field, getattr(self, field), MAX_SECONDS))
         for field in _OWN_ONLY if self.clock != OWN else ():
             value, plain = getattr(self, field), StudyRun.__dataclass_fields__[field].default
             if value != plain:
@@ -148,8 +152,9 @@ def run_task(task: Task) -> Finished | Failed:
             seed=run.seed,
             verify=run.verify,
             on_bad=run.on_bad,
-            limits=Limits(seconds=run.round_seconds),
+            limits=Limits(seconds=run.round_seconds, gap=run.round_gap),
             method=run.method,
+            launch_seconds=run.launch_seconds,
             fast=run.fast,
             save=task.bad_rounds,
             label=run.cluster,

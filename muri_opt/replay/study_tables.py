@@ -19,7 +19,7 @@ _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""
 _NAMED: Final = ("policy", "method", "seed")
 _RATIOS: Final = {"mean": "mean JCT", "p95": "95th", "p99": "99th", "makespan": "makespan"}
-_REALS: Final = ("interval", "round_seconds")
+_REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds")
 
 
 def columns_of(rows: Sequence[RunRow]) -> dict[str, list[Cell]]:

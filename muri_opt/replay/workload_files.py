@@ -10,11 +10,13 @@ from typing import Final
 import msgspec
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance.quantities import MAX_GPUS, MAX_SECONDS, finite, whole
+from muri_opt.instance.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS, finite, whole
 from muri_opt.instance.text_files import read_text
 from muri_opt.instance.wording import number_range, shown, whole_range
 from muri_opt.replay import muri_trace, rubick_trace
 from muri_opt.replay.generated import MOST_GAP, MOST_JOBS, generate_workload
+from muri_opt.replay.left_out import kept
+from muri_opt.replay.plan_workload import with_plans_by_text
 from muri_opt.replay.rubick_tables import read_plans
 from muri_opt.replay.scaling import read_curves, with_scaling
 from muri_opt.replay.trace_workload import without_large, workload_of
@@ -24,7 +26,7 @@ from muri_opt.traces.columns import header_of
 from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
 
 GENERATE: Final = "generate:"
-_ANY: Final = ("most-gpus", "restart", "scaling")
+_ANY: Final = ("most-gpus", "first", "restart", "scaling", "plans")
 _DIGITS: Final = 20
 
 
@@ -79,8 +81,9 @@ def read_workload(text: str) -> Workload:
 
     The format of a file is found from its header. Options follow a question mark, separated by ``&``: ``tenant`` of a
     public trace; ``measured``, the folder of the measured tables of a workload of Rubick's authors; ``jobs``, ``seed``
-    and ``gap`` of a family; and of all, ``most-gpus`` to leave larger jobs out, ``restart``, the seconds a restart
-    takes, and ``scaling``, a file of scaling tables that the jobs take in turn.
+    and ``gap`` of a family; and of all, ``most-gpus`` to leave larger jobs out, ``first`` to keep so many jobs of those
+    that are left, ``restart``, the seconds a restart takes, ``scaling``, a file of scaling tables that the jobs take in
+    turn, and ``plans``, such as ``rubick@8x8``: plans made of those tables.
     """
     if not text:
         raise InputError("workload", "nothing", f"a file, or {GENERATE}FAMILY")
@@ -90,12 +93,17 @@ def read_workload(text: str) -> Workload:
     most = options.whole("most-gpus", MAX_GPUS)
     if most is not None:
         workload = without_large(workload, most)
+    first = options.whole("first", MAX_ITERATIONS)
+    if first is not None:
+        workload = kept(workload, workload.jobs[:first], "later")
     restart = options.number("restart", MAX_SECONDS)
     if restart is not None:
         jobs = tuple(msgspec.structs.replace(job, restart_seconds=restart) for job in workload.jobs)
         workload = replace(workload, jobs=jobs)
-    scaling = options.text("scaling")
-    return workload if scaling is None else with_scaling(workload, read_curves(scaling))
+    scaling, plans = options.text("scaling"), options.text("plans")
+    if scaling is not None:
+        workload = with_scaling(workload, read_curves(scaling))
+    return workload if plans is None else with_plans_by_text(workload, plans)
 
 
 def _generated(source: str, options: _Options) -> Workload:

@@ -1,0 +1,108 @@
+"""Replays by the clocks of the Muri and AFS authors beside reference figures.
+
+Those of Muri are of its authors' simulator, those of AFS of another implementation of its authors' rules.
+
+DIR holds your own copies of the files, which are not part of this project: the Muri authors' trace of their testbed as
+``muri/cluster_trace.csv``, the flattened Philly trace of the Sia artifact as ``philly/philly_jobs.csv``, and the AFS
+authors' curves as ``afs/iteration_seconds.csv`` (columns model, gpus, iteration_seconds). Muri: 8 nodes of 8 GPUs, its
+authors' simulator at its default settings. AFS: 64 GPUs, average completion time in hours. CPU seconds are those of the
+replay in this process; reading files is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from muri_opt.replay.cluster_text import cluster_from
+from muri_opt.replay.metrics import summary
+from muri_opt.replay.run import replay
+from muri_opt.replay.workload_files import read_workload
+
+MURI = {
+    "srtf": (247_452.951389, 4_066_819.995340, 2_726_257.330000),
+    "srsf": (233_909.169400, 4_198_586.591175, 3_080_984.527375),
+    "tiresias": (328_736.501183, 3_991_729.080450, 2_847_184.146585),
+    "muri-s:preset=authors": (120_033.713815, 2_663_198.680519, 797_906.036504),
+    "muri-l:preset=authors": (127_846.003041, 2_671_191.064545, 869_497.072355),
+    "muri-l:preset=authors,matching=queue": (140_677.135007, 2_801_419.145834, 911_230.626756),
+    "muri-l:preset=authors,ordering=worst": (227_994.454706, 2_848_600.115142, 1_651_465.053659),
+    "muri-s:preset=authors,autopack=off": (120_273.806047, 2_663_275.906687, 795_175.639108),
+    "muri-l:preset=authors,autopack=off": (125_001.723623, 2_671_073.274781, 854_098.048663),
+}
+"""Average completion time, last end and 99th percentile of the authors' simulator, in seconds."""
+AFS_POLICIES = (
+    "fifo",
+    "srtf",
+    "srsf",
+    "tiresias:queues=3250",
+    "tiresias:queues=180000",
+    "max-min-elastic",
+    "srtf-elastic",
+    "optimus",
+    "afs-p",
+    "afs-l:scan=arrival",
+)
+AFS = {
+    "e13805": (15.338, 15.338, 15.338, 15.338, 15.338, 4.934, 5.069, 4.920, 4.899, 4.897),
+    "2869ce": (43.189, 34.203, 37.363, 42.169, 38.746, 25.855, 118.301, 26.240, 23.706, 22.917),
+    "ed69ec": (7.862, 7.862, 7.862, 7.862, 7.862, 2.833, 4.219, 2.871, 2.649, 2.583),
+}
+"""Reference hours, one for each policy above."""
+SECONDS_PER_HOUR = 3600
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--clock", choices=("muri", "afs"), help="one of the two tables only")
+    given = parser.parse_args(arguments)
+    if given.clock != "afs":
+        muri_table(given.folder)
+    if given.clock != "muri":
+        afs_table(given.folder)
+
+
+def muri_table(folder: Path) -> None:
+    """Print every policy by Muri's clock: three figures in seconds, and how far each is from the authors'."""
+    workload, cluster = read_workload(str(folder / "muri" / "cluster_trace.csv")), cluster_from("8x8")
+    print(f"Muri's clock: {len(workload.jobs)} jobs, 8 nodes of 8 GPUs, seconds\n")
+    print("| policy | mean JCT | authors' | | last end | authors' | | 99th | authors' | | CPU s |")
+    print("| --- |" + " ---: |" * 10)
+    for policy, published in MURI.items():
+        began = time.process_time()
+        found = summary(replay(workload, cluster, policy, clock="muri")).as_dict()
+        spent = time.process_time() - began
+        cells = []
+        for name, other in zip(("mean", "last_end", "p99_muri"), published, strict=True):
+            cells += [f"{found[name]:,.6f}", f"{other:,.6f}", compared(found[name], other)]
+        print(f"| {policy} | " + " | ".join(cells) + f" | {spent:.1f} |", flush=True)
+    print()
+
+
+def compared(value: float, other: float) -> str:
+    """Return the difference in per cent, or that there is none to six decimals."""
+    return "equal" if f"{value:.6f}" == f"{other:.6f}" else f"{value / other - 1:+.2%}"
+
+
+def afs_table(folder: Path) -> None:
+    """Print hours of average completion time by AFS' clock, a line for ours and one for the reference."""
+    trace, curves = folder / "philly" / "philly_jobs.csv", folder / "afs" / "iteration_seconds.csv"
+    cluster = cluster_from("16x4")
+    print("AFS' clock: 64 GPUs, hours of average completion time\n")
+    print("| virtual cluster (jobs) | " + " | ".join(("", *AFS_POLICIES, "CPU s")) + " |")
+    print("| --- | --- |" + " ---: |" * (len(AFS_POLICIES) + 1))
+    for tenant, published in AFS.items():
+        workload = read_workload(f"{trace}?tenant={tenant}&scaling={curves}")
+        began = time.process_time()
+        means = [summary(replay(workload, cluster, policy, clock="afs")).mean for policy in AFS_POLICIES]
+        spent = time.process_time() - began
+        ours = " | ".join(f"{mean / SECONDS_PER_HOUR:.3f}" for mean in means)
+        print(f"| {tenant} ({len(workload.jobs)}) | ours | {ours} | {spent:.1f} |")
+        print("| | reference | " + " | ".join(f"{hours:.3f}" for hours in published) + " | |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
