@@ -16,9 +16,11 @@ import numpy as np
 
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, solve_round
 from muri_opt.backends import relaxation
-from muri_opt.formulations.placement_search import quick_multipliers, search_places
+from muri_opt.formulations.placement_search import search_places
 from muri_opt.policies.registry import policy_from
+from muri_opt.seating import quick_prices
 from muri_opt.solution import Decision, LinearDuals
+from muri_opt.tenants import Standing
 from muri_opt.verification import decision_value, proved_bound
 
 SECONDS = 30.0
@@ -98,7 +100,7 @@ def solved(round_: Round, policy: str) -> Iterator[Line]:
     rules = policy_from(policy).rules
     began = time.perf_counter()
     start = policy_from(policy).decide(round_, 0)
-    quick = quick_multipliers(round_, rules)
+    quick = quick_prices(round_, Standing.of(round_, rules))
     yield _line("published rules, quick prices", round_, policy, start, quick, time.perf_counter() - began)
     began = time.perf_counter()
     found = search_places(round_, rules, start, Limits(seconds=SECONDS), relaxation)

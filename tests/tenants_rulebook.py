@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-import msgspec
-
 from muri_opt.instance.quantities import mebibytes, microseconds, milli_cpus
 
 
@@ -70,7 +68,10 @@ class Ruled:
 
     def level(self, job):
         if job.state == "running":
-            return self.spread(job, list(job.placement))
+            return max(self.spread(job, list(job.placement)), self.level_by_time(job))
+        return self.level_by_time(job)
+
+    def level_by_time(self, job):
         waited, settings = self.waited(job), self.policy
         hold, backoff = (microseconds(float(text)) for text in (settings.hold, settings.backoff))
         if backoff and waited % (hold + backoff) >= hold:
@@ -106,12 +107,19 @@ class Ruled:
     def started(self, decision):
         return [job for job in self.places(decision) if job not in self.before]
 
-    def preempted(self, decision):
+    def gone(self, decision):
         return [job for job in self.before if job not in self.places(decision)]
 
-    def moved(self, decision):
+    def elsewhere(self, decision):
         places = self.places(decision)
         return [job for job, held in self.before.items() if job in places and places[job] != held]
+
+    def preempted(self, decision):
+        """Return who was preempted, with those that were started again at once."""
+        return [*self.gone(decision), *(self.elsewhere(decision) if self.policy.migrate == "0" else ())]
+
+    def moved(self, decision):
+        return [] if self.policy.migrate == "0" else self.elsewhere(decision)
 
     def broken(self, decision):
         """Return the names of the rules that a decision breaks."""
@@ -123,7 +131,7 @@ class Ruled:
             "room": self._fits(places),
             "locality": all(
                 0 <= self.spread(self.jobs[job], list(places[job])) <= self.level(self.jobs[job])
-                for job in [*self.started(decision), *self.moved(decision)]
+                for job in [*self.started(decision), *self.elsewhere(decision)]
             ),
             "pinned": all(places.get(job) == held for job, held in self.before.items() if self.pinned(job)),
             "migration": self._migration(decision),
@@ -211,18 +219,6 @@ class Ruled:
         limited = [job for job in restartable if self.quota.get(job.tenant) is not None]
         evictable = [] if self.policy.preempt_at == "never" else limited
         return penalty * (1 + sum(job.gpus for job in evictable)), penalty
-
-    def after(self, decision):
-        """Return the round in which the decision was carried out and no time has passed; the preempted wait anew."""
-        places, jobs = self.places(decision), []
-        for job in self.round.jobs:
-            if job.id in places:
-                jobs.append(msgspec.structs.replace(job, state="running", placement=places[job.id]))
-            elif job.state == "running":
-                jobs.append(msgspec.structs.replace(job, state="waiting", placement=None, waiting_seconds=0.0))
-            else:
-                jobs.append(job)
-        return msgspec.structs.replace(self.round, jobs=tuple(jobs))
 
 
 def needed(rooms, gpus):

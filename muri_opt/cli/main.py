@@ -19,6 +19,7 @@ from muri_opt.cli import (
     failures,
     fit,
     generate,
+    library,
     loss,
     predict,
     replay,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Command] = {
         failures.COMMAND,
         replay.COMMAND,
         generate.COMMAND,
+        library.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
     )

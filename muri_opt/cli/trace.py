@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
@@ -12,7 +11,6 @@ from muri_opt.cli.reply import Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.instance import Cluster
     from muri_opt.traces import Moment, ReadReport, Times, Trace, TraceStatistics
     from muri_opt.traces.counts import Dropped
 
@@ -22,7 +20,6 @@ _EXAMPLES = """  muri-opt trace --example philly --output jobs.json
   muri-opt trace jobs.json --machines machines.csv --at 3600 --output round.json
   muri-opt trace jobs.json --at 3600 --cluster 8x8 --output round.json"""
 _SHOWN_TENANTS = 20
-_MOST_NODES = 100_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machines", metavar="FILE", help="the machines of the trace: Philly's list or openb's nodes")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
     parser.add_argument("--at", metavar="SECONDS", type=float, help="write the round of this moment of the trace")
-    parser.add_argument("--cluster", metavar="NxG", help="N nodes of G GPUs for that round (default: the machines)")
+    parser.add_argument(
+        "--cluster", metavar="NxG", help="N nodes of G GPUs, or a file (default: the machines)"
+    )
     parser.add_argument("--example", metavar="NAME", help="write a small file of a format to start from instead")
     parser.add_argument("--output", metavar="FILE", help="where to write the round or the example")
 
@@ -78,25 +77,13 @@ def _moment(arguments: argparse.Namespace) -> Reply:
     import msgspec
 
     from muri_opt.instance import canonical_json
+    from muri_opt.replay.cluster_text import cluster_from
 
-    cluster = None if arguments.cluster is None else _cluster(arguments.cluster)
+    cluster = None if arguments.cluster is None else cluster_from(arguments.cluster)
     check_writable(arguments.output)
     moment = _read(arguments).moment_at(arguments.at, cluster)
     write_text(arguments.output, msgspec.json.format(canonical_json(moment.round), indent=1).decode() + "\n")
     return Reply(_moment_json(moment) if arguments.json else _moment_text(moment))
-
-
-def _cluster(text: str) -> Cluster:
-    """Return so many equal nodes."""
-    from muri_opt.instance import Cluster, Node
-    from muri_opt.instance.quantities import MAX_GPUS, whole
-
-    parts = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", text)
-    if parts is None:
-        raise InputError("--cluster", repr(text), "nodes x GPUs of each, such as 8x8")
-    nodes = whole("--cluster nodes", int(parts[1]), _MOST_NODES, 1)
-    gpus = whole("--cluster GPUs", int(parts[2]), MAX_GPUS, 1)
-    return Cluster(nodes=tuple(Node(id=f"n{k}", gpus=gpus) for k in range(nodes)))
 
 
 def _statistics(arguments: argparse.Namespace) -> Reply:

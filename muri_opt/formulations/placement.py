@@ -1,8 +1,9 @@
 """Chapter *placement*: which gangs of which tenants run, and where; who is moved, who is preempted.
 
 Letters as in the chapter: jobs j, nodes s, racks r, tenants v, spreads l; x_j stays, e_j preempted, y_jl put down
-spread as l, b_js whether and n_js with how many GPUs on s, t_jr whether in rack r, o_v GPUs over the quota, p_v whether
-a tenant loses a job, f the jobs about which there is nothing to decide.
+spread as l (a running job: moved, or preempted and started again), b_js whether and n_js with how many GPUs on s, t_jr
+whether in rack r, o_v GPUs over the quota, p_v whether a tenant loses a job, f the jobs about which there is nothing to
+decide.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.formulations.base import Formulation
+from muri_opt.formulations.base import Formulation, Searched
 from muri_opt.formulations.placement_columns import Letters, PlacementColumns
 from muri_opt.formulations.placement_duals import relaxed_duals
 from muri_opt.formulations.placement_rows import add_gangs, add_letters, add_nodes, add_tenants
+from muri_opt.formulations.placement_search import search_places
 from muri_opt.formulations.placement_values import decided_places, places_of, values_of
 from muri_opt.instance import Round
-from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.solution import Decision, LinearDuals, placement_decision
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
+from muri_opt.solution import Decision, Limits, LinearDuals, placement_decision
 from muri_opt.tenants import TenantRules
 from muri_opt.tenants.rules import OLDEST, WHOLE
 
@@ -32,6 +34,7 @@ class PlacementFormulation(Formulation):
     rules: TenantRules
 
     chapter: ClassVar[str] = "placement"
+    has_search: ClassVar[bool] = True
 
     def table(self, round_: Round) -> PlacementColumns:
         """Return what the round leaves to decide."""
@@ -58,7 +61,7 @@ class PlacementFormulation(Formulation):
         first = Stage(objective=within, weight=table.standing.premium, best=min(gpus, round_.cluster.total_gpus))
         second = Stage(objective=preempted, weight=table.standing.penalty, best=0)
         last = Stage(objective=worth, weight=1, best=(WHOLE + OLDEST) * gpus)
-        return (first, second, last) if len(table.evictable) else (first, last)
+        return (first, second, last) if len(table.preempted) else (first, last)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: jobs stay where they are unless the values say otherwise."""
@@ -68,6 +71,12 @@ class PlacementFormulation(Formulation):
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; nodes that are alike change places so that the most used come first."""
         return values_of(round_, self.table(round_), decided_places(round_, decision))
+
+    def search(
+        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return what prices node by node make of a large round, from the places of ``start``."""
+        return search_places(round_, self.rules, start, limits, relax)
 
     @property
     def has_duals(self) -> bool:
@@ -86,7 +95,8 @@ def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> tuple[Ints, I
     within, preempted, worth = (np.zeros(at.count, dtype=np.int64) for _ in range(3))
     within[at.f] = gpus[table.fixed].sum() - table.surplus
     within[at.x], within[at.y], within[at.o] = gpus[table.stayers], gpus[job], -1
-    preempted[at.e] = -gpus[table.evictable]
+    preempted[at.e], preempted[at.y] = -gpus[table.evictable], -gpus[job] * table.restarting
     worth[at.f], worth[at.x] = standing.stay[table.fixed].sum(), standing.stay[table.stayers]
-    worth[at.e], worth[at.y] = -standing.cost[table.evictable], standing.start[job, table.spreads.of]
+    worth[at.e] = -standing.cost[table.evictable]
+    worth[at.y] = standing.start[job, table.spreads.of] - standing.penalty * preempted[at.y]
     return within, preempted, worth

@@ -34,13 +34,14 @@ class Pairs:
 class PlacementColumns:
     """The jobs and nodes that a round leaves to decide.
 
-    Running jobs in ``stayers`` may leave their place (x), those in ``evictable`` by preemption (e). ``spreads`` are the
-    pairs (item, l) of y, ``places`` the pairs (item, node) of b with their ``room`` u, of which ``split`` marks those
-    with a column n; ``racks`` are the pairs (item, rack) of t. Tenants in ``over`` have a column o between ``least``
-    and ``most``, those in ``preempted`` a column p. ``fixed`` marks the running jobs that only column f stands for, and
-    ``surplus`` is what tenants without a column o have over their quotas; ``above`` marks those that are never below.
-    At least ``load`` GPUs must start before anybody is preempted. Nodes in one array of ``alike`` are interchangeable;
-    the program has only the first of them, as many as can be used (``seen``).
+    Running jobs in ``stayers`` may leave their place (x), those in ``evictable`` by preemption (e); of jobs that
+    ``restart`` marks, to be put elsewhere is to be preempted, too. ``spreads`` are the pairs (item, l) of y, ``places``
+    the pairs (item, node) of b with their ``room`` u, of which ``split`` marks those with a column n; ``racks`` are the
+    pairs (item, rack) of t. Tenants in ``over`` have a column o between ``least`` and ``most``, those in ``preempted``
+    a column p. ``fixed`` marks the running jobs that only column f stands for, and ``surplus`` is what tenants without
+    a column o have over their quotas; ``above`` marks those that are never below. At least ``load`` GPUs must start
+    before anybody is preempted. Nodes in one array of ``alike`` are interchangeable; the program has only the first of
+    them, as many as can be used (``seen``).
     """
 
     standing: Standing
@@ -48,6 +49,7 @@ class PlacementColumns:
     fixed: Bools
     stayers: Ints
     evictable: Ints
+    restart: Bools
     items: list[Item]
     spreads: Pairs
     places: Pairs
@@ -80,6 +82,11 @@ class PlacementColumns:
     def starting(self, pairs: Pairs) -> Bools:
         """Return which of the pairs are of waiting jobs."""
         return ~self.standing.running[self.first[pairs.item]]
+
+    @property
+    def restarting(self) -> Bools:
+        """Which of ``spreads`` are of running jobs that would be preempted and start again."""
+        return self.restart[self.first[self.spreads.item]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,8 +130,9 @@ _last: list[tuple[tuple[str, TenantRules], PlacementColumns]] = []
 def _columns(round_: Round, standing: Standing) -> PlacementColumns:
     amounts, rules = round_.amounts, standing.rules
     load = _missing_load(round_, standing)
-    evictable = _evictable(round_, standing, load)
-    movable = standing.movable & (amounts.g <= (UNLIMITED if rules.migrate is None else rules.migrate))
+    evictable, restart = _evictable(round_, standing, load)
+    budget = UNLIMITED if rules.migrate is None else rules.migrate
+    movable = restart if rules.migrate == 0 else standing.movable & (amounts.g <= budget)
     fixed = standing.running & ~movable & ~evictable
     free = Free.of(round_, standing, fixed)
     items = items_of(round_, standing, free, movable | standing.candidate)
@@ -151,6 +159,7 @@ def _columns(round_: Round, standing: Standing) -> PlacementColumns:
         fixed=fixed,
         stayers=stayers,
         evictable=np.flatnonzero(evictable),
+        restart=restart,
         items=items,
         spreads=Pairs.listed([(i, spread) for i, item in enumerate(items) for spread in item.caps]),
         places=Pairs(item=at, of=nodes),
@@ -162,7 +171,7 @@ def _columns(round_: Round, standing: Standing) -> PlacementColumns:
         most=most[varies],
         surplus=int(least[~varies].sum()),
         above=always,
-        preempted=np.unique(amounts.tenant[evictable]),
+        preempted=np.unique(amounts.tenant[evictable | restart]),
         load=load,
         alike=alike,
         seen=seen,
@@ -177,13 +186,17 @@ def _missing_load(round_: Round, standing: Standing) -> int:
     return max(0, needed - int(round_.amounts.g[standing.running].sum()))
 
 
-def _evictable(round_: Round, standing: Standing, load: int) -> Bools:
-    """Return who can be preempted at all: enough GPUs can start, and the tenant can be left with its quota."""
+def _evictable(round_: Round, standing: Standing, load: int) -> tuple[Bools, Bools]:
+    """Return who can be preempted at all, and who can be preempted and start again.
+
+    Enough GPUs can start, and the tenant can be left with its quota; a job that starts again is part of that.
+    """
     amounts, waiting = round_.amounts, np.flatnonzero(standing.candidate)
     tenants = np.arange(len(amounts.U))
     reach = standing.used + _by_tenant(amounts.tenant, waiting.tolist(), amounts.g, tenants)
-    left = np.append(reach - amounts.U, 0)[amounts.tenant] - amounts.g
-    return standing.evictable & (left >= 0) & (load <= int(amounts.g[waiting].sum()))
+    over = np.append(reach - amounts.U, 0)[amounts.tenant]
+    able = standing.evictable & (load <= int(amounts.g[waiting].sum()))
+    return able & (over >= amounts.g), able & (over >= 0) & (standing.rules.migrate == 0)
 
 
 def _by_tenant(tenant: Ints, jobs: list[int], gpus: Ints, tenants: Ints) -> Ints:

@@ -137,9 +137,15 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
     builder.add_rows("quota", over, entries=entries, sense="<=", rhs=rhs)
     entries = _together(*used(losing), (np.arange(len(losing)), at.p, -amounts.U[losing]))
     builder.add_rows("protect", losing, entries=entries, sense=">=", rhs=-standing.used[losing])
-    one = np.arange(len(going))
-    whose = at.p[np.searchsorted(losing, amounts.tenant[going])]
-    builder.add_rows("preempt", going, entries=_together((one, at.e, 1), (one, whose, -1)), sense="<=", rhs=0)
+    again = np.flatnonzero(table.restarting)
+    stopped = np.union1d(going, job[again])
+    whose = at.p[np.searchsorted(losing, amounts.tenant[stopped])]
+    entries = _together(
+        (np.searchsorted(stopped, going), at.e, 1),
+        (np.searchsorted(stopped, job[again]), at.y[again], 1),
+        (np.arange(len(stopped)), whose, -1),
+    )
+    builder.add_rows("preempt", stopped, entries=entries, sense="<=", rhs=0)
     wanting = losing if table.load else losing[:0]
     every = np.repeat(np.arange(len(wanting)), np.count_nonzero(starts))
     new = np.flatnonzero(starts)
@@ -148,10 +154,10 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
         (np.arange(len(wanting)), at.p[: len(wanting)], -table.load),
     )
     builder.add_rows("load", wanting, entries=entries, sense=">=", rhs=0)
-    moves = np.flatnonzero(~starts if standing.rules.migrate is not None else starts & ~starts)
-    budget = [] if standing.rules.migrate is None else [0]
+    moves = np.flatnonzero(~starts if standing.rules.migrate else starts & ~starts)
+    budget = [standing.rules.migrate] if standing.rules.migrate else []
     entries = (np.zeros_like(moves), at.y[moves], gpus[moves])
-    builder.add_rows("budget", budget, entries=entries, sense="<=", rhs=[standing.rules.migrate or 0] * len(budget))
+    builder.add_rows("budget", np.arange(len(budget)), entries=entries, sense="<=", rhs=budget)
 
 
 def _together(*parts: tuple[Ints, Ints, Ints | int]) -> Entries:

@@ -54,6 +54,7 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
     owned = amounts.tenant >= 0
     np.add.at(used, amounts.tenant[owned], amounts.g[owned] * (runs[owned].astype(np.int64) - standing.running[owned]))
     gone = ~runs[table.evictable]
+    again = np.array([job for job in put if table.restart[job]], dtype=np.int64)
     return np.concatenate(
         [
             [1],
@@ -64,7 +65,7 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
             n[table.split],
             rack[table.racks.item, table.racks.of] > 0,
             np.maximum(0, used - amounts.U)[table.over],
-            np.isin(table.preempted, amounts.tenant[table.evictable[gone]]),
+            np.isin(table.preempted, np.append(amounts.tenant[table.evictable[gone]], amounts.tenant[again])),
         ]
     ).astype(np.int64)
 

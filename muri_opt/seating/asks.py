@@ -1,4 +1,4 @@
-"""Gangs that may be given places: candidates, and running jobs that may move. Equal ones are counted together."""
+"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Ints
+from muri_opt.seating.reach import Reach, free_of_fixed
 from muri_opt.tenants import Standing
 from muri_opt.tenants.locality import ANYWHERE, IN_RACK, TOGETHER
 
@@ -24,8 +25,8 @@ class Asks:
 
     A gang of kind i takes ``g[i]`` GPUs, with each of them ``c[i]`` milli-CPUs and ``m[i]`` MiB. A GPU is worth
     ``near[i]`` where the gang has ``least[i]`` GPUs or more on a node, as if it sat together, and ``apart[i]`` where it
-    has fewer and must be spread further; less than nothing where it may not. A GPU of a running job (``moves[i]``) is
-    worth what its restart would lose besides, for it is not preempted.
+    has fewer and must be spread further; less than nothing where it may not. A GPU of a running job is worth what its
+    restart would lose besides; if it ``moves[i]`` it is not preempted, if it ``restarts[i]`` it is.
     """
 
     members: tuple[Ints, ...]
@@ -39,6 +40,7 @@ class Asks:
     near: Ints
     apart: Ints
     moves: NDArray[np.bool_]
+    restarts: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.count)
@@ -46,30 +48,36 @@ class Asks:
     @classmethod
     def of(cls, round_: Round, standing: Standing) -> Asks:
         """Return the kinds of a round's candidates and movable jobs, in the order of their first jobs."""
-        amounts, tenant, locality = round_.amounts, quota_tenant(round_), standing.locality
+        amounts, tenant = round_.amounts, quota_tenant(round_)
+        reach = Reach(round_, standing, free_of_fixed(round_, standing))
         kinds: dict[tuple[int, ...], list[int]] = {}
         for job in np.flatnonzero((standing.candidate | standing.movable) & (amounts.g > 0)).tolist():
-            gpus, moves = int(amounts.g[job]), bool(standing.movable[job])
+            gpus, runs = int(amounts.g[job]), bool(standing.running[job])
+            restarts = runs and standing.rules.migrate == 0
             worth = standing.start[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
-            worth = worth + standing.cost[job] // gpus * moves
-            level = int(standing.level[job])
-            further = IN_RACK if locality.in_rack[job] else ANYWHERE
+            worth = worth + standing.cost[job] // gpus + standing.penalty * restarts
+            spreads = reach.spreads(job)
+            if not spreads:
+                continue
+            further = [spread for spread in (IN_RACK, ANYWHERE) if spread in spreads]
             row = (
                 gpus,
                 int(amounts.c[job]),
                 int(amounts.m[job]),
                 int(tenant[job]),
-                gpus if locality.fewest[job] == 1 else 1,
-                int(worth[TOGETHER]),
-                int(worth[further]) if level >= further else _NEVER,
-                int(moves),
+                reach.least(job),
+                int(worth[TOGETHER]) if TOGETHER in spreads else _NEVER,
+                int(worth[further[0]]) if further else _NEVER,
+                int(runs and not restarts),
+                int(restarts),
             )
             kinds.setdefault(row, []).append(job)
         members = tuple(np.array(jobs, dtype=np.int64) for jobs in kinds.values())
         of_job = np.full(len(round_.jobs), -1, dtype=np.int64)
         for kind, jobs in enumerate(members):
             of_job[jobs] = kind
-        g, c, m, owner, least, near, apart, moving = np.array(list(kinds), dtype=np.int64).reshape(len(kinds), 8).T
+        rows = np.array(list(kinds), dtype=np.int64).reshape(len(kinds), 9)
+        g, c, m, owner, least, near, apart, moving, again = rows.T
         return cls(
             members=members,
             of_job=of_job,
@@ -82,11 +90,13 @@ class Asks:
             near=near,
             apart=apart,
             moves=moving.astype(np.bool_),
+            restarts=again.astype(np.bool_),
         )
 
     def worth(self, kind: int, units: int) -> int:
         """Return what each of so many GPUs of a gang on one node is worth; less than nothing if it cannot sit so."""
-        return int(self.near[kind] if units >= self.least[kind] else self.apart[kind])
+        together = self.near[kind] >= 0 and units >= self.least[kind]
+        return int(self.near[kind] if together else self.apart[kind])
 
 
 def quota_tenant(round_: Round) -> Ints:

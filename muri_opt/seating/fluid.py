@@ -19,9 +19,9 @@ def fluid_prices(ground: Ground, weights: Weights) -> Prices:
         or [np.zeros(0)]
     )
     gain = weights.worth * np.maximum(asks.near, asks.apart) + weights.kept * asks.moves.astype(np.int64)
-    stays = residents.kind < 0  # those that may move are among the kinds
+    stays = ~np.append(asks.moves, False)[residents.kind]  # those that may move are among the kinds
     worth = np.append(gain, (weights.worth * residents.worth + weights.kept)[stays]).astype(np.float64)
-    gpus = np.append(asks.count * asks.g, residents.units[stays])
+    gpus = np.append(asks.count * asks.g * ~asks.restarts, residents.units[stays])
     tenant = np.append(asks.tenant, residents.tenant[stays])
     headroom = np.append(np.maximum(0, ground.quota - ground.fixed[:-1]), gpus.sum())
     within = np.zeros_like(gpus)

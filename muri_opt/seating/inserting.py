@@ -91,7 +91,7 @@ def reseat(seats: Seats, job: int) -> None:
             seats.put(job, home)
             return
         budget = standing.rules.migrate
-        if not standing.movable[job] or (budget is not None and seats.moved + seats.g[job] > budget):
+        if not standing.movable[job] or (budget and seats.moved + seats.g[job] > budget):
             return
     place = seat(floor, job, int(standing.level[job]))
     if place is not None:

@@ -138,7 +138,7 @@ class _Table:
         asks = ground.asks
         extra = weights.kept * asks.moves + ground.premium(weights, prices, asks.tenant) - prices.once
         self.ground, self.grid = ground, grid
-        self.near = weights.worth * asks.near + extra
+        self.near = np.where(asks.near >= 0, weights.worth * asks.near + extra, 0.0)
         self.apart = np.where(asks.apart >= 0, weights.worth * asks.apart + extra, 0.0)
         self.kinds: list[int] = []
         self.taken: list[np.ndarray[tuple[int, ...], np.dtype[np.int16]]] = []
@@ -172,7 +172,9 @@ class _Table:
         gpus, after = int(asks.g[kind]), self.best.copy()
         taken = np.zeros(shape, dtype=np.int16)
         for units in range(1, min(gpus, shape[0] - 1) + 1):
-            gain = self.near[kind] if units >= asks.least[kind] else self.apart[kind]
+            gain = self.near[kind] if asks.near[kind] >= 0 and units >= asks.least[kind] else self.apart[kind]
+            if units == gpus and asks.near[kind] < 0:
+                continue
             sizes = self.grid.sizes(each, units)
             if gain <= 0 or any(size >= length for size, length in zip(sizes, shape, strict=True)):
                 continue

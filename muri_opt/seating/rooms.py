@@ -9,6 +9,7 @@ import numpy as np
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.seating.asks import Asks, quota_tenant
+from muri_opt.seating.reach import free_of_fixed
 from muri_opt.tenants import Standing
 
 MOST_RESIDENTS = 10
@@ -89,7 +90,7 @@ class Rooms:
     @classmethod
     def of(cls, round_: Round, standing: Standing, asks: Asks) -> Rooms:
         """Return the classes of a round's nodes."""
-        room = _free_of_fixed(round_, standing)
+        room = free_of_fixed(round_, standing)
         every = Residents.of(round_, standing, asks)
         beyond = _beyond(every)
         stayers, residents = every.take(np.flatnonzero(beyond)), every.take(np.flatnonzero(~beyond))
@@ -132,14 +133,3 @@ def _beyond(every: Residents) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     beyond = np.zeros(len(order), dtype=bool)
     beyond[order] = np.arange(len(order)) - starts >= MOST_RESIDENTS
     return beyond
-
-
-def _free_of_fixed(round_: Round, standing: Standing) -> Ints:
-    """Return GPUs, milli-CPUs and MiB of each node that no fixed job has."""
-    amounts = round_.amounts
-    room = np.column_stack([amounts.G, amounts.C, amounts.M])
-    fixed = np.flatnonzero(standing.fixed).tolist()
-    rows = [(job, node, units) for job in fixed for node, units in standing.held[job].items()]
-    job, node, units = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
-    np.subtract.at(room, node, units[:, None] * np.column_stack([np.ones_like(job), amounts.c[job], amounts.m[job]]))
-    return room

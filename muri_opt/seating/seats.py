@@ -18,7 +18,8 @@ from muri_opt.tenants.standing import Held
 class Seats:
     """The floor of the cluster with the value of what is on it.
 
-    ``used[v]`` are the GPUs of a tenant with a quota, the last entry those of all other jobs.
+    ``used[v]`` are the GPUs of a tenant with a quota, the last entry those of all other jobs. Where nothing is
+    migrated, a running job on other nodes is preempted and started again.
     """
 
     def __init__(self, round_: Round, standing: Standing, places: Mapping[int, Held]) -> None:
@@ -38,6 +39,7 @@ class Seats:
         self._before = int(self.g[standing.running].sum())
         self._worth = int(standing.stay[standing.running].sum())
         self.started = self.moved = self.preempted = 0
+        self._restarts = standing.rules.migrate == 0
         self.home = standing.running.copy()
         """Who is where it was before the round."""
         self.gain = np.where(standing.running, standing.stay + standing.penalty * self.g + standing.cost, 0)
@@ -78,8 +80,9 @@ class Seats:
         if not standing.running[job]:
             self.started += sign * gpus
         else:
-            self.preempted -= sign * gpus
-            self.moved += sign * gpus * (held != standing.held[job])
+            stays = held == standing.held[job]
+            self.preempted -= sign * gpus * (stays or not self._restarts)
+            self.moved += sign * gpus * (not stays and not self._restarts)
 
     def worth(self, job: int, held: Held) -> int:
         """Return what a job is worth there, beside what its tenant gains."""
@@ -112,7 +115,13 @@ class Seats:
             return False
         if not self.preempted:
             return True
-        gone = np.array([job for job in np.flatnonzero(standing.running).tolist() if job not in self.at])
+        gone = np.array(
+            [
+                job
+                for job in np.flatnonzero(standing.running & ~self.home).tolist()
+                if self._restarts or job not in self.at
+            ]
+        )
         tenants = np.unique(self.tenant[gone])
         return bool(
             standing.evictable[gone].all()

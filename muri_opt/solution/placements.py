@@ -47,7 +47,7 @@ def waiting_reason(floor: Floor, job: int, closest: int | None) -> WaitingReason
     """Return the first rule that keeps a job from starting beside what is on the floor.
 
     ``closest`` is how far it would be spread at least on what is free, ``None`` where it finds no room. A job that the
-    decision preempts may be as far spread as it was.
+    decision preempts may be as far spread as it was, or as it could start.
     """
     standing = floor.standing
     if not standing.locality.fits[job]:

@@ -73,8 +73,6 @@ class BindingRules:
         """Return how far the job may spread, and from when on further."""
         standing, waited = self.floor.standing, waited_by(self.round, self.round.jobs[job])
         level = int(standing.level[job])
-        if standing.running[job]:
-            return f"it sat {SPREADS[level]}"
         wider = (IN_RACK, ANYWHERE) if standing.locality.in_rack[job] else (ANYWHERE,)
         left = {spread: soonest(standing.rules, waited, spread) - waited for spread in wider if spread > level}
         if IN_RACK in left and left[IN_RACK] == left[ANYWHERE]:

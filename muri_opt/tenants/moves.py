@@ -25,7 +25,7 @@ Moves = tuple[dict[int, Held], Held]
 def smallest_moves(floor: Floor, job: int, level: int, may: Bools, budget: int | None) -> Moves | None:
     """Return jobs with the places they would move to, and where the job sits then; ``None`` if nothing was found.
 
-    Only jobs that ``may`` are moved, none of them spread further than now, with at most ``budget`` GPUs together
+    Only jobs that ``may`` are moved, none of them spread further than its level, with at most ``budget`` GPUs together
     (``None``: any). For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its
     tightest place, the largest first; that is a rule of thumb, and other places might have let fewer do.
     """

@@ -27,10 +27,16 @@ class Standing:
     """The jobs of a round under the rules of a cluster, in the letters of the chapter *placement*.
 
     ``held[j]`` is where a running job is. A waiting job that may start is a ``candidate``, and ``level[j]`` is how far
-    it may spread, for a running one how far it is spread. ``start[j, l]`` is what it is worth spread as l (a running
-    job: after a move), ``stay[j]`` where it is. Taking it from its nodes costs ``cost[j]``. ``premium`` is K, what each
-    GPU within a quota adds; ``penalty`` is P, what each preempted GPU takes away. ``used[v]`` are the GPUs of tenant v
-    before the round.
+    it may spread; a running one may be spread as far as it is, and as far as it could start. ``start[j, l]`` is what it
+    is worth spread as l (a running job: on other nodes than now), ``stay[j]`` where it is. Taking it from its nodes
+    costs ``cost[j]``. ``premium`` is K, what each GPU within a quota adds; ``penalty`` is P, what each preempted GPU
+    takes away. ``used[v]`` are the GPUs of tenant v before the round.
+
+    Once it runs, a job that is ``preemptible`` may be preempted, and its restart costs ``restart[j]``. Those that run
+    before the round are ``evictable``.
+
+    A running job that is ``movable`` may be put on other nodes. Where nothing is migrated, that is to preempt it and
+    start it again at once: only who is ``evictable`` is movable then, and ``start`` is less by P for each GPU.
     """
 
     rules: TenantRules
@@ -40,10 +46,12 @@ class Standing:
     candidate: Bools
     movable: Bools
     evictable: Bools
+    preemptible: Bools
     level: Ints
     start: Ints
     stay: Ints
     cost: Ints
+    restart: Ints
     premium: int
     penalty: int
     used: Ints
@@ -56,20 +64,24 @@ class Standing:
         running = np.array([job.state == "running" for job in round_.jobs], dtype=bool)
         _check_room(round_, held)
         _check_quotas(round_)
-        restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool) & running
+        restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         waited = [waited_by(round_, job) for job in round_.jobs]
         spread = [
             locality.spread(job, np.array(list(nodes), dtype=np.int64)) if nodes else TOGETHER
             for job, nodes in enumerate(held)
         ]
-        level = np.where(running, spread, [rules.level(time) for time in waited]).astype(np.int64)
+        allowed = np.array([rules.level(time) for time in waited], dtype=np.int64)
+        level = np.where(running, np.maximum(allowed, spread), allowed)
         limited = np.array([v >= 0 and amounts.U[v] < UNLIMITED for v in amounts.tenant.tolist()], dtype=bool)
-        restart = [rules.restart(microseconds(job.restart_seconds or 0.0)) for job in round_.jobs]
-        cost = np.where(restartable, amounts.g * np.array(restart, dtype=np.int64), 0)
+        each = [rules.restart(microseconds(job.restart_seconds or 0.0)) for job in round_.jobs]
+        restart = np.where(restartable, amounts.g * np.array(each, dtype=np.int64), 0)
+        cost = np.where(running, restart, 0)
         age = np.where(running, WHOLE, np.array([rules.age(time) for time in waited], dtype=np.int64))
         worth = amounts.g[:, None] * (age[:, None] * np.array(rules.speed) // WHOLE)
-        evictable = restartable & limited & (rules.preempt_at is not None)
+        preemptible = restartable & limited & (rules.preempt_at is not None)
+        evictable = preemptible & running
         premium, penalty = _weights(rules, amounts.g, cost, evictable)
+        again = np.where(running & (rules.migrate == 0), penalty * amounts.g, 0)
         used = np.zeros(len(amounts.U), dtype=np.int64)
         known = running & (amounts.tenant >= 0)
         np.add.at(used, amounts.tenant[known], amounts.g[known])
@@ -79,12 +91,14 @@ class Standing:
             held=held,
             running=running,
             candidate=~running & locality.fits & (level >= 0),
-            movable=restartable & (rules.migrate != 0),
+            movable=evictable if rules.migrate == 0 else restartable & running,
             evictable=evictable,
+            preemptible=preemptible,
             level=level,
-            start=worth - cost[:, None],
+            start=worth - (cost + again)[:, None],
             stay=np.where(running, worth[np.arange(len(spread)), spread], 0),
             cost=cost,
+            restart=restart,
             premium=premium,
             penalty=penalty,
             used=used,

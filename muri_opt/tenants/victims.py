@@ -35,11 +35,21 @@ def smallest_victims(
 class Removals:
     """What the floor would have without some of its jobs. Made once, it answers for many gangs, till the floor changes.
 
-    It takes jobs from the floor while it looks, and puts them back.
+    It takes jobs from the floor while it looks, and puts them back. What each restart costs is as it stands before the
+    round, unless ``restart`` says it.
     """
 
-    def __init__(self, floor: Floor, may: Bools, *, keeps_quota: bool, unpaid: Bools | None = None) -> None:
+    def __init__(
+        self,
+        floor: Floor,
+        may: Bools,
+        *,
+        keeps_quota: bool,
+        unpaid: Bools | None = None,
+        restart: Ints | None = None,
+    ) -> None:
         self._floor, amounts = floor, floor.amounts
+        self._restart = floor.standing.cost if restart is None else restart
         tenants = range(-1, len(amounts.U))
         self._spare = {tenant: max(0, floor.over_quota(tenant)) for tenant in tenants if keeps_quota}
         spare = np.array([self._spare.get(tenant, UNLIMITED) for tenant in (*tenants[1:], -1)], dtype=np.int64)
@@ -84,7 +94,7 @@ class Removals:
         """
         amounts, taken = self._floor.amounts, list(jobs)
         dear, gpus = int(self._dear[taken].sum()), int(amounts.g[taken].sum())
-        cost = int(np.where(self._dear[taken] > 0, self._floor.standing.cost[taken], 0).sum())
+        cost = int(np.where(self._dear[taken] > 0, self._restart[taken], 0).sum())
         base = 1 + max(len(amounts.g), int(amounts.g.sum()))
         return dear, (cost * base + gpus - dear) * base + len(taken)
 

@@ -8,9 +8,10 @@ from typing import Final
 from muri_opt.instance.quantities import MAX_CPUS, MAX_SECONDS
 from muri_opt.traces.attempts import left_out, run_time
 from muri_opt.traces.clock import clock_seconds, is_nothing
-from muri_opt.traces.columns import Layout, name_cell, optional_cell, rows, seconds_cell, unused_columns, whole_cell
+from muri_opt.traces.columns import Layout, optional_cell, seconds_cell, whole_cell
 from muri_opt.traces.counts import ReadReport, Tally
 from muri_opt.traces.jobs import Attempt, Status, TraceJob
+from muri_opt.traces.tables import table_jobs
 
 LAYOUT: Final = Layout(
     needed=("job_id", "gpu_num", "state", "submit_time", "start_time", "end_time"),
@@ -27,17 +28,7 @@ _STATUS: Final[Mapping[str, Status]] = {
 
 def helios_jobs(text: str) -> tuple[list[TraceJob], ReadReport]:
     """Return the jobs on GPUs in the order of the file."""
-    tally, seen, jobs = Tally(), set[str](), []
-    for line, cells in rows(text, LAYOUT):
-        name = name_cell(line, "job_id", cells[0])
-        if name in seen:
-            tally.add("duplicate-id", f"line {line} ({name})")
-            continue
-        seen.add(name)
-        job = _job(line, cells, tally)
-        if job is not None:
-            jobs.append(job)
-    return jobs, tally.report(len(jobs), unused_columns(text, LAYOUT))
+    return table_jobs(text, LAYOUT, _job)
 
 
 def _job(line: int, cells: list[str], tally: Tally) -> TraceJob | None:

@@ -8,9 +8,10 @@ from typing import Final
 from muri_opt.instance.quantities import MAX_CPUS, MAX_MEMORY_GIB, MAX_SECONDS, MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.traces.attempts import left_out, run_time
 from muri_opt.traces.clock import is_nothing
-from muri_opt.traces.columns import Layout, name_cell, optional_cell, rows, seconds_cell, unused_columns, whole_cell
+from muri_opt.traces.columns import Layout, optional_cell, seconds_cell, whole_cell
 from muri_opt.traces.counts import ReadReport, Tally
 from muri_opt.traces.jobs import Attempt, Status, TraceJob
+from muri_opt.traces.tables import table_jobs
 
 LAYOUT: Final = Layout(
     needed=("name", "num_gpu", "gpu_milli", "pod_phase", "creation_time", "deletion_time", "scheduled_time"),
@@ -27,17 +28,7 @@ _STATUS: Final[Mapping[str, Status]] = {
 
 def openb_jobs(text: str) -> tuple[list[TraceJob], ReadReport]:
     """Return the pods that ask for whole GPUs and were scheduled, in the order of the file."""
-    tally, seen, jobs = Tally(), set[str](), []
-    for line, cells in rows(text, LAYOUT):
-        name = name_cell(line, "name", cells[0])
-        if name in seen:
-            tally.add("duplicate-id", f"line {line} ({name})")
-            continue
-        seen.add(name)
-        job = _job(line, cells, tally)
-        if job is not None:
-            jobs.append(job)
-    return jobs, tally.report(len(jobs), unused_columns(text, LAYOUT))
+    return table_jobs(text, LAYOUT, _job)
 
 
 def _job(line: int, cells: list[str], tally: Tally) -> TraceJob | None:

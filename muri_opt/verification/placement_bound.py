@@ -10,6 +10,7 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.solution import LinearDuals
 from muri_opt.verification.placement_reading import Reading, Stand
+from muri_opt.verification.placement_ways import Ways
 from muri_opt.verification.plan_entries import NO_LIMIT
 from muri_opt.verification.plan_knapsack import MOST_CELLS, Item, Sizes, Spot, most_profits
 from muri_opt.verification.quantities import Room
@@ -40,7 +41,7 @@ def placed_bound(round_: Round, reading: Reading, duals: LinearDuals) -> int:
             total += reading.worth(stand, stand.held) * scale + prices.weight(stand) * stand.need.gpus
             for node, gpus in stand.held.items():
                 rooms[node] = rooms[node].without(stand.need, gpus)
-    largest = max((room.gpus for room in rooms), default=0)
+    ways = Ways(reading, rooms)
     for job, stand in enumerate(reading.stands):
         if is_fixed(stand) or not (stand.running or stand.candidate):
             continue
@@ -51,7 +52,7 @@ def placed_bound(round_: Round, reading: Reading, duals: LinearDuals) -> int:
             profit = reading.worth(stand, stand.held) * scale - pays
             home.setdefault(node, []).append(_part(job, stand, gpus, profit))
         if stand.candidate or stand.movable:
-            common += _elsewhere(job, stand, reading, scale, pays, largest)
+            common += _elsewhere(job, stand, reading, scale, pays, ways)
     return (total + _profits(rooms, common, home, 2 * len(reading.stands))) // scale
 
 
@@ -66,20 +67,18 @@ def best_elsewhere(reading: Reading, stand: Stand, *, whole: bool) -> int | None
     if not (single if whole else not single or stand.level >= 1):
         return None
     spread = 1 if single and not whole else 0
-    if stand.running:
-        return reading.tenancy.running(stand.need.gpus, spread) - stand.cost
-    return reading.tenancy.started(stand.need.gpus, stand.waited, spread)
+    return reading.elsewhere(stand, spread)
 
 
-def _elsewhere(job: int, stand: Stand, reading: Reading, scale: int, pays: int, largest: int) -> Iterator[Item]:
+def _elsewhere(job: int, stand: Stand, reading: Reading, scale: int, pays: int, ways: Ways) -> Iterator[Item]:
     """Yield the parts a job may have on a node where it was not."""
-    whole, parted = (best_elsewhere(reading, stand, whole=whole) for whole in (True, False))
-    gpus = stand.need.gpus
-    if whole is not None and gpus <= largest:
-        yield _part(job, stand, gpus, whole * scale - pays)
-    if parted is not None:
-        for part in range(1, min(largest, gpus - 1) + 1):
-            yield _part(job, stand, part, parted * scale - pays)
+    found = ways.of(stand)
+    further = min((spread for spread in found.spreads if spread > 0), default=None)
+    for part in range(1, min(found.most, stand.need.gpus) + 1):
+        together = 0 in found.spreads and part >= found.least
+        spread = 0 if together else further if part < stand.need.gpus else None
+        if spread is not None:
+            yield _part(job, stand, part, reading.elsewhere(stand, spread) * scale - pays)
 
 
 def _part(job: int, stand: Stand, gpus: int, profit: int) -> Item:

@@ -44,7 +44,9 @@ def _localities(reading: Reading, places: Places) -> Iterator[Violation]:
 
 
 def _migrations(reading: Reading, places: Places) -> Iterator[Violation]:
-    """No more GPUs are moved than the budget allows."""
+    """No more GPUs are moved than the budget allows; without a budget, nobody moves but is preempted and restarted."""
+    if reading.tenancy.restarts:
+        return
     moved = [
         stand
         for job, held in places.items()
@@ -57,11 +59,18 @@ def _migrations(reading: Reading, places: Places) -> Iterator[Violation]:
 
 
 def _preemptions(reading: Reading, places: Places) -> Iterator[Violation]:
-    """Only jobs that can restart are preempted, from tenants still at their quota or above, in a busy cluster."""
+    """Only jobs that can restart are preempted, from tenants still at their quota or above, in a busy cluster.
+
+    Where nobody is moved, a job that runs elsewhere was preempted and started again.
+    """
     used: Counter[str] = Counter()
     for job in places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
-    stopped = [stand for job, stand in enumerate(reading.stands) if stand.running and job not in places]
+    stopped = [
+        stand
+        for job, stand in enumerate(reading.stands)
+        if stand.running and (job not in places or _is_restarted(reading, stand, places[job]))
+    ]
     for stand in stopped:
         tenant, has = stand.tenant, used[stand.tenant]
         if stand.job.restart_seconds is None:
@@ -83,6 +92,11 @@ def _preemptions(reading: Reading, places: Places) -> Iterator[Violation]:
     elif 1000 * busy < load * total:
         detail = f"preempted at a load of {busy} of {total} GPUs; allowed from {load} thousandths on"
         yield Violation(rule="preemption-load", where=names, detail=detail)
+
+
+def _is_restarted(reading: Reading, stand: Stand, held: Held) -> bool:
+    """Return whether a running job that has this place was preempted for it; one that is pinned is said to be moved."""
+    return reading.tenancy.restarts and held != stand.held and stand.job.restart_seconds is not None
 
 
 def _neighbours(round_: Round, reading: Reading, places: Places) -> Iterator[Violation]:

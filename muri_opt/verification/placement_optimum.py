@@ -105,22 +105,25 @@ class _Search:
                 return None
         used = list(state.used)
         used[self.tenants[job]] += stand.need.gpus
+        again = new and stand.running and self.reading.tenancy.restarts
         return state._replace(
             desks=tuple(desks),
             used=tuple(used),
-            moved=state.moved + (stand.need.gpus if new and stand.running else 0),
+            moved=state.moved + (stand.need.gpus if new and stand.running and not again else 0),
             started=state.started + (0 if stand.running else stand.need.gpus),
+            stopped=state.stopped | {self.tenants[job]} if again else state.stopped,
             worth=state.worth + self.reading.worth(stand, held),
         )
 
     def _outcomes(self, job: int, state: _State) -> Iterator[tuple[Held | None, _State]]:
         """Yield every outcome of a job: where it runs then, or ``None``, and the state after it."""
-        stand, budget = self.reading.stands[job], self.reading.tenancy.migrate
+        stand, tenancy = self.reading.stands[job], self.reading.tenancy
         if stand.running:
             after = self.put(job, stand.held, state)
             if after is not None:
                 yield stand.held, after
-        able = stand.movable and (budget is None or state.moved + stand.need.gpus <= budget)
+        within = tenancy.migrate is None or state.moved + stand.need.gpus <= tenancy.migrate
+        able = stand.movable and (tenancy.restarts or within)
         if stand.candidate or able:
             for held in self._splits(job, state, 0, stand.need.gpus):
                 if held != stand.held and self.reading.spread(stand, held) <= stand.level:

@@ -65,8 +65,9 @@ class Reach:
 class Stand:
     """A job before the round is decided, with the quota of its tenant (``None``: no limit) and where it runs.
 
-    ``level`` is how far apart it may sit if it starts or is moved. ``cost`` is what stopping it costs, 0 where that is
-    not allowed.
+    ``level`` is how far apart it may sit if it starts or is put elsewhere. ``cost`` is what stopping it costs, 0 where
+    that is not allowed. One that is ``movable`` may be put elsewhere, by a move or, where there are none, by preempting
+    it and starting it again at once.
     """
 
     job: Job
@@ -150,11 +151,18 @@ class Reading:
         return stand.reach.spread(len(nodes), len({self.racks[node] for node in nodes}))
 
     def worth(self, stand: Stand, held: Held) -> int:
-        """Return what it is worth that a job runs there: after its start, in its place, or moved."""
+        """Return what it is worth that a job runs there: after its start, in its place, or put elsewhere."""
         spread = self.spread(stand, held)
+        if held != stand.held:
+            return self.elsewhere(stand, spread)
+        return self.tenancy.running(stand.need.gpus, spread)
+
+    def elsewhere(self, stand: Stand, spread: int) -> int:
+        """Return what it is worth that a job runs where it did not, so far apart; a restart counts as preemption."""
         if not stand.running:
             return self.tenancy.started(stand.need.gpus, stand.waited, spread)
-        return self.tenancy.running(stand.need.gpus, spread) - (0 if held == stand.held else stand.cost)
+        lost = self.loss(stand) if self.tenancy.restarts else stand.cost
+        return self.tenancy.running(stand.need.gpus, spread) - lost
 
     def loss(self, stand: Stand) -> int:
         """Return what preempting a running job takes away."""
@@ -209,7 +217,8 @@ def _stand(
     running, restarts = job.state == "running", job.state == "running" and job.restart_seconds is not None
     held = _held(round_, job) if running else {}
     waited = _waited(round_, job)
-    here = reach.spread(len(held), len({racks[node] for node in held}))
+    here = reach.spread(len(held), len({racks[node] for node in held})) if running else APART
+    evictable = restarts and quota is not None and tenancy.preempt_at is not None
     return Stand(
         job=job,
         need=need,
@@ -218,10 +227,10 @@ def _stand(
         held=held,
         waited=waited,
         reach=reach,
-        level=here if running else tenancy.level(waited),
+        level=max(here, tenancy.level(waited)),
         cost=tenancy.cost(job.gpus, micro(job.restart_seconds or 0.0)) if restarts else 0,
-        movable=restarts and tenancy.migrate != 0,
-        evictable=restarts and quota is not None and tenancy.preempt_at is not None,
+        movable=evictable if tenancy.restarts else restarts,
+        evictable=evictable,
     )
 
 

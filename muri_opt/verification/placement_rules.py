@@ -54,6 +54,11 @@ class Tenancy:
             weighted=chosen["objective"] == "weighted",
         )
 
+    @property
+    def restarts(self) -> bool:
+        """Whether who is put elsewhere was preempted and started again, for nobody is moved."""
+        return self.migrate == 0
+
     def level(self, waited: int) -> int:
         """Return how far apart a job may sit after so long: together, in one rack or anywhere; or ``APART``."""
         if self.backoff > 0 and waited % (self.hold + self.backoff) >= self.hold:

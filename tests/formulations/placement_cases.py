@@ -66,6 +66,32 @@ def random_placement_round(seed: int) -> tuple[Round, str]:
     return Round(now=5000.0, cluster=Cluster(nodes=tuple(nodes), tenants=tuple(tenants)), jobs=tuple(jobs)), spec
 
 
+def random_lent_round(seed: int) -> tuple[Round, str]:
+    """Return a round whose borrowers are in the way of gangs within quota, with room for some of them elsewhere."""
+    rng = random.Random(seed)
+    nodes = tuple(Node(id=f"n{s}", gpus=rng.choice((3, 4, 4)), rack=rng.choice("ab")) for s in range(3))
+    quotas = {"low": rng.choice((0, 0, 1, 3)), "high": sum(node.gpus for node in nodes)}
+    jobs, free = [], {node.id: node.gpus for node in nodes}
+    for j in range(rng.choice((2, 3, 4))):
+        gpus, held = rng.choice((1, 1, 2, 2, 3)), {}
+        for name in rng.sample(sorted(free), len(free)):
+            if free[name] and sum(held.values()) < gpus:
+                held[name] = min(free[name], gpus - sum(held.values()))
+        if sum(held.values()) == gpus:
+            free = {name: left - held.get(name, 0) for name, left in free.items()}
+            low = rng.random() < 0.8
+            given = {"tenant": "low" if low else "high", "restart_seconds": rng.choice((0.0, 30.0)) if low else None}
+            waited = rng.choice((0.0, 700.0, 2000.0))
+            jobs.append(Job(id=f"j{j}", gpus=gpus, state="running", placement=held, waiting_seconds=waited, **given))
+    for j in range(rng.choice((1, 2))):
+        waited = rng.choice((0.0, 0.0, 700.0))
+        tenant, gpus = rng.choice(("high", "high", "low")), rng.choice((2, 3, 4, 4))
+        jobs.append(Job(id=f"w{j}", gpus=gpus, waiting_seconds=waited, tenant=tenant, restart_seconds=0.0))
+    tenants = tuple(Tenant(id=name, quota_gpus=quota) for name, quota in quotas.items())
+    settings = rng.choice(("preempt_at=0", "preempt_at=0", "preempt_at=0.7", "preempt_at=0,dedicated=4"))
+    return Round(now=5000.0, cluster=Cluster(nodes=nodes, tenants=tenants), jobs=tuple(jobs)), f"philly:{settings}"
+
+
 def _random_job(rng: random.Random, position: int, left: list[list[float | None]], tight: bool) -> Job:
     runs = rng.random() < 0.55
     gpus = rng.choice((1, 1, 2, 2, 3, 4) if runs else (1, 1, 2, 2, 3, 3, 4, 5))
@@ -93,7 +119,8 @@ def _random_job(rng: random.Random, position: int, left: list[list[float | None]
             for k, size in {0: 1, **each}.items():
                 if left[int(name[1:])][k] is not None:
                     left[int(name[1:])][k] -= amount * size
-        return Job(**fields, state="running", placement=held)
+        waited = rng.choice((None, None, 700.0, 2000.0))
+        return Job(**fields, state="running", placement=held, waiting_seconds=waited)
     return Job(**fields, waiting_seconds=rng.choice((0.0, 700.0, 2000.0, 2000.0, 90000.0)))
 
 
@@ -209,22 +236,25 @@ class EveryPlacement:
         job, now = self.jobs[j], self.now[j]
         if now is None:
             yield None, 0
-            waited = Fraction(job.waiting_seconds)
-            hold, pause = Fraction(self.set["hold"]), Fraction(self.set["backoff"])
-            if pause and waited % (hold + pause) >= hold:
-                return
-            level = 0 if waited < Fraction(self.set["rack_after"]) else 1
-            level += int(level == 1 and waited >= Fraction(self.set["any_after"]))
+            level = self._level(job)
         else:
             yield now, self._worth(j, now)
             if self._evictable(j):
                 yield None, self._worth(j, None)
-            if job.restart_seconds is None or self.set["migrate"] == "0":
+            if job.restart_seconds is None or (self.set["migrate"] == "0" and not self._evictable(j)):
                 return
-            level = self._spread(j, now)
+            level = max(self._spread(j, now), self._level(job))
         for place in self._places(j):
             if place != now and self._spread(j, place) <= level:
                 yield place, self._worth(j, place)
+
+    def _level(self, job: Job) -> int:
+        waited = Fraction(job.waiting_seconds or 0)
+        hold, pause = Fraction(self.set["hold"]), Fraction(self.set["backoff"])
+        if pause and waited % (hold + pause) >= hold:
+            return -1
+        level = 0 if waited < Fraction(self.set["rack_after"]) else 1
+        return level + int(level == 1 and waited >= Fraction(self.set["any_after"]))
 
     def _worth(self, j: int, place: Place | None) -> int:
         job = self.jobs[j]
@@ -232,7 +262,8 @@ class EveryPlacement:
             return 0 if self.now[j] is None else -self.P * job.gpus - self.cost[j]
         speed = self.speed[self._spread(j, place)]
         if self.now[j] is not None:
-            return job.gpus * speed - (0 if place == self.now[j] else self.cost[j])
+            again = self.P * job.gpus * (self.set["migrate"] == "0") + self.cost[j]
+            return job.gpus * speed - (0 if place == self.now[j] else again)
         aging = Fraction(self.set["aging"])
         age = 1000 + int(250 * min(Fraction(job.waiting_seconds), aging) / aging)
         return job.gpus * (age * speed // 1000)
@@ -248,12 +279,12 @@ class EveryPlacement:
 
     def allows(self, chosen: dict[int, Place | None]) -> bool:
         """Return whether a decision that gives every job a place it may have, or none, keeps the other rules."""
-        moved = sum(
-            self.jobs[j].gpus for j, p in chosen.items() if self.now[j] is not None and p not in (None, self.now[j])
-        )
-        if self.set["migrate"] != "inf" and moved > int(self.set["migrate"]):
-            return False
         gone = [j for j, place in chosen.items() if place is None and self.now[j] is not None]
+        put = [j for j, place in chosen.items() if self.now[j] is not None and place not in (None, self.now[j])]
+        if self.set["migrate"] == "0":
+            gone += put
+        elif self.set["migrate"] != "inf" and sum(self.jobs[j].gpus for j in put) > int(self.set["migrate"]):
+            return False
         used = self._used(chosen)
         if any(used[self.jobs[j].tenant] < self.quota[self.jobs[j].tenant] for j in gone):
             return False

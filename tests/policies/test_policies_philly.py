@@ -192,7 +192,49 @@ def test_a_borrower_keeps_its_place_if_the_load_is_not_reached_without_it():
     ]
     lent = {"borrower": {"n0": 2, "n1": 2, "n2": 2}}
     assert decided([8, 8, 8], jobs, high=20, low=0)[0] == lent
-    assert decided([8, 8, 8], jobs, "philly:preempt_at=0.8", high=20, low=0)[0] == {"new": {"n0": 3}}
+    again = {"new": {"n0": 3}, "old": {"n1": 1}}
+    assert decided([8, 8, 8], jobs, "philly:preempt_at=0.8", high=20, low=0)[0] == again
+    # Nor does the next round take the place of a borrower that started in this one.
+    lending = [running("borrower", lent["borrower"], waiting_seconds=600.0, tenant="low"), *jobs[:2], jobs[3]]
+    assert decided([8, 8, 8], lending, high=20, low=0)[0] == {}
+
+
+def test_a_preemption_that_a_borrower_made_possible_is_no_longer_one_in_the_next_round():
+    # All 56 GPUs count as in use with the borrower, so that the first job takes the place of the old one. With the
+    # second in the place of the borrower it would be 54: too few. In the next round 55 are in use before anybody goes.
+    jobs = [
+        running("old", {"n0": 4}, tenant="low"),
+        *(running(f"fixed{s}", {f"n{s}": 7 if s else 2}, restart_seconds=None) for s in range(7)),
+        waiting("borrower", 8, 600.0, tenant="low", restart_seconds=30.0),
+        waiting("first", 3, tenant="high"),
+        waiting("second", 3, tenant="high", submitted=5.0),
+    ]
+    lent = {"n0": 2, **{f"n{s}": 1 for s in range(1, 7)}}
+    started, late = decided([8] * 7, jobs, "philly:preempt_at=0.98", high=8, low=0)
+    assert (started, set(late)) == ({"borrower": lent, "first": {"n0": 3}}, {"old", "second"})
+    jobs[-3:-1] = [running("borrower", lent, tenant="low"), running("first", {"n0": 3}, tenant="high")]
+    started, late = decided([8] * 7, jobs[1:], "philly:preempt_at=0.98", high=8, low=0)
+    assert (started, set(late)) == ({"second": {"n0": 3}}, {"borrower"})
+
+
+@pytest.mark.parametrize(("waited", "again"), [(599.0, {}), (600.0, {"low": {"n1": 2, "n2": 2}})])
+def test_a_preempted_job_starts_again_as_far_apart_as_it_could_start(waited, again):
+    jobs = [
+        running("low", {"n0": 4}, tenant="low", waiting_seconds=waited),
+        running("pinned", {"n1": 2, "n2": 2}, restart_seconds=None),
+        waiting("new", 4, tenant="high"),
+    ]
+    late = {} if again else {"low": WaitingReason.QUOTA}
+    assert decided([4, 4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0) == ({"new": {"n0": 4}, **again}, late)
+
+
+@pytest.mark.parametrize("older", ["a", "b"])
+def test_of_preempted_jobs_the_older_starts_again_first(older):
+    jobs = [running(name, {"n0": 2}, tenant="low", submitted=float(name != older)) for name in "ab"]
+    jobs += [running("pinned", {"n1": 2}, restart_seconds=None), waiting("new", 4, tenant="high")]
+    started, late = decided([4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0)
+    assert started == {"new": {"n0": 4}, older: {"n1": 2}}
+    assert set(late) == {"a", "b"} - {older}
 
 
 def test_a_gang_is_moved_closer_together_when_room_appears():
@@ -206,11 +248,11 @@ def test_a_gang_is_moved_closer_together_when_room_appears():
     assert decided(RACKS, slow, "philly:migrate=2,horizon=6000")[0] != {}
 
 
-def test_a_victim_is_moved_if_that_is_allowed_and_not_preempted():
+def test_a_victim_is_moved_if_that_is_allowed_and_else_starts_again():
     jobs = [running("low", {"n0": 2}, tenant="low"), running("pinned", {"n1": 2}, restart_seconds=None)]
     jobs.append(waiting("new", 4, tenant="high"))
-    assert decided([4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0)[1] == {"low": WaitingReason.PRIORITY}
     moved = {"new": {"n0": 4}, "low": {"n1": 2}}
+    assert decided([4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0) == (moved, {})
     assert decided([4, 4], jobs, "philly:preempt_at=0.5,migrate=2", high=4, low=0) == (moved, {})
     assert decided([4, 4], jobs, "philly:preempt_at=never,migrate=2", high=4, low=0) == (moved, {})
 

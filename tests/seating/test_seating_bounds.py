@@ -11,7 +11,7 @@ from seating_rounds import optimum, own_bound, rules_for, standing_of, verified_
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.backends import relaxation
-from muri_opt.formulations.placement_search import quick_multipliers
+from muri_opt.seating import quick_prices
 from muri_opt.seating import rooms as rooms_module
 from muri_opt.seating.fluid import fluid_prices
 from muri_opt.seating.patterns import Patterns
@@ -19,6 +19,7 @@ from muri_opt.seating.prices import Ground, Prices, Weights
 from muri_opt.seating.pricing import Pricing
 from muri_opt.seating.search import linear_duals, weights_of
 from muri_opt.seating.settling import best_prices, settled, tiers
+from muri_opt.tenants import Standing
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 WEIGHTED = "philly:objective=weighted"
@@ -31,7 +32,10 @@ def no_limit() -> None:
 @given(tenant_rounds(max_nodes=4), tenant_policies(without=["migrate"]), st.data())
 @settings(max_examples=100)
 def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, policy: str, data: st.DataObject) -> None:
-    """Prices of whole numbers for each GPU, so that no share is rounded."""
+    """Prices of whole numbers for each GPU, so that no share is rounded.
+
+    Where running jobs may start again, the search may count one twice on its own node: there and as one of its kind.
+    """
     standing = standing_of(round_, policy)
     ground = Ground.of(round_, standing)
     most = min(standing.premium, 10**6) + 2000
@@ -42,8 +46,9 @@ def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, pol
     prices = Prices(once=np.array(once, dtype=float), quota=np.array(quota, dtype=float))
     duals = linear_duals(round_, standing, ground, prices)
     bound = own_bound(round_, policy, prices)
-    assert bound == verified_bound(round_, policy, duals)
-    assert bound >= optimum(round_, policy)
+    verified = verified_bound(round_, policy, duals)
+    assert bound >= verified if ground.asks.restarts.any() else bound == verified
+    assert verified >= optimum(round_, policy)
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(), st.integers(1, 40))
@@ -60,9 +65,8 @@ def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round,
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
 @settings(max_examples=60)
-def test_quick_multipliers_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
-    duals = quick_multipliers(round_, rules_for(policy))
-    assert duals is not None
+def test_quick_prices_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
+    duals = quick_prices(round_, Standing.of(round_, rules_for(policy)))
     assert verified_bound(round_, policy, duals) >= optimum(round_, policy)
 
 
@@ -159,5 +163,6 @@ def test_of_many_residents_the_largest_may_go(monkeypatch: pytest.MonkeyPatch) -
     assert ground.rooms.residents.units.tolist() == [2]
     assert ground.rooms.stayers.units.tolist() == [1]
     assert ground.rooms.room[:, 0].tolist() == [3]
-    prices = Prices(once=np.zeros(0), quota=np.zeros(1))
-    assert own_bound(round_, WEIGHTED, prices) == 3000
+    prices = Prices(once=np.zeros(2), quota=np.zeros(1))
+    # One GPU more than there are jobs for: the one that is taken to stay might start again beside itself.
+    assert own_bound(round_, WEIGHTED, prices) == 4000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from handmade import round_of
@@ -10,7 +12,8 @@ from seating_rounds import optimum, rules_for, standing_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.backends import relaxation
-from muri_opt.formulations.placement_search import quick_multipliers, search_places
+from muri_opt.formulations import placement_search
+from muri_opt.formulations.placement_search import search_places
 from muri_opt.policies.registry import policy_from
 from muri_opt.seating import seat_round
 from muri_opt.seating.inserting import inserted, waiting
@@ -22,6 +25,14 @@ from muri_opt.verification.feasibility import broken_rules
 
 LIMITS = Limits(seconds=None)
 WEIGHTED = "philly:objective=weighted"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _search_small_rounds() -> Iterator[None]:
+    """Let the search look at rounds that are otherwise left to the program."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement_search, "SMALL", -1)
+        yield
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
@@ -50,10 +61,12 @@ def test_a_value_in_the_making_is_that_of_the_decision(round_: Round, policy: st
     assert broken_rules(round_, decision, rules_of(policy)) == []
 
 
-def test_a_round_without_jobs_has_nothing_to_look_for() -> None:
-    round_ = round_of([Node(id="n", gpus=1)], [])
-    assert search_places(round_, rules_for("philly"), None, LIMITS, relaxation) is None
-    assert quick_multipliers(round_, rules_for("philly")) is None
+def test_a_small_round_is_left_to_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement_search, "SMALL", 1)
+    one, two = ([Node(id=f"n{k}", gpus=1) for k in range(count)] for count in (1, 2))
+    jobs = [Job(id="w", gpus=1)]
+    assert search_places(round_of(one, jobs), rules_for("philly"), None, LIMITS, relaxation) is None
+    assert search_places(round_of(two, jobs), rules_for("philly"), None, LIMITS, relaxation) is not None
 
 
 def test_without_a_start_all_running_jobs_stay_first() -> None:
@@ -94,12 +107,17 @@ def victim_round(load: float) -> tuple[Round, str]:
     return round_of([Node(id="n", gpus=4), Node(id="m", gpus=2)], jobs, tenants=tenants), f"philly:preempt_at={load}"
 
 
-@pytest.mark.parametrize(("load", "gone"), [(1, ["over"]), (0.5, ["over"])])
-def test_a_victim_goes_where_that_pays_and_the_load_allows(load: float, gone: list[str]) -> None:
+@pytest.mark.parametrize("load", [1, 0.5])
+@pytest.mark.parametrize(("room", "gone"), [(1, ["over"]), (2, [])])
+def test_a_victim_goes_where_that_pays_and_starts_again_where_there_is_room(
+    load: float, room: int, gone: list[str]
+) -> None:
     round_, policy = victim_round(load)
+    round_ = round_of([Node(id="n", gpus=4), Node(id="m", gpus=room)], round_.jobs, tenants=round_.cluster.tenants)
     found = search_places(round_, rules_for(policy), None, LIMITS, relaxation)
     assert found is not None
     assert [wait.job for wait in found.decision.waiting] == gone
+    assert "within" in found.decision.running
     assert decision_value(round_, policy, found.decision) == optimum(round_, policy)
 
 

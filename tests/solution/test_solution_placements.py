@@ -155,7 +155,7 @@ def test_who_is_preempted_is_told_so_and_waits_by_the_rules_of_the_queue() -> No
     assert said(wait) == (
         "quota",
         "preempted; asks for 2 GPUs; tenant 't' has 0 left of its quota of 0; 2 of 12 are free, at most 1 in one rack; "
-        "it sat in one rack",
+        "may sit in one rack, anywhere in 1800 s",
     )
 
 

@@ -29,9 +29,13 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
         running = job.state == "running"
         assert standing.level[position] == ruled.level(job)
         assert standing.candidate[position] == (not running and fewest is not None and ruled.level(job) >= 0)
-        assert standing.movable[position] == (running and not ruled.pinned(job.id) and policy.migrate != "0")
+        restarts = not ruled.pinned(job.id)
         limited = ruled.quota.get(job.tenant) is not None and policy.preempt_at != "never"
-        assert standing.evictable[position] == (running and not ruled.pinned(job.id) and limited)
+        assert standing.movable[position] == (running and restarts and (limited or policy.migrate != "0"))
+        assert standing.preemptible[position] == (restarts and limited)
+        assert standing.evictable[position] == (running and restarts and limited)
+        assert standing.restart[position] == (ruled.cost(job) if restarts else 0)
+        assert standing.cost[position] == (standing.restart[position] if running else 0)
         assert standing.fixed[position] == (
             running and not standing.movable[position] and not standing.evictable[position]
         )
@@ -135,6 +139,33 @@ def test_waiting_times_come_from_the_job_or_the_clock():
     )
     round_ = Round(now=1000.0, cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs)
     assert Standing.of(round_, rules()).level.tolist() == [0, 1, 0, 0]
+
+
+def test_a_running_job_may_spread_as_it_does_and_as_it_could_start():
+    held = {"close": {"n0": 1, "n1": 1}, "far": {"n0": 1, "n2": 1}}
+    nodes = [Node(id=f"n{s}", gpus=2, rack="aab"[s]) for s in range(3)]
+    for waited, text, levels in (
+        (0.0, "", [1, 2]),
+        (1800.0, "", [2, 2]),
+        (1800.0, "backoff=1500", [1, 2]),  # back-off is for those who wait
+    ):
+        jobs = [
+            Job(id=name, gpus=2, state="running", placement=on, waiting_seconds=waited) for name, on in held.items()
+        ]
+        assert Standing.of(round_of(nodes, jobs), rules(text)).level.tolist() == levels
+
+
+def test_without_migration_another_place_is_a_preemption():
+    tenants = [Tenant(id="t", quota_gpus=1), Tenant(id="free")]
+    jobs = [
+        Job(id=name, gpus=2, tenant=name, state="running", placement={f"n{s}": 2}, restart_seconds=60.0)
+        for s, name in enumerate(("t", "free"))
+    ]
+    round_ = round_of([2, 2], jobs, tenants)
+    moves, restarts = Standing.of(round_, rules("migrate=inf")), Standing.of(round_, rules())
+    assert (moves.movable.tolist(), restarts.movable.tolist()) == ([True, True], [True, False])
+    assert moves.start[0].tolist() == [2 * speed - 200 for speed in (1000, 854, 729)]
+    assert (restarts.start[0] + 2 * restarts.penalty).tolist() == moves.start[0].tolist()
 
 
 def test_nodes_without_a_rack_are_one_and_equal_racks_are_known_once():

@@ -8,7 +8,7 @@ from handmade import round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from mutants import MUTANTS, Mutant
-from placement_answers import Places, answer, answers, running, waiting
+from placement_answers import Places, answer, answers, reading_of, running, waiting
 from plan_mutants import OF_ANY_POLICY
 
 from muri_opt import InputError, Job, Node, Result, Round, Tenant, WaitingReason, verify
@@ -16,6 +16,7 @@ from muri_opt.solution import Change
 from muri_opt.verification import decision_value
 
 POLICY = "philly:hold=100,backoff=50,preempt_at=0.7,migrate=2,dedicated=4"
+RESTARTING = POLICY.replace("migrate=2,", "")
 NODES = (
     Node(id="n0", gpus=4, rack="a"),
     Node(id="n1", gpus=4, rack="a"),
@@ -56,6 +57,30 @@ def test_right_answers_are_right(places: Places) -> None:
     assert rules_broken_by(ROUND, answer(ROUND, POLICY, places)) == set()
 
 
+AGAIN = without(close={"n2": 2}, lent={"n0": 3})
+"""A job that was preempted and starts again: a move, where there are moves."""
+
+
+def test_without_migration_a_job_elsewhere_was_preempted_and_started_again() -> None:
+    restarted, stays = (answer(ROUND, RESTARTING, places) for places in (AGAIN, RIGHT))
+    assert rules_broken_by(ROUND, restarted) == set()
+    assert "migration" in rules_broken_by(ROUND, answer(ROUND, POLICY, AGAIN))
+    penalty = reading_of(ROUND, RESTARTING).penalty
+    assert stays.value is not None
+    assert restarted.value == stays.value - 3 * penalty - 3 * 100  # and 60 of 600 seconds for each GPU
+    free = POLICY.replace("=2", "=inf")
+    moved, kept = (decision_value(ROUND, free, decided(answer(ROUND, free, places))) for places in (AGAIN, RIGHT))
+    assert moved == kept - 3 * 100
+
+
+def test_who_has_waited_for_long_may_be_put_anywhere() -> None:
+    for waited, broken in ((1799.0, {"locality"}), (1800.0, set())):
+        jobs = [replace(job, waiting_seconds=waited) if job.id == "lent" else job for job in JOBS]
+        round_ = round_of(NODES, jobs, TENANTS)
+        apart = answer(round_, RESTARTING, without(lent={"n2": 2, "n0": 1}))
+        assert rules_broken_by(round_, apart) == broken
+
+
 def test_a_gang_alone_on_empty_nodes_is_right() -> None:
     """It may sit anywhere by now, and nobody else is on its nodes."""
     jobs = [job for job in JOBS if job.id in ("pinned", "solo", "wide")]
@@ -88,7 +113,12 @@ def test_the_reasons_of_the_right_answer() -> None:
         ("pinned", "pinned", without("pinned"), POLICY),
         ("migration", "lent", without("close", lent={"n0": 3}), POLICY),
         ("migration", "shift", without(shift={"n4": 2}), POLICY.replace("migrate=2", "migrate=1")),
-        ("migration", "shift", without(shift={"n4": 2}), POLICY.replace(",migrate=2", "")),
+        ("preemption-quota", "green", without(shift={"n4": 2}), RESTARTING),
+        ("preemption-quota", "blue", without("close", solo={"n3": 3, "n2": 1}), RESTARTING),
+        ("preemption-load", "lent", without("close", lent={"n0": 3}), RESTARTING),
+        ("preemption-load", "lent", AGAIN, RESTARTING.replace("0.7", "never")),
+        ("locality", "lent", without(lent={"n2": 2, "n0": 1}), RESTARTING),
+        ("pinned", "pinned", without(pinned={"n2": 1}), RESTARTING),
         ("preemption-quota", "green", without("shift"), POLICY),
         ("preemption-quota", "blue", without("solo"), POLICY),
         ("preemption-load", "lent", without("lent"), POLICY.replace("0.7", "0.737")),

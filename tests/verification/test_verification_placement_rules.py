@@ -120,6 +120,8 @@ def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
             assert reading.spread(stand, all_nodes) == standing.locality.spread(job, np.array(all_nodes))
         if stand.running:
             assert reading.worth(stand, stand.held) == standing.stay[job]
+        if stand.candidate or stand.movable:
+            assert [reading.elsewhere(stand, spread) for spread in range(3)] == standing.start[job].tolist()
 
 
 @given(answers())

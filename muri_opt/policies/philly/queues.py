@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -26,12 +27,22 @@ class Queues:
         self._quota = round_.amounts.U.tolist()
         self._total = max(1, round_.cluster.total_gpus)
         self.waiting: dict[int, list[int]] = {}
-        submitted = [
+        self._tenants = tenants.tolist()
+        self._submitted = [
             now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
             for job in round_.jobs
         ]
-        for job in sorted(np.flatnonzero(standing.candidate).tolist(), key=lambda job: (submitted[job], job)):
-            self.waiting.setdefault(int(tenants[job]), []).append(job)
+        for job in sorted(np.flatnonzero(standing.candidate).tolist(), key=self._turn):
+            self.waiting.setdefault(self._tenants[job], []).append(job)
+
+    def _turn(self, job: int) -> tuple[int, int]:
+        return self._submitted[job], job
+
+    def join(self, job: int) -> None:
+        """Let a job wait that was not among those that wait."""
+        queue = self.waiting.setdefault(self._tenants[job], [])
+        if job not in queue:
+            insort(queue, job, key=self._turn)
 
     def served(self, floor: Floor, tenant: int) -> Fraction:
         """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.

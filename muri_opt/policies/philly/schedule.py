@@ -15,15 +15,21 @@ from muri_opt.tenants.locality import TOGETHER
 from muri_opt.tenants.moves import Moving
 from muri_opt.tenants.rules import WHOLE
 from muri_opt.tenants.standing import Held
-from muri_opt.tenants.victims import Removals, Victims, smallest_victims
+from muri_opt.tenants.victims import Removals, Victims
 
 
 def schedule(round_: Round, standing: Standing) -> dict[int, Held]:
     """Return where every job is that runs after the round.
 
     Gangs start within the quotas of their tenants, then above them. Where that leaves a gang waiting whose tenant has
-    quota left, tenants over their quota give way, and then jobs are moved; each time all that wait are looked at again.
-    It ends: to give way adds GPUs within quotas, which no other step takes away, and every job is moved once at most.
+    quota left, tenants over their quota give way, and then jobs are moved; each time all that wait are looked at again,
+    those that gave way as well. It ends: to give way adds GPUs within quotas, which no other step takes away, and every
+    job is moved once at most.
+
+    Without migration, to decide again right after changes nothing, for all that is looked at are who is where and who
+    waits, with one exception: a job preempted in this round may depend on the load of a borrower started in it. Then
+    another job within its quota cannot take the place of that borrower if the load is not reached without it; in the
+    next round, in which the preempted job is none any more, it can.
     """
     work = Schedule(round_, standing)
     while True:
@@ -44,7 +50,7 @@ class Schedule:
         self._before = int(round_.amounts.g[standing.running].sum())
         self._started = np.zeros_like(standing.running)
         self._moved = np.zeros_like(standing.running)
-        self._preempted: list[int] = []
+        self._preempted = np.zeros_like(standing.running)
         self._hopeless: set[tuple[int, int, int, int]] = set()
 
     def start(self, *, borrowing: bool) -> None:
@@ -68,9 +74,14 @@ class Schedule:
                 heappop(heap)
 
     def return_victims(self) -> None:
-        """Leave preempted jobs where they were if nobody sits there after all, or move them if that is allowed."""
-        for job in list(self._preempted):
+        """Leave preempted jobs where they were if nobody sits there after all, or move them if that is allowed.
+
+        Without migration those that find their place taken are in the queues, and may start again.
+        """
+        for job in np.flatnonzero(self._preempted).tolist():
             held = self._standing.held[job]
+            if job in self.floor.at:
+                continue
             if not self._is_free(job, held):
                 place = seat(self.floor, job, int(self._standing.level[job])) if self._may_move(job) else None
                 if place is None:
@@ -78,7 +89,7 @@ class Schedule:
                 held = place
                 self._moved[job] = True
             self.floor.put(job, held)
-            self._preempted.remove(job)
+            self._preempted[job] = False
 
     def _is_free(self, job: int, held: Held) -> bool:
         """Return whether a job has room on these nodes; most that have none lack GPUs, which is seen first."""
@@ -94,30 +105,29 @@ class Schedule:
         return None if most is None else most - int(self.floor.amounts.g[self._moved].sum())
 
     def _may_move(self, job: int) -> bool:
-        if not self._standing.movable[job]:
-            return False
         budget = self._budget
-        return budget is None or bool(self.floor.amounts.g[job] <= budget)
+        return bool(self._standing.movable[job]) and (budget is None or bool(self.floor.amounts.g[job] <= budget))
 
     def preempt(self) -> bool:
         """Start one job within quota in the place of jobs of tenants over theirs; return whether there was one.
 
-        Jobs that this very round has started give way too, and wait on at no cost. The load is looked at before the job
-        starts: then it is the same in the next round, and a job that waits now does not preempt anybody then.
+        Jobs that this very round has started give way too, and wait on at no cost; and those it has preempted, for they
+        are paid for. The load is looked at before the job starts: then it is the same in the next round, and a job that
+        waits now does not preempt anybody then.
         """
         floor, standing = self.floor, self._standing
         if standing.rules.preempt_at is None or self._load() < standing.rules.preempt_at * self._total:
             return False
         able = [job for job in self._waiting() if floor.within_quota(job)]
-        removals = Removals(floor, standing.evictable | self._started, keeps_quota=True, unpaid=self._started)
+        unpaid = self._started | self._preempted
+        ways = [Removals(floor, standing.evictable | self._started, keeps_quota=True, unpaid=unpaid)]
+        if able and self._started.any():  # then the next round will look for them in another way
+            ways.append(Removals(floor, standing.preemptible, keeps_quota=True, restart=standing.restart))
         for job in able:
-            level = int(standing.level[job])
-            victims = removals.smallest(job, level)
-            if victims is not None and not self._gives_way(job, victims):
-                victims = smallest_victims(floor, job, level, standing.evictable, keeps_quota=True)
-                victims = victims if victims is not None and self._gives_way(job, victims) else None
-            if victims is not None:
-                return True
+            for removals in ways:
+                victims = removals.smallest(job, int(standing.level[job]))
+                if victims is not None and self._gives_way(job, victims):
+                    return True
         return False
 
     def migrate(self) -> bool:
@@ -125,8 +135,7 @@ class Schedule:
         standing = self._standing
         if standing.rules.migrate == 0:
             return False
-        stays = standing.movable & ~self._moved
-        stays[self._preempted] = False
+        stays = standing.movable & ~self._moved & ~self._preempted
         moving = Moving(self.floor, stays, self._budget)
         for job in self._waiting():
             found = moving.smallest(job, int(standing.level[job]))
@@ -138,10 +147,11 @@ class Schedule:
 
     def _closer(self, job: int) -> bool:
         """Move a job that is spread further than it needs to be, if there is a closer place for it."""
-        if not self._may_move(job):
+        spread = self._spread(job, self.floor.at[job])
+        if spread == TOGETHER or not self._may_move(job):
             return False
         held = self.floor.take(job)
-        place = seat(self.floor, job, int(self._standing.level[job]) - 1)
+        place = seat(self.floor, job, spread - 1)
         self.floor.put(job, held)
         if place is None or self._change({job: place}) <= 0:
             return False
@@ -161,7 +171,7 @@ class Schedule:
 
     def _put(self, job: int, held: Held) -> None:
         self.floor.put(job, held)
-        self._started[job] = True
+        self._started[job] = not self._standing.running[job]
 
     def _waiting(self) -> list[int]:
         """Return the jobs that wait, those of the least served tenant first, within quotas before all others."""
@@ -174,18 +184,32 @@ class Schedule:
         """Return the GPUs in use before the round and started in it, in thousandths."""
         return WHOLE * (self._before + int(self.floor.amounts.g[self._started].sum()))
 
+    @property
+    def _in_use(self) -> int:
+        return int((self.floor.amounts.G - self.floor.gpus).sum())
+
     def _gives_way(self, job: int, victims: Victims) -> bool:
-        """Put a job in the place of its victims, unless those not yet started were needed for the load."""
+        """Put a job in the place of its victims, unless those not yet started were needed for the load.
+
+        Which of them were started in this round, the next one does not know. So of several victims any but one may have
+        been: the load must be reached without them.
+        """
         g, back = self.floor.amounts.g, [victim for victim in victims[0] if self._started[victim]]
         paid = [victim for victim in victims[0] if not self._started[victim]]
         least = (self._standing.rules.preempt_at or 0) * self._total
-        if (paid or self._preempted) and self._load() + WHOLE * int(g[job] - g[back].sum()) < least:
+        if (paid or self._preempted.any()) and self._load() + WHOLE * int(g[job] - g[back].sum()) < least:
+            return False
+        others = sorted(g[list(victims[0])].tolist())[1:]
+        if paid and WHOLE * (self._in_use + int(g[job]) - sum(others)) < least:
             return False
         for victim in victims[0]:
             self.floor.take(victim)
         self._started[back] = False
         self._moved[paid] = False
-        self._preempted += paid
+        self._preempted[paid] = True
+        if self._standing.rules.migrate == 0:
+            for victim in paid:
+                self._queues.join(victim)
         self._hopeless.clear()
         self._put(job, victims[1])
         return True

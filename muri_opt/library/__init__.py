@@ -1,0 +1,34 @@
+"""The instance library: rounds with the best value and bound that are known, who proved them, and how to do better."""
+
+from muri_opt.library.adding import add
+from muri_opt.library.best import BEST_FORMAT, Best, Optimum, parse_best, read_best, write_best
+from muri_opt.library.checking import Finding, check_instance, check_optimum
+from muri_opt.library.recipe import RECIPE_FORMAT, Recipe, load_round
+from muri_opt.library.refreshing import Change, offer, refresh, solved
+from muri_opt.library.shelf import FAMILIES, Instance, instances, library_folder
+from muri_opt.library.table import readme_text
+
+__all__ = [
+    "BEST_FORMAT",
+    "FAMILIES",
+    "RECIPE_FORMAT",
+    "Best",
+    "Change",
+    "Finding",
+    "Instance",
+    "Optimum",
+    "Recipe",
+    "add",
+    "check_instance",
+    "check_optimum",
+    "instances",
+    "library_folder",
+    "load_round",
+    "offer",
+    "parse_best",
+    "read_best",
+    "readme_text",
+    "refresh",
+    "solved",
+    "write_best",
+]

@@ -1,0 +1,85 @@
+"""The table of optima, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muri_opt.library.best import Optimum
+from muri_opt.library.shelf import FAMILIES, Instance
+
+_HEAD = """# Instances
+
+Rounds with the best value and bound that are known. `<name>.json` is a round in the format of
+[schema.json](schema.json), or, where that would be large, the call of the generator that makes it. `<name>.best.json`
+has the value, the bound, who proved it, how and when, the decision, and the evidence that anybody can check again.
+
+```
+muri-opt library list      what there is
+muri-opt library verify    check every optimum from its file
+muri-opt library refresh   solve again what is open; keep what is better and verified
+muri-opt library table     this page
+```
+
+A value is compared within one policy only: what it counts is a matter of the policy (`muri-opt solve` prints the unit).
+More is better. The bound is no less than the optimum; where the two are equal, the value is the optimum. *Proved by*:
+`LinearDuals`, `Counting` and `Exhaustive` are checked again in whole numbers by `verify`, without a solver; `Agreement`
+is the word of two independent solvers.
+"""
+
+
+def readme_text(instances: Sequence[Instance]) -> str:
+    """Return the page about the instances, a section per family; ``instances/README.md`` is that of all of them."""
+    parts = [_HEAD, *_summary(instances)]
+    for family in FAMILIES:
+        own = [instance for instance in instances if instance.family == family]
+        parts += _family(family, own) if own else []
+    return "\n".join(parts)
+
+
+def gap_text(optimum: Optimum) -> str:
+    """Return the relative gap in percent, with ``0`` only where it is none."""
+    if optimum.gap is None:
+        return "unknown"
+    if 0 < optimum.gap < 0.0001:
+        return "below 0.01 %"
+    return f"{100 * optimum.gap:.2f} %" if optimum.gap else "0"
+
+
+def _summary(instances: Sequence[Instance]) -> list[str]:
+    lines = ["| family | what it is | rounds | optima | proved |", "| --- | --- | --- | --- | --- |"]
+    for family, what in FAMILIES.items():
+        own = [instance for instance in instances if instance.family == family]
+        optima = [optimum for instance in own for optimum in instance.best.optima]
+        proved = sum(optimum.proved for optimum in optima)
+        lines += [f"| {family} | {what} | {len(own)} | {len(optima)} | {proved} |"] if own else []
+    return [*lines, ""]
+
+
+def _family(family: str, own: Sequence[Instance]) -> list[str]:
+    lines = [
+        f"## {family}",
+        "",
+        "| round | jobs | nodes | policy | value | bound | gap | proved by | date |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for instance in own:
+        lines += [_row(instance, optimum, first=not place) for place, optimum in enumerate(instance.best.optima)]
+    lines += ["", "Where they come from:", ""]
+    lines += [f"- `{', '.join(names)}`: {source}" for source, names in _sources(own).items()]
+    return [*lines, ""]
+
+
+def _row(instance: Instance, optimum: Optimum, *, first: bool) -> str:
+    own = instance.name.partition("/")[2]
+    size = (own, f"{instance.jobs:,}", f"{instance.nodes:,}") if first else ("", "", "")
+    bound = "none" if optimum.bound is None else f"{optimum.bound:,}"
+    proof = "nobody" if optimum.proof is None else optimum.proof.value
+    cells = (*size, f"`{optimum.policy}`", f"{optimum.value:,}", bound, gap_text(optimum), proof, str(optimum.date))
+    return f"| {' | '.join(cells)} |"
+
+
+def _sources(own: Sequence[Instance]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for instance in own:
+        found.setdefault(instance.best.source, []).append(instance.name.partition("/")[2])
+    return found
