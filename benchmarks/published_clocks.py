@@ -15,10 +15,10 @@ import argparse
 import time
 from pathlib import Path
 
-from muri_opt.replay.cluster_text import cluster_from
-from muri_opt.replay.metrics import summary
+from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import replay
-from muri_opt.replay.workload_files import read_workload
+from muri_opt.replay.studies.cluster_text import cluster_from
+from muri_opt.replay.workloads.files import read_workload
 
 MURI = {
     "srtf": (247_452.951389, 4_066_819.995340, 2_726_257.330000),

@@ -31,8 +31,8 @@ import msgspec
 from muri_opt import Cluster, Job, Limits, Node, Result, Round, solve_round
 from muri_opt.instance import Plan
 from muri_opt.plans import PlanOptions, PlanRules
-from muri_opt.replay.rubick_tables import read_plans, worthwhile
-from muri_opt.replay.rubick_trace import RESTART_SECONDS, read_rubick_rows
+from muri_opt.replay.workloads.rubick_tables import read_plans, worthwhile
+from muri_opt.replay.workloads.rubick_trace import RESTART_SECONDS, read_rubick_rows
 from muri_opt.solution import Decision
 from muri_opt.verification import decision_value
 

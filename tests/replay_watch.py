@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from muri_opt import Cluster, Job, Node
 from muri_opt.replay import Workload
-from muri_opt.replay.engine import Engine
+from muri_opt.replay.engine.engine import Engine
 
 
 def job(name: str, submitted: float, iterations: int, gpus: int = 1, **fields: object) -> Job:

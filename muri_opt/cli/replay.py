@@ -12,8 +12,8 @@ from muri_opt.cli.progress import Bar
 from muri_opt.cli.reply import ExitCode, Reply
 
 if TYPE_CHECKING:
-    from muri_opt.replay.studies import StudyError
-    from muri_opt.replay.study_runs import RunRow, StudyRun
+    from muri_opt.replay.studies.runs import RunRow, StudyRun
+    from muri_opt.replay.studies.study import StudyError
 
 _EXAMPLES = """  muri-opt replay 'generate:tiresias?jobs=40' --policy fifo,srtf,tiresias --cluster 4x8
   muri-opt replay trace.csv --policy srtf,muri-s:preset=authors --cluster 8x8 --clock muri
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> Reply:
         from muri_opt.report.replay_figures import figure_folder
 
         figure_folder(arguments.figures)
-    from muri_opt.replay.studies import StudyError, run_study
+    from muri_opt.replay.studies.study import StudyError, run_study
 
     failed: StudyError | None = None
     rows: Sequence[RunRow]
@@ -113,7 +113,7 @@ def policies_in(texts: Iterable[str]) -> list[str]:
 
 def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
     from muri_opt.instance.quantities import whole
-    from muri_opt.replay.study_runs import MOST_SEED, StudyRun
+    from muri_opt.replay.studies.runs import MOST_SEED, StudyRun
 
     return [
         StudyRun(
@@ -146,7 +146,7 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
     """Write the report, the figures or both; where methods differ, replays are called by policy and method."""
     from dataclasses import replace
 
-    from muri_opt.replay.studies import outcomes_of
+    from muri_opt.replay.studies.study import outcomes_of
 
     outcomes = outcomes_of(rows, folder)
     if len({row.run.method for row in rows}) > 1:
@@ -163,8 +163,8 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
 
 
 def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str:
-    from muri_opt.replay.left_out import NOTES
-    from muri_opt.replay.study_tables import comparison
+    from muri_opt.replay.studies.tables import comparison
+    from muri_opt.replay.workloads.left_out import NOTES
     from muri_opt.report.labels import count, printable
     from muri_opt.report.tables import table
 

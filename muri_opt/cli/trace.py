@@ -77,7 +77,7 @@ def _moment(arguments: argparse.Namespace) -> Reply:
     import msgspec
 
     from muri_opt.instance import canonical_json
-    from muri_opt.replay.cluster_text import cluster_from
+    from muri_opt.replay.studies.cluster_text import cluster_from
 
     cluster = None if arguments.cluster is None else cluster_from(arguments.cluster)
     check_writable(arguments.output)

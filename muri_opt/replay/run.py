@@ -13,13 +13,13 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Cluster
 from muri_opt.instance.quantities import MAX_SECONDS, finite
 from muri_opt.policies import Policy
-from muri_opt.replay.afs_clock import replay_afs
-from muri_opt.replay.engine import Engine
-from muri_opt.replay.failing import Failures
-from muri_opt.replay.list_scheduler import ListScheduler
-from muri_opt.replay.muri_clock import replay_muri
+from muri_opt.replay.clocks.afs_clock import replay_afs
+from muri_opt.replay.clocks.muri_clock import replay_muri
+from muri_opt.replay.engine.engine import Engine
+from muri_opt.replay.engine.failing import Failures
+from muri_opt.replay.engine.list_scheduler import ListScheduler
+from muri_opt.replay.engine.round_scheduler import ON_BAD, Asking, Decide, OnBad, RoundScheduler
 from muri_opt.replay.outcome import Outcome
-from muri_opt.replay.round_scheduler import ON_BAD, Asking, Decide, OnBad, RoundScheduler
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
 

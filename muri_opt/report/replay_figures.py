@@ -13,7 +13,7 @@ import numpy as np
 
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.replay.outcome import Floats, Outcome
-from muri_opt.replay.outcome_files import replace_file
+from muri_opt.replay.studies.outcome_files import replace_file
 from muri_opt.report.replay_groups import Group, groups_of
 from muri_opt.report.replay_scales import duration, log_ticks, time_unit
 from muri_opt.report.replay_series import Steps, distribution, heat, steps

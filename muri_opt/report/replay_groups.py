@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from muri_opt.errors import InputError
-from muri_opt.replay.comparison import ComparisonRow, compared
+from muri_opt.replay.metrics.comparison import ComparisonRow, compared
 from muri_opt.replay.outcome import Outcome
 from muri_opt.report.labels import printable
 

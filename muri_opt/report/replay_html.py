@@ -9,9 +9,9 @@ from typing import Final
 
 from muri_opt import __version__
 from muri_opt.errors import InputError
-from muri_opt.replay.comparison import RATIOS
+from muri_opt.replay.metrics.comparison import RATIOS
 from muri_opt.replay.outcome import Outcome
-from muri_opt.replay.outcome_files import replace_file
+from muri_opt.replay.studies.outcome_files import replace_file
 from muri_opt.report.labels import amount, count
 from muri_opt.report.replay_charts import completion_chart, queue_chart, use_chart, waiting_chart
 from muri_opt.report.replay_groups import Group, groups_of

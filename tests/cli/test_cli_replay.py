@@ -107,7 +107,7 @@ def test_decisions_that_were_counted_are_said(run, trace, here, tmp_path):
 
 
 def test_an_error_of_ours_is_a_failure(run, trace, here, monkeypatch):
-    monkeypatch.setattr("muri_opt.replay.study_runs.summary", lambda _: 1 // 0)
+    monkeypatch.setattr("muri_opt.replay.studies.runs.summary", lambda _: 1 // 0)
     code, out, _ = run("replay", trace, *here)
     assert code == 5
     assert "ZeroDivisionError" in out

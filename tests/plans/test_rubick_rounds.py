@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import rubick_rounds
 from muri_opt import Decision
-from muri_opt.replay.rubick_tables import BATCH
+from muri_opt.replay.workloads.rubick_tables import BATCH
 from muri_opt.solution import Assignment
 
 TABLE = "exec_plan,placement,iter_time\n"

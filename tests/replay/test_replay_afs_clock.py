@@ -11,8 +11,8 @@ from muri_opt import Cluster, Job, Node
 from muri_opt.elastic.clock_rules import INELASTIC_ORDERS
 from muri_opt.errors import InputError
 from muri_opt.replay import Workload
-from muri_opt.replay.afs_clock import replay_afs
-from muri_opt.replay.afs_rules import POLICIES
+from muri_opt.replay.clocks.afs_clock import replay_afs
+from muri_opt.replay.clocks.afs_rules import POLICIES
 
 MILLI = 0.001
 

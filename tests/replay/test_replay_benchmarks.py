@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import five_systems, published_clocks
-from muri_opt.replay.rubick_tables import BATCH
+from muri_opt.replay.workloads.rubick_tables import BATCH
 
 MURI = (
     "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,"

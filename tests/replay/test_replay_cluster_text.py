@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from muri_opt import Cluster, Node, Tenant
 from muri_opt.errors import InputError
-from muri_opt.replay.cluster_text import cluster_from
+from muri_opt.replay.studies.cluster_text import cluster_from
 
 NODES = [{"id": "a", "gpus": 8, "cpus": 32}, {"id": "b", "gpus": 4}]
 

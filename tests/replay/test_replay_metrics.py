@@ -7,10 +7,10 @@ import pytest
 
 from muri_opt.errors import InputError
 from muri_opt.replay import JobOutcomes, Outcome, Timeline
-from muri_opt.replay.comparison import RATIOS, compared
-from muri_opt.replay.job_metrics import contention, finish_time_fairness, job_table
-from muri_opt.replay.metrics import muri_percentile, percentiles, summary, time_integral
-from muri_opt.replay.tenant_metrics import by_tenant, evenness
+from muri_opt.replay.metrics.comparison import RATIOS, compared
+from muri_opt.replay.metrics.jobs import contention, finish_time_fairness, job_table
+from muri_opt.replay.metrics.summary import muri_percentile, percentiles, summary, time_integral
+from muri_opt.replay.metrics.tenants import by_tenant, evenness
 
 
 def floats(*values):

@@ -12,9 +12,9 @@ from muri_opt.errors import InputError
 from muri_opt.plans import configurations_of
 from muri_opt.plans.rules import strategy
 from muri_opt.replay import Workload
-from muri_opt.replay.plan_workload import with_plans
 from muri_opt.replay.run import replay
-from muri_opt.replay.workload_files import read_workload
+from muri_opt.replay.workloads.files import read_workload
+from muri_opt.replay.workloads.plans import with_plans
 
 LINEAR = {1: 2.0, 4: 8.0, 16: 32.0}
 """Interpolated in iteration time: 3 GPUs take 1/2 - 2/3 x 3/8 = 1/4 s an iteration, so they do 4 of them a second."""

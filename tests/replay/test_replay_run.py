@@ -11,8 +11,8 @@ from muri_opt import Assignment, Decision, Limits, Node, Plan, Round, Tenant, so
 from muri_opt.errors import InputError
 from muri_opt.instance import Cluster, read_round
 from muri_opt.policies import GangPolicy, policy_from
-from muri_opt.replay import engine as engine_module
-from muri_opt.replay.bad_decisions import ReplayError
+from muri_opt.replay.engine import engine as engine_module
+from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.run import replay
 from muri_opt.solution import Waiting, WaitingReason
 

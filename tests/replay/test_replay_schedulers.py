@@ -15,9 +15,9 @@ from muri_opt import Node, Tenant
 from muri_opt.errors import InputError
 from muri_opt.instance import Cluster
 from muri_opt.replay import JobOutcomes, Workload
-from muri_opt.replay.engine import Engine
-from muri_opt.replay.list_scheduler import NAMES, ListScheduler
-from muri_opt.replay.round_scheduler import RoundScheduler
+from muri_opt.replay.engine.engine import Engine
+from muri_opt.replay.engine.list_scheduler import NAMES, ListScheduler
+from muri_opt.replay.engine.round_scheduler import RoundScheduler
 from muri_opt.replay.run import replay
 
 SOLO = (*NAMES, "tiresias:queues=4/12", "max-min", "philly", "srsf:nodes=fewest", "tiresias:queues=4,knob=1")

@@ -12,14 +12,14 @@ from replay_traces import write_trace
 
 from muri_opt import __version__
 from muri_opt.errors import InputError
-from muri_opt.replay.cluster_text import cluster_from
-from muri_opt.replay.metrics import summary
-from muri_opt.replay.outcome_files import load_outcome, save_outcome
+from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import replay
-from muri_opt.replay.studies import StudyError, outcomes_of, run_study
-from muri_opt.replay.study_files import opened
-from muri_opt.replay.study_runs import StudyRun
-from muri_opt.replay.workload_files import read_workload
+from muri_opt.replay.studies.cluster_text import cluster_from
+from muri_opt.replay.studies.files import opened
+from muri_opt.replay.studies.outcome_files import load_outcome, save_outcome
+from muri_opt.replay.studies.runs import StudyRun
+from muri_opt.replay.studies.study import StudyError, outcomes_of, run_study
+from muri_opt.replay.workloads.files import read_workload
 
 POLICIES = ("srtf", "srsf", "tiresias", "muri-s:preset=authors")
 TIMES = ("decision_seconds", "run_seconds")
@@ -248,7 +248,7 @@ def test_an_error_of_ours_in_one_run_is_said_and_the_rest_is_done(trace, tmp_pat
             raise ZeroDivisionError("by zero")
         return summary(outcome)
 
-    monkeypatch.setattr("muri_opt.replay.study_runs.summary", broken)
+    monkeypatch.setattr("muri_opt.replay.studies.runs.summary", broken)
     with pytest.raises(StudyError, match="ZeroDivisionError: by zero") as failed:
         here(runs(trace), tmp_path / "study")
     assert len(failed.value.rows) == 3

@@ -16,17 +16,17 @@ from replay_traces import write_trace
 
 from muri_opt.backends.worker import WorkerError
 from muri_opt.errors import InputError, RefusalError
-from muri_opt.replay.executors import executor_of
-from muri_opt.replay.studies import StudyError, run_study
-from muri_opt.replay.study_runs import StudyRun
+from muri_opt.replay.studies.executors import executor_of
+from muri_opt.replay.studies.runs import StudyRun
+from muri_opt.replay.studies.study import StudyError, run_study
 
 TIMES = ("decision_seconds", "run_seconds")
 POLICIES = ("srtf", "srsf", "tiresias")
 
 KILLED = """
 import os, signal, sys
-from muri_opt.replay.studies import run_study
-from muri_opt.replay.study_runs import StudyRun
+from muri_opt.replay.studies.study import run_study
+from muri_opt.replay.studies.runs import StudyRun
 
 def progress(over, total):
     if over == 4:
@@ -40,8 +40,8 @@ run_study(runs, folder=folder, jobs=2, progress=progress)
 
 UNGUARDED = """
 import sys
-from muri_opt.replay.studies import run_study
-from muri_opt.replay.study_runs import StudyRun
+from muri_opt.replay.studies.study import run_study
+from muri_opt.replay.studies.runs import StudyRun
 
 print("begins")
 runs = [StudyRun(workload=sys.argv[1], cluster="1x4", policy=p, clock="muri") for p in ("srtf", "srsf")]

@@ -10,9 +10,9 @@ import pytest
 from replay_traces import write_trace
 
 from muri_opt.errors import RefusalError
-from muri_opt.replay.studies import run_study
-from muri_opt.replay.study_runs import RunRow, StudyRun
-from muri_opt.replay.study_tables import columns_of, comparison, write_markdown
+from muri_opt.replay.studies.runs import RunRow, StudyRun
+from muri_opt.replay.studies.study import run_study
+from muri_opt.replay.studies.tables import columns_of, comparison, write_markdown
 
 
 def row(policy: str, *, workload: str = "a.csv", seed: int = 0, method: str = "heuristic", **figures: float) -> RunRow:

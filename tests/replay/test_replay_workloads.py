@@ -8,13 +8,13 @@ from muri_opt import Cluster, Node
 from muri_opt.errors import InputError
 from muri_opt.instance import Job
 from muri_opt.replay import Workload
-from muri_opt.replay.afs_clock import replay_afs
-from muri_opt.replay.left_out import NOTES, ordered
-from muri_opt.replay.muri_trace import muri_workload, read_muri
-from muri_opt.replay.rubick_tables import BATCH
-from muri_opt.replay.rubick_trace import read_rubick, read_rubick_rows
-from muri_opt.replay.scaling import parsed_curves, read_curves, with_scaling
-from muri_opt.replay.trace_workload import without_large, workload_of
+from muri_opt.replay.clocks.afs_clock import replay_afs
+from muri_opt.replay.workloads.left_out import NOTES, ordered
+from muri_opt.replay.workloads.muri_trace import muri_workload, read_muri
+from muri_opt.replay.workloads.public_traces import without_large, workload_of
+from muri_opt.replay.workloads.rubick_tables import BATCH
+from muri_opt.replay.workloads.rubick_trace import read_rubick, read_rubick_rows
+from muri_opt.replay.workloads.scaling import parsed_curves, read_curves, with_scaling
 from muri_opt.traces import example, parse_trace
 
 MURI_HEADER = (

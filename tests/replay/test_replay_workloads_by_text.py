@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.instance.quantities import MAX_SECONDS
-from muri_opt.replay.generated import MOST_GAP, MOST_JOBS, generate_workload
-from muri_opt.replay.rubick_tables import BATCH
-from muri_opt.replay.workload_files import read_workload
+from muri_opt.replay.workloads.files import read_workload
+from muri_opt.replay.workloads.generated import MOST_GAP, MOST_JOBS, generate_workload
+from muri_opt.replay.workloads.rubick_tables import BATCH
 from muri_opt.traces import EXAMPLES
 
 WEEK = 604_800

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
 from muri_opt.errors import InputError
-from muri_opt.replay.comparison import RATIOS, compared
+from muri_opt.replay.metrics.comparison import RATIOS, compared
 from muri_opt.report.labels import printable
 from muri_opt.report.replay_groups import groups_of
 from muri_opt.report.replay_html import report_html, write_report

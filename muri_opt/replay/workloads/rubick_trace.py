@@ -12,10 +12,10 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Guarantee, Job, Plan
 from muri_opt.instance.quantities import MAX_ITERATIONS, MAX_SECONDS
 from muri_opt.instance.wording import listed, shown
-from muri_opt.replay.left_out import ordered
-from muri_opt.replay.rubick_tables import BATCH, read_plans, worthwhile
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workload_rows import count_cell, id_cell, read_as, time_cell
+from muri_opt.replay.workloads.left_out import ordered
+from muri_opt.replay.workloads.rows import count_cell, id_cell, read_as, time_cell
+from muri_opt.replay.workloads.rubick_tables import BATCH, read_plans, worthwhile
 from muri_opt.traces.columns import Layout, name_cell, number_cell, rows, whole_cell
 
 LAYOUT: Final = Layout(

@@ -17,7 +17,7 @@ from muri_opt.placement import first_fit
 from muri_opt.policies.muri.grouping import group_jobs
 from muri_opt.policies.muri.options import GroupingOptions
 from muri_opt.policies.muri.periods import periods_of, stage_times
-from muri_opt.replay.muri_task import Task
+from muri_opt.replay.clocks.muri_task import Task
 
 QUEUE_LIMITS: Final = (3250, 7200)
 """GPU seconds after which Tiresias demotes a job."""

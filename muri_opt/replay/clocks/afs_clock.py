@@ -12,7 +12,7 @@ from muri_opt.elastic import Curves
 from muri_opt.elastic.clock import Live, Rule, run_clock
 from muri_opt.elastic.clock_rules import ClockRules
 from muri_opt.instance import Cluster
-from muri_opt.replay.afs_rules import asked_rule
+from muri_opt.replay.clocks.afs_rules import asked_rule
 from muri_opt.replay.outcome import Floats, Ints, JobOutcomes, Outcome
 from muri_opt.replay.recorder import Recorder
 from muri_opt.replay.workload import Workload

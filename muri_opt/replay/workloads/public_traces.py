@@ -8,8 +8,8 @@ from typing import Final
 from muri_opt.errors import unknown_name
 from muri_opt.instance import Job
 from muri_opt.instance.quantities import MILLISECONDS_PER_SECOND
-from muri_opt.replay.left_out import in_order, kept
 from muri_opt.replay.workload import Workload
+from muri_opt.replay.workloads.left_out import in_order, kept
 from muri_opt.traces import Trace, TraceJob
 
 TICK: Final = 1 / MILLISECONDS_PER_SECOND

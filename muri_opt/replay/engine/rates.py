@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muri_opt.elastic.curves import Table, scaling_table
 from muri_opt.instance import Job
-from muri_opt.replay.bad_decisions import BadDecisionError
+from muri_opt.replay.engine.bad_decisions import BadDecisionError
 from muri_opt.solution import Assignment
 
 

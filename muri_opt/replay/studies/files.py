@@ -15,8 +15,8 @@ import msgspec
 from muri_opt import __version__
 from muri_opt.errors import InputError
 from muri_opt.instance.wording import shown
-from muri_opt.replay.outcome_files import replace_file
-from muri_opt.replay.study_runs import Finished, RunRow, Task
+from muri_opt.replay.studies.outcome_files import replace_file
+from muri_opt.replay.studies.runs import Finished, RunRow, Task
 
 STUDY_FORMAT: Final = "muri-opt/study/1"
 LINES: Final = "results.jsonl"

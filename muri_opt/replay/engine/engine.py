@@ -13,13 +13,13 @@ from typing import Final
 import numpy as np
 
 from muri_opt.instance import Cluster
-from muri_opt.replay.bad_decisions import ReplayError
-from muri_opt.replay.failing import FailingRuns, Failures
-from muri_opt.replay.floor import Floor
-from muri_opt.replay.live import REASONS, positions
-from muri_opt.replay.notes import Full, ThinNotes
+from muri_opt.replay.engine.bad_decisions import ReplayError
+from muri_opt.replay.engine.failing import FailingRuns, Failures
+from muri_opt.replay.engine.floor import Floor
+from muri_opt.replay.engine.live import REASONS, positions
+from muri_opt.replay.engine.notes import Full, ThinNotes
+from muri_opt.replay.engine.schedulers import Scheduler
 from muri_opt.replay.outcome import JobOutcomes, Timeline
-from muri_opt.replay.schedulers import Scheduler
 from muri_opt.replay.workload import Workload
 
 SAME_SECONDS: Final = 1e-9

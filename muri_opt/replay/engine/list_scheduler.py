@@ -17,11 +17,11 @@ from muri_opt.instance import Cluster
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
 from muri_opt.placement import best_fit
 from muri_opt.policies import GangPolicy, Policy, TiresiasPolicy, policy_from
-from muri_opt.replay.bad_decisions import ReplayError
-from muri_opt.replay.live import Live, Seat, positions
+from muri_opt.replay.engine.bad_decisions import ReplayError
+from muri_opt.replay.engine.live import Live, Seat, positions
+from muri_opt.replay.engine.schedulers import Allocation
+from muri_opt.replay.engine.waking import seconds_in_queue
 from muri_opt.replay.outcome import Floats, Ints
-from muri_opt.replay.schedulers import Allocation
-from muri_opt.replay.waking import seconds_in_queue
 from muri_opt.replay.workload import Workload
 
 NAMES = ("fifo", "srtf", "srsf", "las", "tiresias")

@@ -13,15 +13,15 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS, finite, whole
 from muri_opt.instance.text_files import read_text
 from muri_opt.instance.wording import number_range, shown, whole_range
-from muri_opt.replay import muri_trace, rubick_trace
-from muri_opt.replay.generated import MOST_GAP, MOST_JOBS, generate_workload
-from muri_opt.replay.left_out import kept
-from muri_opt.replay.plan_workload import with_plans_by_text
-from muri_opt.replay.rubick_tables import read_plans
-from muri_opt.replay.scaling import read_curves, with_scaling
-from muri_opt.replay.trace_workload import without_large, workload_of
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workload_rows import in_file
+from muri_opt.replay.workloads import muri_trace, rubick_trace
+from muri_opt.replay.workloads.generated import MOST_GAP, MOST_JOBS, generate_workload
+from muri_opt.replay.workloads.left_out import kept
+from muri_opt.replay.workloads.plans import with_plans_by_text
+from muri_opt.replay.workloads.public_traces import without_large, workload_of
+from muri_opt.replay.workloads.rows import in_file
+from muri_opt.replay.workloads.rubick_tables import read_plans
+from muri_opt.replay.workloads.scaling import read_curves, with_scaling
 from muri_opt.traces.columns import header_of
 from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
 

@@ -12,9 +12,9 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Job
 from muri_opt.instance.quantities import MAX_SECONDS
 from muri_opt.instance.wording import shown
-from muri_opt.replay.left_out import kept
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workload_rows import count_cell, read_as, time_cell
+from muri_opt.replay.workloads.left_out import kept
+from muri_opt.replay.workloads.rows import count_cell, read_as, time_cell
 from muri_opt.traces.columns import Layout, name_cell, rows
 
 Scaling = Mapping[int, float]

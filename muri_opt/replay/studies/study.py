@@ -11,12 +11,12 @@ from typing import Final
 
 from muri_opt.backends.worker import WorkerError
 from muri_opt.instance import Cluster
-from muri_opt.replay.cluster_text import cluster_from
-from muri_opt.replay.executors import Executor, executor_of
 from muri_opt.replay.outcome import Outcome
-from muri_opt.replay.outcome_files import load_outcome
-from muri_opt.replay.study_files import BAD_ROUNDS, OUTCOMES, StudyFolder, opened
-from muri_opt.replay.study_runs import (
+from muri_opt.replay.studies.cluster_text import cluster_from
+from muri_opt.replay.studies.executors import Executor, executor_of
+from muri_opt.replay.studies.files import BAD_ROUNDS, OUTCOMES, StudyFolder, opened
+from muri_opt.replay.studies.outcome_files import load_outcome
+from muri_opt.replay.studies.runs import (
     Failed,
     Finished,
     RunRow,
@@ -26,9 +26,9 @@ from muri_opt.replay.study_runs import (
     run_task,
     workload_digest,
 )
-from muri_opt.replay.study_tables import parquet_writer, write_csv, write_markdown
+from muri_opt.replay.studies.tables import parquet_writer, write_csv, write_markdown
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workload_files import read_workload
+from muri_opt.replay.workloads.files import read_workload
 
 CSV: Final = "results.csv"
 PARQUET: Final = "results.parquet"

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.replay.job_metrics import checked, finish_time_fairness, slowdown, waiting_seconds
+from muri_opt.replay.metrics.jobs import checked, finish_time_fairness, slowdown, waiting_seconds
 from muri_opt.replay.outcome import Floats, Outcome, Timeline
 
 SECONDS_PER_HOUR: Final = 3600.0

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from muri_opt.replay.job_metrics import checked, finish_time_fairness, slowdown, waiting_seconds
-from muri_opt.replay.metrics import SECONDS_PER_HOUR, mean, percentiles
+from muri_opt.replay.metrics.jobs import checked, finish_time_fairness, slowdown, waiting_seconds
+from muri_opt.replay.metrics.summary import SECONDS_PER_HOUR, mean, percentiles
 from muri_opt.replay.outcome import Floats, Outcome
 
 

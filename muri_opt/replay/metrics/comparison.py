@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muri_opt.errors import InputError
-from muri_opt.replay.metrics import Summary, summary
+from muri_opt.replay.metrics.summary import Summary, summary
 from muri_opt.replay.outcome import Outcome
 
 RATIOS: Final = ("mean", "p50", "p95", "p99", "makespan", "waiting", "utilisation", "rho_mean")

@@ -8,9 +8,9 @@ from math import inf, isfinite
 import numpy as np
 
 from muri_opt.instance import Cluster
-from muri_opt.replay.bad_decisions import ReplayError
-from muri_opt.replay.live import CAPACITY, REASONS, Accounts, Live, Seat
-from muri_opt.replay.schedulers import Allocation
+from muri_opt.replay.engine.bad_decisions import ReplayError
+from muri_opt.replay.engine.live import CAPACITY, REASONS, Accounts, Live, Seat
+from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.workload import Workload
 
 

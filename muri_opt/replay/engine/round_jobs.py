@@ -15,9 +15,9 @@ from msgspec.structs import force_setattr
 
 from muri_opt.instance import Cluster, Job
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
-from muri_opt.replay.live import Live, positions
+from muri_opt.replay.engine.live import Live, positions
+from muri_opt.replay.engine.waking import Had
 from muri_opt.replay.outcome import Floats, Ints
-from muri_opt.replay.waking import Had
 from muri_opt.replay.workload import Workload
 
 

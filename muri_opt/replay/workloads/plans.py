@@ -12,9 +12,9 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Cluster, Job, Plan
 from muri_opt.instance.wording import shown
 from muri_opt.plans import JobConfiguration
-from muri_opt.replay.cluster_text import cluster_from
-from muri_opt.replay.left_out import kept
+from muri_opt.replay.studies.cluster_text import cluster_from
 from muri_opt.replay.workload import Workload
+from muri_opt.replay.workloads.left_out import kept
 
 Shape = tuple[str, int, int]
 """The name of a plan, its GPUs and its nodes."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from muri_opt.errors import RefusalError
-from muri_opt.replay.outcome_files import replace_file
-from muri_opt.replay.study_runs import RunRow
+from muri_opt.replay.studies.outcome_files import replace_file
+from muri_opt.replay.studies.runs import RunRow
 
 Cell = str | int | float | None
 

@@ -16,11 +16,11 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Cluster
 from muri_opt.instance.quantities import MAX_SECONDS, finite, whole
 from muri_opt.policies import policy_from
-from muri_opt.replay.bad_decisions import ReplayError
-from muri_opt.replay.metrics import summary
-from muri_opt.replay.outcome_files import outcome_bytes
-from muri_opt.replay.round_scheduler import ON_BAD, OnBad
+from muri_opt.replay.engine.bad_decisions import ReplayError
+from muri_opt.replay.engine.round_scheduler import ON_BAD, OnBad
+from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import CLOCKS, OWN, replay
+from muri_opt.replay.studies.outcome_files import outcome_bytes
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
 

@@ -10,12 +10,12 @@ from typing import Final, Literal
 
 from muri_opt.instance import Cluster, Job, Round
 from muri_opt.policies import Policy, TiresiasPolicy, policy_from
-from muri_opt.replay.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
-from muri_opt.replay.live import Live, Reason, Seat, positions
-from muri_opt.replay.rates import Rates
-from muri_opt.replay.round_jobs import RoundJobs
-from muri_opt.replay.schedulers import Allocation
-from muri_opt.replay.waking import seconds_to_change
+from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
+from muri_opt.replay.engine.live import Live, Reason, Seat, positions
+from muri_opt.replay.engine.rates import Rates
+from muri_opt.replay.engine.round_jobs import RoundJobs
+from muri_opt.replay.engine.schedulers import Allocation
+from muri_opt.replay.engine.waking import seconds_to_change
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Assignment, Decision, Limits, WaitingReason
 from muri_opt.solve import solve_round

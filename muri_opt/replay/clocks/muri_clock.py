@@ -15,8 +15,8 @@ from muri_opt.errors import unknown_name
 from muri_opt.instance import Cluster
 from muri_opt.policies import policy_from
 from muri_opt.policies.muri import MuriPolicy
-from muri_opt.replay.muri_rules import Arrangement, Groups, Queues, Shortest
-from muri_opt.replay.muri_task import Task
+from muri_opt.replay.clocks.muri_rules import Arrangement, Groups, Queues, Shortest
+from muri_opt.replay.clocks.muri_task import Task
 from muri_opt.replay.outcome import JobOutcomes, Outcome
 from muri_opt.replay.recorder import Recorder
 from muri_opt.replay.workload import Workload

@@ -15,7 +15,7 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Plan
 from muri_opt.instance.quantities import MAX_SECONDS
 from muri_opt.instance.wording import shown
-from muri_opt.replay.workload_rows import read_as, time_cell
+from muri_opt.replay.workloads.rows import read_as, time_cell
 from muri_opt.traces.columns import Layout, name_cell, rows
 
 BATCH: Final[Mapping[str, int]] = {

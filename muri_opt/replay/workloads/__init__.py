@@ -1,0 +1,1 @@
+"""What is replayed: the authors' files, public traces, and workloads drawn as published."""
