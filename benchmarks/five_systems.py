@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from muri_opt.replay.studies.study import StudyError, run_study
 from muri_opt.replay.studies.runs import RunRow, StudyRun
+from muri_opt.replay.studies.study import StudyError, run_study
 
 LISTS = ("fifo", "srtf", "srsf", "tiresias")
 MURI = ("muri-s", "muri-l")
