@@ -1,6 +1,47 @@
-"""For tests of schedulers: Hypothesis strategies of valid rounds. Needs the extra ``muri-opt[testing]``."""
+"""For tests of schedulers: strategies of rounds, invariants of allocators. Needs the extra ``muri-opt[testing]``."""
 
+from muri_opt.testing.allocators import Allocator, from_dicts, published
+from muri_opt.testing.checking import Broken, Report, check_allocator, find_breaches
+from muri_opt.testing.invariant import Breach, Case, Finding, Invariant, Tier, invariant
+from muri_opt.testing.invariants_fairness import FAIRNESS
+from muri_opt.testing.invariants_rationality import RATIONALITY
+from muri_opt.testing.invariants_safety import SAFETY
+from muri_opt.testing.machine import allocator_machine
 from muri_opt.testing.strategies import clusters, jobs, nodes, rounds
+from muri_opt.testing.strategies_families import FAMILIES, decisions, family_clusters, family_of, family_rounds
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
-__all__ = ["clusters", "jobs", "nodes", "rounds", "tenant_policies", "tenant_rounds"]
+INVARIANTS = {one.name: one for one in (*SAFETY, *RATIONALITY, *FAIRNESS)}
+"""Every invariant by its name."""
+
+__all__ = [
+    "FAIRNESS",
+    "FAMILIES",
+    "INVARIANTS",
+    "RATIONALITY",
+    "SAFETY",
+    "Allocator",
+    "Breach",
+    "Broken",
+    "Case",
+    "Finding",
+    "Invariant",
+    "Report",
+    "Tier",
+    "allocator_machine",
+    "check_allocator",
+    "clusters",
+    "decisions",
+    "family_clusters",
+    "family_of",
+    "family_rounds",
+    "find_breaches",
+    "from_dicts",
+    "invariant",
+    "jobs",
+    "nodes",
+    "published",
+    "rounds",
+    "tenant_policies",
+    "tenant_rounds",
+]

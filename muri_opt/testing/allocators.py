@@ -1,0 +1,124 @@
+"""What is tested: any function from a round to a decision, called with a time limit."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Round, canonical_json
+from muri_opt.policies import policy_from
+from muri_opt.solution import Assignment, Decision, Limits
+from muri_opt.solve import solve_round
+
+Allocator = Callable[[Round], Decision]
+"""Decides a round. A job that the decision does not name waits."""
+
+DICT_FIELDS = frozenset({"assignments", "waiting"})
+
+
+class NoAnswerError(Exception):
+    """The allocator raised, returned something else than a decision, or took too long; the text says which."""
+
+
+class TooLateError(NoAnswerError):
+    """The allocator took too long."""
+
+
+class MutationError(Exception):
+    """The allocator changed what it was given."""
+
+
+def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Allocator:
+    """Return the allocator of a function that takes a round as a dict and returns a decision as a dict.
+
+    The round is what ``read_round`` reads. The decision is what ``muri-opt solve --json`` prints as ``decision``, or
+    just the GPUs per node of each job that runs: ``{"j0": {"n0": 2}}``. Jobs that are not named wait. CPUs, periods and
+    reasons may be left out.
+    """
+
+    def decide(round_: Round) -> Decision:
+        given = msgspec.json.decode(canonical_json(round_))
+        before = msgspec.json.encode(given)
+        answer = function(given)
+        if msgspec.json.encode(given) != before:
+            raise MutationError("the dict it was given is another one after the call")
+        return _decision(answer)
+
+    return decide
+
+
+def published(policy: str, method: str = "heuristic", *, seconds: float = 10.0) -> Allocator:
+    """Return a policy of this library as an allocator: its algorithm, or ``solve_round`` by another method."""
+    chosen = policy_from(policy)
+    if method == "heuristic":
+        return lambda round_: chosen.decide(round_, 0)
+
+    def decide(round_: Round) -> Decision:
+        result = solve_round(round_, chosen, method, Limits(seconds=seconds))
+        if result.decision is None:
+            raise NoAnswerError(f"{method} ended with {result.termination.reason}: {result.termination.detail}")
+        return result.decision
+
+    return decide
+
+
+def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decision:
+    """Return the allocator's decision of a round, or raise ``NoAnswerError``.
+
+    With a limit it runs in a thread of its own. One that is not done after ``seconds`` is told to stop, which ends a
+    loop in Python; a call into other code that never returns is left behind in its thread, which ends with the program.
+    """
+    call = _Call(allocator=allocator, round_=round_)
+    if seconds is None:
+        call.run()
+    else:
+        thread = threading.Thread(target=call.run, daemon=True, name="allocator under test")
+        thread.start()
+        thread.join(seconds)
+        if thread.is_alive():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_StopError))
+            raise TooLateError(f"no decision after {seconds:g} s")
+    if isinstance(call.error, MutationError):
+        raise call.error
+    if call.error is not None:
+        raise NoAnswerError(f"raised {type(call.error).__name__}: {call.error}") from call.error
+    if not isinstance(call.answer, Decision):
+        raise NoAnswerError(f"returned {type(call.answer).__name__}, not a Decision")
+    return call.answer
+
+
+class _StopError(BaseException):
+    """Ends an allocator that took too long; none of its own handlers of errors should catch it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Call:
+    """One call, and what came of it."""
+
+    allocator: Allocator
+    round_: Round
+    answer: object = None
+    error: Exception | None = field(default=None)
+
+    def run(self) -> None:
+        try:
+            self.answer = self.allocator(self.round_)
+        except Exception as error:
+            self.error = error
+        except _StopError:
+            return
+
+
+def _decision(answer: object) -> Decision:
+    if not isinstance(answer, Mapping):
+        raise InputError("decision", type(answer).__name__, "a dict: a decision, or GPUs per node for each job")
+    if set(answer) & DICT_FIELDS and set(answer) <= DICT_FIELDS:
+        return msgspec.convert(dict(answer), Decision)
+    alone = [{"jobs": [job], "gpus": gpus} for job, gpus in answer.items()]
+    return Decision(assignments=tuple(msgspec.convert(alone, list[Assignment])))

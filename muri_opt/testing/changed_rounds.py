@@ -1,0 +1,90 @@
+"""Rounds that differ from another one in a single respect: what should make no difference, or a known one."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from muri_opt.instance import Cluster, Job, Node, Round
+
+
+def renamed(round_: Round) -> Round:
+    """Return the round with other names for all jobs, nodes and tenants, which sort the other way round."""
+    nodes, jobs = _names("n", round_.cluster.node_index), _names("j", round_.job_index)
+    said = [tenant.id for tenant in round_.cluster.tenants] or sorted({job.tenant for job in round_.jobs if job.tenant})
+    tenants = _names("t", dict.fromkeys(said))
+    return replace(
+        round_,
+        cluster=Cluster(
+            nodes=tuple(replace(node, id=nodes[node.id]) for node in round_.cluster.nodes),
+            tenants=tuple(replace(tenant, id=tenants[tenant.id]) for tenant in round_.cluster.tenants),
+        ),
+        jobs=tuple(
+            replace(
+                job,
+                id=jobs[job.id],
+                tenant=None if job.tenant is None else tenants[job.tenant],
+                placement=None if job.placement is None else {nodes[n]: gpus for n, gpus in job.placement.items()},
+            )
+            for job in round_.jobs
+        ),
+    )
+
+
+def new_names(round_: Round) -> dict[str, str]:
+    """Return the name of each job in the renamed round."""
+    return _names("j", round_.job_index)
+
+
+def jobs_reversed(round_: Round) -> Round:
+    """Return the round with its jobs listed the other way round."""
+    return replace(round_, jobs=round_.jobs[::-1])
+
+
+def nodes_reversed(round_: Round) -> Round:
+    """Return the round with its nodes listed the other way round."""
+    return replace(round_, cluster=replace(round_.cluster, nodes=round_.cluster.nodes[::-1]))
+
+
+def with_node(round_: Round) -> Round:
+    """Return the round with one more node, like the largest it has but without limits of CPUs and memory."""
+    largest = max(round_.cluster.nodes, key=lambda node: node.gpus, default=Node(id="n0", gpus=1))
+    more = replace(largest, id=_unused("more", round_.cluster.node_index), cpus=None, memory_gib=None)
+    return replace(round_, cluster=replace(round_.cluster, nodes=(*round_.cluster.nodes, more)))
+
+
+def without(round_: Round, job_id: str) -> Round:
+    """Return the round without one job."""
+    return replace(round_, jobs=tuple(job for job in round_.jobs if job.id != job_id))
+
+
+def alone(round_: Round, job: Job) -> Round:
+    """Return the round with one job only, which waits."""
+    return replace(round_, jobs=(replace(job, state="waiting", placement=None),))
+
+
+def with_twin(round_: Round, job: Job, *, first: bool) -> Round:
+    """Return the round with a job like another one just before or behind it."""
+    twin = replace(job, id=_unused("twin", round_.job_index))
+    at = round_.job_index[job.id]
+    pair = (twin, job) if first else (job, twin)
+    return replace(round_, jobs=(*round_.jobs[:at], *pair, *round_.jobs[at + 1 :]))
+
+
+def understated(round_: Round, job: Job, gpus: int) -> Round:
+    """Return the round in which a job asks for another number of GPUs, and says nothing else differently."""
+    jobs = (replace(other, gpus=gpus) if other.id == job.id else other for other in round_.jobs)
+    return replace(round_, jobs=tuple(jobs))
+
+
+def has_ties(round_: Round) -> bool:
+    """Return whether two jobs were submitted at the same moment, so that their order in the list may matter."""
+    moments = [job.submitted or 0.0 for job in round_.jobs]
+    return len(set(moments)) < len(moments)
+
+
+def _names(letter: str, known: dict[str, int] | dict[str, None]) -> dict[str, str]:
+    return {name: f"{letter}{len(known) - place:03}" for place, name in enumerate(known)}
+
+
+def _unused(name: str, known: dict[str, int]) -> str:
+    return name if name not in known else _unused(name + "+", known)

@@ -1,0 +1,155 @@
+"""What an invariant is, and what its breach says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+
+from muri_opt.instance import Round, canonical_json, parse_round
+from muri_opt.solution import Decision
+from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, TooLateError, answer
+from muri_opt.testing.judge import PLAIN, Judge
+
+SECONDS = 5.0
+"""How long an allocator may take for one small round, unless told."""
+
+
+class Tier(StrEnum):
+    """How much is asked: safety of every allocator, rationality of those that promise it, fairness in numbers."""
+
+    SAFETY = "safety"
+    RATIONALITY = "rationality"
+    FAIRNESS = "fairness"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How far a decision is from an invariant, and the same in words; an amount of 0 is no fault."""
+
+    amount: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """One invariant that an allocator does not keep on one round: by how much, and in words."""
+
+    invariant: str
+    tier: Tier
+    amount: float
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.detail}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Case:
+    """One allocator on one round: its decisions, each asked for once, and the rules they are judged by.
+
+    Invariants of one case share its decisions, so that each further invariant costs only what it asks for anew.
+    """
+
+    allocator: Allocator
+    round_: Round
+    judge: Judge
+    seconds: float | None = SECONDS
+    mutated: str | None = None
+    timed_out: bool = False
+    _known: dict[str, Decision] = field(default_factory=dict)
+
+    def decision(self, round_: Round | None = None) -> Decision:
+        """Return the decision of the round, or of another one; kept, so that it is asked for once."""
+        asked = self.round_ if round_ is None else round_
+        key = asked.fingerprint
+        if key not in self._known:
+            self._known[key] = self.again(asked)
+        return self._known[key]
+
+    def again(self, round_: Round) -> Decision:
+        """Return the decision of a round, asked for anew; the allocator gets a copy of the round."""
+        text = canonical_json(round_)
+        copy = parse_round(text)
+        try:
+            found = answer(self.allocator, copy, self.seconds)
+        except MutationError as error:
+            self.mutated = str(error)
+            raise NoAnswerError(f"changed what it was given: {error}") from error
+        except TooLateError:
+            self.timed_out = True
+            raise
+        if canonical_json(copy) != text:  # the text that fingerprints are made of
+            self.mutated = "the round it was given has another fingerprint after the call"
+        return found
+
+    def value(self, round_: Round, decision: Decision) -> float:
+        """Return what a decision is worth in a round."""
+        return self.judge.value(round_, decision)
+
+    def sound(self, round_: Round | None = None) -> bool:
+        """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
+        asked = self.round_ if round_ is None else round_
+        return not self.judge.breaches(asked, self.decision(asked))
+
+
+Test = Callable[[Case], Finding | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """Something that an allocator keeps on every round. ``text`` says what; ``most`` is how much is still no breach.
+
+    ``judge`` says by which rules, and what a decision is worth.
+    """
+
+    name: str
+    tier: Tier
+    text: str
+    test: Test
+    most: float = 0.0
+    judge: Judge = PLAIN
+
+    def under(self, policy: str) -> Invariant:
+        """Return the same invariant by the rules and the value of a policy."""
+        return replace(self, judge=Judge(policy=policy, worth=self.judge.worth))
+
+    def worth(self, value: Callable[[Round, Decision], float]) -> Invariant:
+        """Return the same invariant with another value of decisions; more is better."""
+        return replace(self, judge=Judge(policy=self.judge.policy, worth=value))
+
+    def allowing(self, most: float) -> Invariant:
+        """Return the same invariant, of which a breach is only what is larger than ``most``."""
+        return replace(self, most=most)
+
+    def check(self, allocator: Allocator, round_: Round, *, seconds: float | None = SECONDS) -> Breach | None:
+        """Return how the allocator breaks the invariant on a round, or ``None`` where it does not."""
+        return self.checked(Case(allocator=allocator, round_=round_, judge=self.judge, seconds=seconds))
+
+    def checked(self, case: Case) -> Breach | None:
+        """Return the breach of a case whose decisions other invariants may have asked for already."""
+        found = self.measured(case)
+        if found is None or found.amount <= self.most:
+            return None
+        return self.breach(found)
+
+    def breach(self, found: Finding) -> Breach:
+        """Return what was found as a breach of this invariant."""
+        return Breach(invariant=self.name, tier=self.tier, amount=found.amount, detail=found.detail)
+
+    def measured(self, case: Case) -> Finding | None:
+        """Return what was found, breach or not; no answer is a finding beyond every limit."""
+        try:
+            return self.test(case)
+        except NoAnswerError as error:
+            return Finding(amount=float("inf"), detail=f"no answer: {error}")
+
+
+def invariant(name: str, tier: Tier, *, most: float = 0.0) -> Callable[[Test], Invariant]:
+    """Return a decorator that makes a test an invariant; its docstring is what the invariant says."""
+    return partial(_made, name, tier, most)
+
+
+def _made(name: str, tier: Tier, most: float, test: Test) -> Invariant:
+    return Invariant(name=name, tier=tier, text=" ".join((test.__doc__ or "").split()), test=test, most=most)

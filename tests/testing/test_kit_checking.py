@@ -1,0 +1,138 @@
+"""The report: what broke, on which smallest round, what held, and what could not be tested."""
+
+import time
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
+
+from muri_opt import Assignment, Cluster, Decision, InputError, Job, Node, Round, parse_round
+from muri_opt.testing import (
+    INVARIANTS,
+    RATIONALITY,
+    SAFETY,
+    check_allocator,
+    family_rounds,
+    find_breaches,
+    published,
+)
+
+
+def greedy(round_):
+    """Give every job all its GPUs on the first node, free or not."""
+    first = round_.cluster.nodes[0].id
+    return Decision(assignments=tuple(Assignment(jobs=(job.id,), gpus={first: job.gpus}) for job in round_.jobs))
+
+
+def test_a_report_says_all_there_is_to_paste():
+    with pytest.raises(AssertionError) as caught:
+        check_allocator(greedy, max_examples=60)
+    text = str(caught.value)
+    assert text.startswith("2 of 8 invariants broken\n\n")
+    assert "capacity: n0: 2 GPUs in use; the node has 1 (gpu-capacity)" in text
+    assert "the smallest round has 1 job on 1 node:\n{" in text
+    assert "\n\nheld on 60 examples: answers, input-kept, once, gang, other-rules, deterministic" in text
+    report = find_breaches(greedy, max_examples=60)
+    assert str(report) == text
+    assert [one.breach.invariant for one in report.broken] == ["capacity", "quota"]
+    for one in report.broken:
+        assert INVARIANTS[one.breach.invariant].check(greedy, parse_round(one.json.encode())) == one.breach
+    assert report.of("gang") is None
+    assert not report.ok
+
+
+def test_an_allocator_that_keeps_all_gives_a_report_too():
+    report = check_allocator(published("fifo"), policy="fifo", max_examples=25)
+    assert report.ok
+    assert report.kept == tuple(one.name for one in SAFETY)
+    assert report.examples == 25
+    assert str(report).startswith("0 of 8 invariants broken\n\nheld on 25 examples: answers, ")
+
+
+def test_an_answer_can_be_all_that_is_asked_for():
+    assert check_allocator(greedy, [INVARIANTS["answers"]], max_examples=10).kept == ("answers",)
+    with pytest.raises(AssertionError, match="answers: raised"):
+        check_allocator(lambda _round: 1 // 0, [INVARIANTS["answers"]], max_examples=10)
+
+
+def test_the_rounds_can_be_your_own():
+    only = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=(Job(id="mine", gpus=1),))
+    report = find_breaches(lambda _round: Decision(), [INVARIANTS["alone"]], strategy=st.just(only))
+    assert report.examples == report.broken[0].after_examples == 1
+    assert report.broken[0].round_ == only
+    assert "found after 1 example; the smallest round has 1 job on 1 node" in str(report)
+
+
+def test_a_fault_of_the_strategy_is_not_hidden():
+    with pytest.raises(InvalidArgument):
+        check_allocator(greedy, strategy=st.integers(3, 1))
+    bare = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=(Job(id="j0", gpus=1),))
+    with pytest.raises(InputError, match="submitted"):
+        check_allocator(lambda _round: Decision(), RATIONALITY, policy="fifo", strategy=st.just(bare))
+
+
+def test_the_same_seed_gives_the_same_report():
+    only = [INVARIANTS["capacity"]]
+    first, again = (str(find_breaches(greedy, only, max_examples=30, seed=3)) for _ in range(2))
+    assert first == again
+    assert first.startswith("1 of 1 invariants broken")
+
+
+def test_an_allocator_that_hangs_is_reported_at_once():
+    calls = []
+
+    def hangs_on_two_jobs(round_):
+        calls.append(len(round_.jobs))
+        while len(round_.jobs) >= 2:
+            time.sleep(0.001)
+        return Decision()
+
+    report = find_breaches(hangs_on_two_jobs, seconds=0.1)
+    assert report.of("answers").breach.detail == "no decision after 0.1 s"
+    assert len(report.of("answers").round_.jobs) >= 2
+    assert sum(jobs >= 2 for jobs in calls) <= 3
+    assert report.untested == tuple(one.name for one in SAFETY if one.name != "answers")
+    assert "not tested, as it does not answer: input-kept" in str(report)
+
+
+def test_an_allocator_that_raises_is_shrunk():
+    def fails_on_two_jobs(round_):
+        if len(round_.jobs) > 1:
+            raise KeyError("second")
+        return Decision()
+
+    report = find_breaches(fails_on_two_jobs)
+    assert report.of("answers").breach.detail == "raised KeyError: 'second'"
+    assert len(report.of("answers").round_.jobs) == 2
+
+
+def test_invariants_keep_the_rules_they_were_given():
+    strict = [INVARIANTS["gang"].under("srtf:nodes=fewest"), INVARIANTS["other-rules"].under("srtf:nodes=fewest")]
+    spread = Round(
+        cluster=Cluster(nodes=(Node(id="n0", gpus=2), Node(id="n1", gpus=1))),
+        jobs=(Job(id="j0", gpus=2, submitted=0.0),),
+    )
+
+    def splits(round_):
+        return Decision(assignments=(Assignment(jobs=("j0",), gpus={"n0": 1, "n1": 1}),))
+
+    report = find_breaches(splits, [*strict, INVARIANTS["capacity"]], policy="fifo", strategy=st.just(spread))
+    assert [one.breach.invariant for one in report.broken] == ["other-rules"]
+    assert "sits on 2 nodes, 1 would do" in report.broken[0].breach.detail
+
+
+def test_amounts_go_on_being_measured_after_the_first_breach():
+    report = find_breaches(published("fifo"), [INVARIANTS["envy"]], policy="fifo", max_examples=30)
+    assert report.examples == 30
+    assert report.worst["envy"] >= report.of("envy").breach.amount > 0
+
+
+def test_an_allocator_that_breaks_something_once_is_reported_with_that_round():
+    calls = []
+
+    def once(round_):
+        calls.append(round_)
+        return greedy(round_) if len(calls) == 40 else Decision()
+
+    report = find_breaches(once, [INVARIANTS["capacity"]], strategy=family_rounds(max_nodes=1, max_jobs=3))
+    assert report.of("capacity") is None or report.of("capacity").round_ == calls[39]
