@@ -29,9 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machines", metavar="FILE", help="the machines of the trace: Philly's list or openb's nodes")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
     parser.add_argument("--at", metavar="SECONDS", type=float, help="write the round of this moment of the trace")
-    parser.add_argument(
-        "--cluster", metavar="NxG", help="N nodes of G GPUs, or a file (default: the machines)"
-    )
+    parser.add_argument("--cluster", metavar="NxG", help="N nodes of G GPUs, or a file (default: the machines)")
     parser.add_argument("--example", metavar="NAME", help="write a small file of a format to start from instead")
     parser.add_argument("--output", metavar="FILE", help="where to write the round or the example")
 
