@@ -32,7 +32,7 @@ def cluster_from(text: str) -> Cluster:
         nodes = whole("cluster nodes", int(parts[1]), MOST_NODES, 1)
         gpus = whole("cluster GPUs", int(parts[2]), MAX_GPUS, 1)
         return Cluster(nodes=tuple(Node(id=f"n{k}", gpus=gpus) for k in range(nodes)))
-    if not Path(text).exists():
+    if not Path(text).is_file():
         raise InputError("cluster", shown(text), ALLOWED)
     with in_file(text):
         return parse_round(_as_round(read_text(text, "a round or a cluster", MAX_FILE_BYTES))).cluster
