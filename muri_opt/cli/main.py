@@ -130,6 +130,9 @@ def _reply(argv: list[str]) -> Reply:
         arguments = build_parser().parse_args(argv)
     except SystemExit:  # help or the version was asked for, and written
         return Reply()
+    except BrokenPipeError:  # whoever asked for it has read enough
+        _drop_output()
+        return Reply()
     reply: Reply = arguments.run(arguments)
     return reply
 

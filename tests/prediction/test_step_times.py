@@ -65,6 +65,16 @@ def test_exact_samples_give_their_coefficients_back():
     assert (found.efficiency, found.share_factor) == (CORES, SHARES)
 
 
+def fitted_unless_drowned(samples):
+    """Return the fit, or nothing where noise drowns all but the slope over GPUs: steps on CPUs would take no time."""
+    try:
+        return fitted(samples)
+    except InputError as error:
+        if error.found != "nothing above 0 but th6":
+            raise
+        return None
+
+
 @given(st.integers(0, 10**6), st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 10)), min_size=6, max_size=6))
 def test_fits_are_no_worse_than_what_made_the_samples(seed, values):
     if not any(values[:5]):
@@ -73,7 +83,10 @@ def test_fits_are_no_worse_than_what_made_the_samples(seed, values):
     rng = np.random.default_rng(seed)
     for noise in (0.0, 0.05):
         samples = sampled(true, factor=lambda n=noise: math.exp(rng.normal(0, n)))
-        found = fitted(samples)
+        found = fitted_unless_drowned(samples)
+        if found is None:
+            assert noise
+            continue
         assert min(coefficients(found)) >= 0
         errors = [
             math.sqrt(sum((m.seconds_per_step(s.configuration, s.batch) - s.seconds) ** 2 for s in samples))
