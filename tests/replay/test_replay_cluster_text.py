@@ -69,5 +69,5 @@ def test_a_file_that_is_wrong_is_named(tmp_path, text: str, said: str) -> None:
 
 
 def test_a_folder_is_no_file(tmp_path) -> None:
-    with pytest.raises(InputError, match="Is a directory"):
+    with pytest.raises(InputError, match="such as 8x8, or a file"):
         cluster_from(str(tmp_path))

@@ -202,8 +202,8 @@ def test_counting_is_left_out_where_it_would_take_too_long_or_overflow() -> None
 
 def test_values_beyond_machine_words_are_bounded() -> None:
     """Far more than a machine word holds: nothing overflows, and the bound is close to what it is worth to stay."""
-    held = [running(f"j{j}", 10**6, {f"n{j}": 10**6}, restart=2e9, tenant="red") for j in range(20)]
-    round_ = round_of(nodes(*[10**6] * 20), held, [Tenant(id="red", quota_gpus=10**6)])
+    held = [running(f"j{j}", 10**5, {f"n{j}": 10**5}, restart=2e9, tenant="red") for j in range(20)]
+    round_ = round_of(nodes(*[10**5] * 20), held, [Tenant(id="red", quota_gpus=10**5)])
     reading = reading_of(round_, "philly")
     stays = reading.value({job: stand.held for job, stand in enumerate(reading.stands)})
     assert stays > 1 << 63
