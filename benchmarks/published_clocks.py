@@ -5,8 +5,9 @@ Those of Muri are of its authors' simulator, those of AFS of another implementat
 DIR holds your own copies of the files, which are not part of this project: the Muri authors' trace of their testbed as
 ``muri/cluster_trace.csv``, the flattened Philly trace of the Sia artifact as ``philly/philly_jobs.csv``, and the AFS
 authors' curves as ``afs/iteration_seconds.csv`` (columns model, gpus, iteration_seconds). Muri: 8 nodes of 8 GPUs, its
-authors' simulator at its default settings. AFS: 64 GPUs, average completion time in hours. CPU seconds are those of the
-replay in this process; reading files is left out.
+authors' simulator at its default settings. AFS: 64 GPUs, average completion time in hours. ``afs-p`` tosses a coin; the
+last table has what it gives over several seeds. CPU seconds are those of the replay in this process; reading files is
+left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from statistics import fmean
 
+from muri_opt.replay import Workload
+from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import replay
 from muri_opt.replay.studies.cluster_text import cluster_from
@@ -54,15 +58,20 @@ SECONDS_PER_HOUR = 3600
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print both tables."""
+    """Print the tables of both clocks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--clock", choices=("muri", "afs"), help="one of the two tables only")
+    parser.add_argument("--clock", choices=("muri", "afs"), help="the tables of one of the two only")
+    parser.add_argument(
+        "--seeds", type=int, default=3, metavar="N", help="of the coin of afs-p; 0: no table (default: 3)"
+    )
     given = parser.parse_args(arguments)
     if given.clock != "afs":
         muri_table(given.folder)
     if given.clock != "muri":
         afs_table(given.folder)
+        if given.seeds > 0:
+            coin_table(given.folder, given.seeds)
 
 
 def muri_table(folder: Path) -> None:
@@ -89,19 +98,42 @@ def compared(value: float, other: float) -> str:
 
 def afs_table(folder: Path) -> None:
     """Print hours of average completion time by AFS' clock, a line for ours and one for the reference."""
-    trace, curves = folder / "philly" / "philly_jobs.csv", folder / "afs" / "iteration_seconds.csv"
     cluster = cluster_from("16x4")
     print("AFS' clock: 64 GPUs, hours of average completion time\n")
     print("| virtual cluster (jobs) | " + " | ".join(("", *AFS_POLICIES, "CPU s")) + " |")
     print("| --- | --- |" + " ---: |" * (len(AFS_POLICIES) + 1))
     for tenant, published in AFS.items():
-        workload = read_workload(f"{trace}?tenant={tenant}&scaling={curves}")
+        workload = tenant_jobs(folder, tenant)
         began = time.process_time()
         means = [summary(replay(workload, cluster, policy, clock="afs")).mean for policy in AFS_POLICIES]
         spent = time.process_time() - began
         ours = " | ".join(f"{mean / SECONDS_PER_HOUR:.3f}" for mean in means)
         print(f"| {tenant} ({len(workload.jobs)}) | ours | {ours} | {spent:.1f} |")
         print("| | reference | " + " | ".join(f"{hours:.3f}" for hours in published) + " | |", flush=True)
+    print()
+
+
+def coin_table(folder: Path, seeds: int) -> None:
+    """Print the hours of ``afs-p`` over seeds of its coin, the reference, and how many seeds are not above it."""
+    place, cluster = AFS_POLICIES.index("afs-p"), cluster_from("16x4")
+    print(f"afs-p by AFS' clock, seeds 0 to {seeds - 1} of its coin\n")
+    print("| virtual cluster (jobs) | mean | least | most | reference | seeds not above it | CPU s |")
+    print("| --- |" + " ---: |" * 6)
+    for tenant, published in AFS.items():
+        workload, reference = tenant_jobs(folder, tenant), published[place]
+        began = time.process_time()
+        outcomes = (replay_afs(workload, cluster, "afs-p", seed=seed) for seed in range(seeds))
+        hours = [summary(outcome).mean / SECONDS_PER_HOUR for outcome in outcomes]
+        spent = time.process_time() - began
+        cells = " | ".join(f"{value:.3f}" for value in (fmean(hours), min(hours), max(hours), reference))
+        below = sum(round(value, 3) <= reference for value in hours)
+        print(f"| {tenant} ({len(workload.jobs)}) | {cells} | {below} of {seeds} | {spent:.1f} |", flush=True)
+
+
+def tenant_jobs(folder: Path, tenant: str) -> Workload:
+    """Return the jobs of a virtual cluster of Philly, with the AFS authors' curves."""
+    trace, curves = folder / "philly" / "philly_jobs.csv", folder / "afs" / "iteration_seconds.csv"
+    return read_workload(f"{trace}?tenant={tenant}&scaling={curves}")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,17 @@ def test_jobs_of_unknown_length_take_turns() -> None:
     assert outcome.jobs.ended == pytest.approx([30.0, 40.0])
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_seed_tosses_the_coin_between_jobs_of_unknown_length(seed: int) -> None:
+    """Three GPUs, two jobs that double: the one toss, at the start, gives the third GPU to either."""
+    jobs = [job("short", 0.0, 20.0, 1, 1.0, 2.0), job("long", 0.0, 40.0, 1, 1.0, 2.0)]
+    cluster = Cluster(nodes=(Node(id="n0", gpus=3),))
+    outcome = replay_afs(Workload(name="", jobs=tuple(jobs)), cluster, "afs-p", seed=seed)
+    to_long = np.random.default_rng(seed).integers(0, 2) == 1
+    assert outcome.jobs.ended == pytest.approx([20.0, 20.0] if to_long else [10.0, 25.0])
+    assert outcome.seed == seed
+
+
 def test_a_policy_the_clock_does_not_know_is_refused() -> None:
     with pytest.raises(InputError, match="clock 'afs'"):
         mean_completion([job("a", 0.0, 1.0, 1, 1.0)], 1, "rubick")

@@ -82,11 +82,28 @@ def test_published_figures_stand_beside_ours(directory, capsys):
     printed = capsys.readouterr().out
     assert printed.count("\n| muri-") == 6
     assert "| 247,452.951389 |" in printed
-    assert printed.count("| reference |") == 3
-    published_clocks.main([str(directory), "--clock", "afs"])
-    assert "Muri" not in capsys.readouterr().out
+    assert printed.count("| | reference |") == 3
+    assert "seeds 0 to 2 of its coin" in printed
+    published_clocks.main([str(directory), "--clock", "afs", "--seeds", "0"])
+    printed = capsys.readouterr().out
+    assert "Muri" not in printed
+    assert "coin" not in printed
     published_clocks.main([str(directory), "--clock", "muri"])
     assert "reference" not in capsys.readouterr().out
+
+
+def test_the_coin_of_afs_p_is_tossed_with_several_seeds(directory, capsys):
+    """The reference is of other jobs, which take hours: all seeds of these short ones are below it."""
+    published_clocks.main([str(directory), "--clock", "afs", "--seeds", "4"])
+    *_, table = capsys.readouterr().out.split("seeds 0 to 3 of its coin\n")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[3:]]
+    assert [(row[0], *row[4:6]) for row in rows] == [
+        ("e13805 (6)", "4.899", "4 of 4"),
+        ("2869ce (6)", "23.706", "4 of 4"),
+        ("ed69ec (6)", "2.649", "4 of 4"),
+    ]
+    for _, mean, least, most, *_ in rows:
+        assert 0 < float(least) <= float(mean) <= float(most) < 1
 
 
 def test_equal_to_six_decimals_or_a_difference_in_per_cent():

@@ -18,10 +18,11 @@ from muri_opt.replay.recorder import Recorder
 from muri_opt.replay.workload import Workload
 
 
-def replay_afs(workload: Workload, cluster: Cluster, policy: str, *, label: str = "") -> Outcome:
+def replay_afs(workload: Workload, cluster: Cluster, policy: str, *, seed: int = 0, label: str = "") -> Outcome:
     """Return what becomes of a workload whose jobs say how they scale, under an elastic policy or a list of gangs.
 
-    ``fifo``, ``srtf``, ``srsf`` and ``tiresias`` give a job the GPUs it asks for or none.
+    ``fifo``, ``srtf``, ``srsf`` and ``tiresias`` give a job the GPUs it asks for or none. The ``seed`` is of the coin
+    that ``afs-p`` tosses.
     """
     workload.check_fits(cluster)
     began = time.perf_counter()
@@ -31,9 +32,8 @@ def replay_afs(workload: Workload, cluster: Cluster, policy: str, *, label: str 
     ideal = alone * np.array([job.remaining_iterations or 0 for job in workload.jobs])
     work = ideal * curves.speed[np.arange(len(requested)), requested]
     diary = _Diary(len(requested))
-    rule, wake = asked_rule(
-        policy, ClockRules(speed=curves.speed, cap=curves.cap, gpus=cluster.total_gpus), requested, work
-    )
+    rules = ClockRules(speed=curves.speed, cap=curves.cap, gpus=cluster.total_gpus)
+    rule, wake = asked_rule(policy, rules, requested, work, seed=seed)
     submitted = np.array([job.submitted or 0.0 for job in workload.jobs])
     result = run_clock(
         arrivals=submitted,
@@ -50,7 +50,7 @@ def replay_afs(workload: Workload, cluster: Cluster, policy: str, *, label: str 
         policy=policy,
         clock="afs",
         cluster=label,
-        seed=0,
+        seed=seed,
         total_gpus=cluster.total_gpus,
         jobs=_outcomes(workload, requested, submitted, result.completions, ideal, diary, result.changes),
         timeline=diary.notes.timeline(),

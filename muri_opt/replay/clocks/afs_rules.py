@@ -21,8 +21,11 @@ POLICIES = (*INELASTIC_ORDERS, "tiresias", "max-min-elastic", "srtf-elastic", "o
 Wake = Callable[[float], float]
 
 
-def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats) -> tuple[Rule, Wake | None]:
-    """Return the rule of a policy, and when it wants to be asked although nothing arrives or ends."""
+def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats, *, seed: int) -> tuple[Rule, Wake | None]:
+    """Return the rule of a policy, and when it wants to be asked although nothing arrives or ends.
+
+    The ``seed`` is of the coin of ``afs-p``; no other policy leaves anything to chance.
+    """
     name = policy.partition(":")[0]
     plain: dict[str, Rule] = {"max-min-elastic": rules.max_min, "srtf-elastic": rules.srtf, "optimus": rules.optimus}
     if policy in plain:
@@ -37,7 +40,7 @@ def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats) ->
     if isinstance(chosen, AfsPolicy):
         return rules.afs(scan=chosen.scan, tie=chosen.tie, phi=None if chosen.phi == "inf" else int(chosen.phi)), None
     if isinstance(chosen, UnknownLengthPolicy):
-        turns = Turns(rules, float(chosen.quantum), np.random.default_rng(0))
+        turns = Turns(rules, float(chosen.quantum), np.random.default_rng(seed))
         return turns.shares, turns.wakes
     raise unknown_name("policy of the clock 'afs'", policy, POLICIES)
 
