@@ -47,6 +47,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=10.0,
         help="time for each round that is solved (default: %(default)s)",
     )
+    add(
+        "--round-gap",
+        metavar="G",
+        type=float,
+        default=0.0,
+        help="how near to the optimum of a round is near enough (default: %(default)s)",
+    )
+    add(
+        "--launch-seconds",
+        metavar="S",
+        type=float,
+        default=0.0,
+        help="time that a job needs to begin, also the first time (default: %(default)s)",
+    )
     add("--seeds", metavar="K", type=int, default=1, help="run everything with the seeds 0 to K - 1 (default: 1)")
     add("--fast", action="store_true", help="decide on arrays: fifo, srtf, srsf, las and tiresias on GPUs alone")
     add("--no-verify", action="store_true", help="do not check decisions")
@@ -70,7 +84,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Run the study and return the comparison; runs that failed are named and decide the code."""
     check_writable(arguments.report)
     if arguments.figures is not None:
-        from muri_opt.report.replay_figures import figure_folder
+        from muri_opt.report.figure_files import figure_folder
 
         figure_folder(arguments.figures)
     from muri_opt.replay.studies.study import StudyError, run_study
@@ -125,6 +139,8 @@ def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
             interval=arguments.interval,
             seed=seed,
             round_seconds=arguments.round_seconds,
+            round_gap=arguments.round_gap,
+            launch_seconds=arguments.launch_seconds,
             fast=arguments.fast,
             verify=not arguments.no_verify,
             on_bad=arguments.on_bad,

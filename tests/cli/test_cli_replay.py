@@ -59,9 +59,10 @@ def test_json_has_all_figures_in_the_order_of_the_runs(run, trace, here, tmp_pat
 
 def test_methods_intervals_and_what_is_kept(run, trace, here, tmp_path):
     words = ("--method", "heuristic,auto", "--interval", 30, "--round-seconds", 2, "--keep-jobs", "--parquet", "--json")
-    code, out, err = run("replay", trace, *words, *here)
+    code, out, err = run("replay", trace, *words, "--round-gap", 0.01, "--launch-seconds", 40, *here)
     assert (code, err) == (0, "")
     rows = json.loads(out)["runs"]
+    assert {(row["round_seconds"], row["round_gap"], row["launch_seconds"]) for row in rows} == {(2.0, 0.01, 40.0)}
     assert [(row["policy"], row["method"], row["interval"]) for row in rows] == [
         ("fifo", "heuristic", 30.0),
         ("fifo", "auto", 30.0),
