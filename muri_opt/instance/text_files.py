@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -27,3 +29,13 @@ def read_text(path: str | os.PathLike[str], what: str, most_bytes: int | None = 
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("file", f"text that is not UTF-8 in line {line}", "text in UTF-8") from None
+
+
+@contextmanager
+def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in every error."""
+    try:
+        yield
+    except InputError as error:
+        place = str(path) if error.field == "file" else f"{path}: {error.field}"
+        raise InputError(place, error.found, error.allowed) from None

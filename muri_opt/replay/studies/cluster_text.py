@@ -13,9 +13,8 @@ from muri_opt.instance import Cluster, Node, parse_round
 from muri_opt.instance.files import MAX_FILE_BYTES
 from muri_opt.instance.quantities import MAX_GPUS, whole
 from muri_opt.instance.round import ROUND_FORMAT
-from muri_opt.instance.text_files import read_text
+from muri_opt.instance.text_files import in_file, read_text
 from muri_opt.instance.wording import shown
-from muri_opt.replay.workloads.rows import in_file
 
 MOST_NODES: Final = 100_000
 ALLOWED: Final = "nodes x GPUs of each, such as 8x8, or a file of a round or of a cluster"

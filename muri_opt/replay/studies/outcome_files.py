@@ -1,4 +1,4 @@
-"""Outcomes of replays in files: compressed arrays that read back as they were; files appear whole or not at all."""
+"""Outcomes of replays in files: compressed arrays that read back as they were."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.replay.outcome import JobOutcomes, Outcome, Timeline
+from muri_opt.studies.whole_files import replace_file
 
 OUTCOME_FORMAT: Literal["muri-opt/outcome/1"] = "muri-opt/outcome/1"
 _TEXTS: Final = ("ids", "tenants")
@@ -77,17 +78,3 @@ def load_outcome(path: str | os.PathLike[str]) -> Outcome:
         timeline=Timeline(**time_arrays),
         **{name: getattr(words, name) for name in _Words.__struct_fields__ if name not in ("format", *_TEXTS)},
     )
-
-
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file through another one beside it, so that nobody ever sees a part of it."""
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -6,12 +6,11 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from muri_opt import __version__
-from muri_opt.backends import BACKENDS
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Cluster
 from muri_opt.instance.quantities import MAX_SECONDS, finite, whole
@@ -23,10 +22,11 @@ from muri_opt.replay.run import CLOCKS, OWN, replay
 from muri_opt.replay.studies.outcome_files import outcome_bytes
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
+from muri_opt.studies.doing import Failed
+from muri_opt.studies.methods import check_method
 
 MOST_SEED: Final = 10**9
 """Rounds count their seeds up from that of the run."""
-METHODS: Final = ("heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS))
 _OWN_ONLY: Final = ("method", "interval", "seed", "launch_seconds", "fast", "verify", "on_bad")
 _DIGITS: Final = 32
 
@@ -56,7 +56,8 @@ class StudyRun:
 
     def __post_init__(self) -> None:
         policy_from(self.policy)
-        for field, known in (("method", METHODS), ("clock", CLOCKS), ("on_bad", ON_BAD)):
+        check_method(self.method)
+        for field, known in (("clock", CLOCKS), ("on_bad", ON_BAD)):
             if getattr(self, field) not in known:
                 raise unknown_name(field, getattr(self, field), known)
         if self.interval is not None:
@@ -117,14 +118,6 @@ class Finished:
     figures: Mapping[str, int | float]
     run_seconds: float
     outcome: bytes | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """Why a task found nothing: its ``policy`` decided badly, or there was another ``error``."""
-
-    cause: Literal["policy", "error"]
-    message: str
 
 
 def workload_digest(workload: Workload) -> str:

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
-from muri_opt.backends.worker import WorkerError
 from muri_opt.instance import Cluster
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.studies.cluster_text import cluster_from
-from muri_opt.replay.studies.executors import Executor, executor_of
-from muri_opt.replay.studies.files import BAD_ROUNDS, OUTCOMES, StudyFolder, opened
+from muri_opt.replay.studies.files import BAD_ROUNDS, OUTCOMES, opened
 from muri_opt.replay.studies.outcome_files import load_outcome
-from muri_opt.replay.studies.runs import (
-    Failed,
-    Finished,
-    RunRow,
-    StudyRun,
-    Task,
-    fingerprint_of,
-    run_task,
-    workload_digest,
-)
-from muri_opt.replay.studies.tables import parquet_writer, write_csv, write_markdown
+from muri_opt.replay.studies.runs import RunRow, StudyRun, Task, fingerprint_of, run_task, workload_digest
+from muri_opt.replay.studies.tables import REALS, columns_of, write_markdown
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.files import read_workload
-
-CSV: Final = "results.csv"
-PARQUET: Final = "results.parquet"
-MARKDOWN: Final = "comparison.md"
-
-Progress = Callable[[int, int], None]
-"""Told how many runs are over, and of how many."""
+from muri_opt.studies.doing import Failed, Progress, do_runs
+from muri_opt.studies.executors import executor_of
+from muri_opt.studies.tables import CSV, MARKDOWN, PARQUET, parquet_writer, write_csv
 
 
 class StudyError(RuntimeError):
@@ -66,17 +49,20 @@ def run_study(
     Bad input is raised before or as soon as it is seen. A run that fails does not keep the others from being done:
     :class:`StudyError` follows at the end.
     """
-    write_parquet = parquet_writer() if parquet else None
+    write_parquet = parquet_writer(REALS) if parquet else None
     place = Path(folder)
     tasks = _prepared(runs, place, keep_outcomes)
     with closing(executor_of(engine, jobs)) as executor, opened(place) as study:
-        failures = _done(tasks, study, executor, progress or _quiet)
+        left = [task for task in tasks if study.row(task) is None]
+        failed = do_runs(left, run_task, study.add, executor, before=len(tasks) - len(left), progress=progress)
         rows = [row for row in map(study.row, tasks) if row is not None]
-        write_csv(rows, place / CSV)
+        columns = columns_of(rows)
+        write_csv(columns, place / CSV)
         write_markdown(rows, place / MARKDOWN)
         if write_parquet is not None:
-            write_parquet(rows, place / PARQUET)
-    if failures:
+            write_parquet(columns, place / PARQUET)
+    if failed:
+        failures = {task.fingerprint: found for task, found in failed}
         raise StudyError(
             [(task.run, failures[task.fingerprint]) for task in tasks if task.fingerprint in failures], rows
         )
@@ -106,37 +92,3 @@ def _prepared(runs: Iterable[StudyRun], folder: Path, keep: bool) -> list[Task]:
         task = Task(run=run, fingerprint=key, workload=workload, cluster=cluster, bad_rounds=bad, keep=keep)
         tasks.setdefault(key, task)
     return list(tasks.values())
-
-
-def _done(tasks: Sequence[Task], study: StudyFolder, executor: Executor, progress: Progress) -> dict[str, Failed]:
-    """Do what is left to do, as many runs at a time as there is room for; return the failures by fingerprint."""
-    left = [task for task in tasks if study.row(task) is None]
-    failures: dict[str, Failed] = {}
-    running: dict[Future[Finished | Failed], Task] = {}
-    over, queue = len(tasks) - len(left), iter(left)
-    progress(over, len(tasks))
-    while True:
-        while len(running) < executor.slots and (task := next(queue, None)) is not None:
-            running[executor.submit(run_task, task)] = task
-        if not running:
-            return failures
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            task = running.pop(future)
-            found = _found(future)
-            if isinstance(found, Failed):
-                failures[task.fingerprint] = found
-            else:
-                study.add(task, found)
-            over += 1
-            progress(over, len(tasks))
-
-
-def _found(future: Future[Finished | Failed]) -> Finished | Failed:
-    try:
-        return future.result()
-    except WorkerError:
-        return Failed(cause="error", message="its process died before it was done")
-
-
-def _quiet(over: int, total: int) -> None:
-    """Tell nobody."""

@@ -1,64 +1,28 @@
-"""Tables of a study: all figures as CSV, Parquet, and a comparison of the policies with ratios as Markdown."""
+"""Tables of a study of replays: all figures by column, and a comparison of the policies with ratios as Markdown."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from muri_opt.errors import RefusalError
-from muri_opt.replay.studies.outcome_files import replace_file
 from muri_opt.replay.studies.runs import RunRow
-
-Cell = str | int | float | None
+from muri_opt.studies.tables import Cell, Columns, columns_from, markdown_table
+from muri_opt.studies.whole_files import replace_file
 
 _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""
 _NAMED: Final = ("policy", "method", "seed")
 _RATIOS: Final = {"mean": "mean JCT", "p95": "95th", "p99": "99th", "makespan": "makespan"}
-_REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds")
+REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds")
+"""Columns that are no whole numbers, whatever they hold."""
 
 
-def columns_of(rows: Sequence[RunRow]) -> dict[str, list[Cell]]:
+def columns_of(rows: Sequence[RunRow]) -> Columns:
     """Return all figures by column; a row that lacks one has ``None`` there."""
-    dicts = [row.as_dict() for row in rows]
-    names = list(dict.fromkeys(name for entry in dicts for name in entry))
-    names.sort(key=lambda name: name == "run_seconds")  # last, also where later rows bring more figures
-    return {name: [entry.get(name) for entry in dicts] for name in names}
-
-
-def write_csv(rows: Sequence[RunRow], path: Path) -> None:
-    """Write a line for every run; what a run lacks is empty."""
-    columns, buffer = columns_of(rows), io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    replace_file(path, buffer.getvalue().encode())
-
-
-def parquet_writer() -> Callable[[Sequence[RunRow], Path], None]:
-    """Return what writes Parquet; refused at once where pyarrow is missing, not after hours of work."""
-    try:
-        arrow: Any = import_module("pyarrow")
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        raise RefusalError(
-            "parquet", "a file to write, and pyarrow is not installed", "CSV, or pip install 'muri-opt[parquet]'"
-        ) from None
-
-    def write(rows: Sequence[RunRow], path: Path) -> None:
-        columns = {
-            name: arrow.array(values, type=arrow.float64() if name in _REALS else None)
-            for name, values in columns_of(rows).items()
-        }
-        buffer = io.BytesIO()
-        parquet.write_table(arrow.table(columns), buffer)
-        replace_file(path, buffer.getvalue())
-
-    return write
+    columns = columns_from([row.as_dict() for row in rows])
+    names = sorted(columns, key=lambda name: name == "run_seconds")  # last, also where later rows bring more figures
+    return {name: columns[name] for name in names}
 
 
 def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
@@ -84,7 +48,5 @@ def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
 def write_markdown(rows: Sequence[RunRow], path: Path) -> None:
     """Write the comparison as a table in Markdown."""
     head, cells = comparison(rows)
-    words = head.index("jobs")
-    lines = [head, ["---"] * words + ["---:"] * (len(head) - words), *cells]
-    text = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
-    replace_file(path, text.encode())
+    lines = markdown_table(head, cells, head.index("jobs"))
+    replace_file(path, "".join(f"{line}\n" for line in lines).encode())

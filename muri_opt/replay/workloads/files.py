@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS, finite, whole
-from muri_opt.instance.text_files import read_text
-from muri_opt.instance.wording import number_range, shown, whole_range
+from muri_opt.errors import InputError
+from muri_opt.instance.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS
+from muri_opt.instance.text_files import in_file, read_text
+from muri_opt.instance.text_options import TextOptions
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads import muri_trace, rubick_trace
 from muri_opt.replay.workloads.generated import MOST_GAP, MOST_JOBS, generate_workload
 from muri_opt.replay.workloads.left_out import kept
 from muri_opt.replay.workloads.plans import with_plans_by_text
 from muri_opt.replay.workloads.public_traces import without_large, workload_of
-from muri_opt.replay.workloads.rows import in_file
 from muri_opt.replay.workloads.rubick_tables import read_plans
 from muri_opt.replay.workloads.scaling import read_curves, with_scaling
 from muri_opt.traces.columns import header_of
@@ -27,53 +25,6 @@ from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
 
 GENERATE: Final = "generate:"
 _ANY: Final = ("most-gpus", "first", "restart", "scaling", "plans")
-_DIGITS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The options of a text, all still as they were written."""
-
-    values: Mapping[str, str]
-
-    @classmethod
-    def of(cls, text: str) -> _Options:
-        values: dict[str, str] = {}
-        for pair in text.split("&") if text else ():
-            key, _, value = pair.partition("=")
-            if not key or not value:
-                raise InputError("options of the workload", shown(pair), "pairs written as key=value, joined by &")
-            if key in values:
-                raise InputError(f"option {key}", "the option twice", "every option once")
-            values[key] = value
-        return cls(values)
-
-    def check(self, *known: str) -> None:
-        """Refuse options that are neither known nor for all workloads."""
-        for key in self.values:
-            if key not in (*known, *_ANY):
-                raise unknown_name("option of this workload", key, (*known, *_ANY))
-
-    def text(self, key: str) -> str | None:
-        """Return an option as it was written."""
-        return self.values.get(key)
-
-    def whole(self, key: str, most: int) -> int | None:
-        """Return an option that is a whole number."""
-        text = self.values.get(key)
-        if text is not None and not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
-            raise InputError(key, shown(text), whole_range(0, most))
-        return None if text is None else whole(key, int(text), most)
-
-    def number(self, key: str, most: float) -> float | None:
-        """Return an option that is a number."""
-        text = self.values.get(key)
-        try:
-            return None if text is None else finite(key, float(text), most)
-        except InputError:
-            raise
-        except ValueError:
-            raise InputError(key, shown(text), number_range(most, positive=False)) from None
 
 
 def read_workload(text: str) -> Workload:
@@ -88,7 +39,7 @@ def read_workload(text: str) -> Workload:
     if not text:
         raise InputError("workload", "nothing", f"a file, or {GENERATE}FAMILY")
     source, _, tail = text.partition("?")
-    options = _Options.of(tail)
+    options = TextOptions.of("workload", tail)
     workload = _generated(source, options) if source.startswith(GENERATE) else _from_file(source, options)
     most = options.whole("most-gpus", MAX_GPUS)
     if most is not None:
@@ -106,8 +57,8 @@ def read_workload(text: str) -> Workload:
     return workload if plans is None else with_plans_by_text(workload, plans)
 
 
-def _generated(source: str, options: _Options) -> Workload:
-    options.check("jobs", "seed", "gap")
+def _generated(source: str, options: TextOptions) -> Workload:
+    options.check("jobs", "seed", "gap", *_ANY)
     seed = options.whole("seed", 2**63 - 1)
     return generate_workload(
         source.removeprefix(GENERATE),
@@ -117,21 +68,21 @@ def _generated(source: str, options: _Options) -> Workload:
     )
 
 
-def _from_file(path: str, options: _Options) -> Workload:
+def _from_file(path: str, options: TextOptions) -> Workload:
     name = Path(path).stem
     with in_file(path):
         text = read_text(path, "a workload", MOST_BYTES)
     header = header_of(text)
     if set(muri_trace.LAYOUT.needed) <= set(header):
-        options.check()
+        options.check(*_ANY)
         with in_file(path):
             return muri_trace.muri_workload(text, name)
     if set(rubick_trace.LAYOUT.needed) <= set(header):
-        options.check("measured")
+        options.check("measured", *_ANY)
         plans, _ = read_plans(options.text("measured") or Path(path).parent)
         with in_file(path):
             return rubick_trace.rubick_workload(text, name, plans)
-    options.check("tenant")
+    options.check("tenant", *_ANY)
     with in_file(path):
         trace = parse_trace(text, _trace_format(text))
     return workload_of(trace, name=name, tenant=options.text("tenant"))

@@ -1,30 +1,19 @@
-"""What readers of workload files share: the file named in an error, ids used once, numbers above 0."""
+"""What readers of workload files share: a file read whole, ids used once, numbers above 0."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 from muri_opt.errors import InputError
 from muri_opt.instance.quantities import MAX_GPUS
-from muri_opt.instance.text_files import read_text
+from muri_opt.instance.text_files import in_file, read_text
 from muri_opt.instance.wording import number_range, shown, whole_range
 from muri_opt.traces.columns import name_cell, number_cell, whole_cell
 from muri_opt.traces.reading import MOST_BYTES
 
 T = TypeVar("T")
-
-
-@contextmanager
-def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in every error."""
-    try:
-        yield
-    except InputError as error:
-        place = str(path) if error.field == "file" else f"{path}: {error.field}"
-        raise InputError(place, error.found, error.allowed) from None
 
 
 def read_as(path: str | os.PathLike[str], what: str, parse: Callable[[str], T]) -> T:
