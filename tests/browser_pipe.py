@@ -80,6 +80,10 @@ class Browser:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
+    def number(self, selector: str) -> int:
+        """Return how many elements of the page a selector finds."""
+        return self.value(f"document.querySelectorAll({selector!r}).length")
+
     def command(self, method: str, **parameters):
         self.sent += 1
         message = {"id": self.sent, "method": method, "params": parameters}
@@ -107,6 +111,11 @@ class Browser:
         assert data, f"Chromium said nothing more: {self.errors.read_text()}"
         *whole, self.unread = (self.unread + data).split(b"\0")
         self.events += map(json.loads, whole)
+
+
+def rgb(colour: str) -> str:
+    """Return a colour like ``#ffffff`` as a browser names it."""
+    return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
 
 
 def _high(descriptor: int) -> int:

@@ -6,12 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from muri_opt.report.labels import amount, count
-from muri_opt.report.replay_groups import Group
-from muri_opt.report.replay_scales import Unit, duration, log_ticks, logarithmic, straight, ticks, time_unit
-from muri_opt.report.replay_series import Steps, distribution, steps
-from muri_opt.report.replay_style import WAITING
-from muri_opt.report.replay_svg import (
+from muri_opt.report.chart_frame import (
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -21,13 +16,18 @@ from muri_opt.report.replay_svg import (
     Marks,
     Place,
     axes,
-    key,
+    bar_key,
     line,
     line_key,
     stairs,
 )
+from muri_opt.report.chart_scales import Unit, duration, log_ticks, logarithmic, straight, ticks, time_unit
+from muri_opt.report.labels import amount, count
+from muri_opt.report.replay_groups import Group
+from muri_opt.report.replay_series import Steps, distribution, steps
 from muri_opt.report.svg import element, fitted, rect, text, tooltip
 
+_WAITING = {"fairness": 3, "fragmentation": 1, "capacity": 0}  # why jobs wait, and which colour says so
 _PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _BAR = 24.0
 _NAMES = 150.0
@@ -87,7 +87,7 @@ def queue_chart(group: Group) -> Figure:
 
 def waiting_chart(group: Group) -> Figure:
     """Return why jobs waited: the mean seconds of a job by reason, one bar for each replay."""
-    longest = max(sum(getattr(row.summary, reason) for reason in WAITING) for row in group.rows)
+    longest = max(sum(getattr(row.summary, reason) for reason in _WAITING) for row in group.rows)
     unit = time_unit(longest)
     left, bottom = LEFT + _NAMES, TOP + _BAR * len(group.rows)
     x = straight(0.0, max(longest, unit.seconds), left, RIGHT)
@@ -97,23 +97,19 @@ def waiting_chart(group: Group) -> Figure:
     for place, (name, row) in enumerate(zip(group.names, group.rows, strict=True)):
         top, begun = TOP + _BAR * place, 0.0
         parts.append(text(left - 8, top + 16, fitted(name, left - 16, 11), text_anchor="end", kind="name"))
-        for which, reason in enumerate(WAITING):
+        for reason, colour in _WAITING.items():
             seconds = getattr(row.summary, reason)
             words = tooltip(f"{name}, {reason}: {duration(seconds)}")
             wide = x(seconds) - left
-            parts.append(element("g", words, rect(x(begun), top + 4, wide, _BAR - 8, kind=f"w{which}"), kind="part"))
+            parts.append(element("g", words, rect(x(begun), top + 4, wide, _BAR - 8, kind=f"f{colour}"), kind="part"))
             begun += seconds
-    swatches = [
-        (element("svg", rect(0, 0, 28, 10, kind=f"w{which}"), viewBox="0 0 28 10", aria_hidden="true"), reason)
-        for which, reason in enumerate(WAITING)
-    ]
     return Figure(
         kind="waiting",
         title="Why jobs wait",
         caption="Quota of the tenant, enough GPUs in the wrong places, or too few of them.",
         high=bottom + 44.0,
         parts=tuple(parts),
-        key=key(swatches),
+        key=bar_key((colour, reason) for reason, colour in _WAITING.items()),
     )
 
 

@@ -4,44 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from muri_opt.errors import InputError, RefusalError
-from muri_opt.replay.outcome import Floats, Outcome
-from muri_opt.replay.studies.outcome_files import replace_file
+from muri_opt.replay.outcome import Outcome
+from muri_opt.report.chart_scales import duration, log_ticks, time_unit
+from muri_opt.report.figure_files import empty_figure, figure_folder, name_series, save_figures, step_line
 from muri_opt.report.replay_groups import Group, groups_of
-from muri_opt.report.replay_scales import duration, log_ticks, time_unit
 from muri_opt.report.replay_series import Steps, distribution, heat, steps
-from muri_opt.report.replay_style import LIGHT, series_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE, _HIGH = 4.6, 2.9
 _MAP_HIGH = 1.5
-_DPI = 200
-
-
-def figure_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder for figures, made if need be; refused before any work where they could not be written."""
-    try:
-        import_module("matplotlib.figure")
-    except ImportError:
-        raise RefusalError(
-            "figures", "figures to write, and matplotlib is not installed", "pip install 'muri-opt[pictures]'"
-        ) from None
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(str(folder), error.strerror or str(error), "a folder that can be written to") from None
-    return place
 
 
 def write_figures(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -> list[Path]:
@@ -51,47 +29,23 @@ def write_figures(outcomes: Sequence[Outcome], folder: str | os.PathLike[str]) -
     says to which group of them a figure belongs.
     """
     groups = groups_of(outcomes)
-    place = figure_folder(folder)
-    from matplotlib import rc_context
-
-    written: list[Path] = []
-    # A fixed salt makes the same figure the same file; letters stay letters, which an editor can change.
-    with rc_context({"font.size": 9.0, "svg.hashsalt": "muri-opt", "svg.fonttype": "none"}):
-        for number, group in enumerate(groups, 1):
-            end = f"-{number}" if len(groups) > 1 else ""
-            for name, draw in _DRAWN.items():
-                drawn = draw(group)
-                written += [] if drawn is None else _saved(drawn, place / f"{name}{end}")
-    return written
+    return save_figures(_drawn(groups), figure_folder(folder))
 
 
-def _saved(figure: Figure, stem: Path) -> Iterator[Path]:
-    for kind, about in (("svg", {"Date": None}), ("png", {"Software": None})):
-        data = BytesIO()
-        figure.savefig(data, format=kind, metadata=about, bbox_inches="tight")
-        path = stem.with_name(f"{stem.name}.{kind}")
-        try:
-            replace_file(path, data.getvalue())
-        except OSError as error:
-            raise InputError(str(path), error.strerror or str(error), "a file that can be written") from None
-        yield path
-
-
-def _empty(high: float = _HIGH) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDE, high), dpi=_DPI, layout="constrained")
-    axes = figure.add_subplot()
-    axes.grid(visible=True, color="#dde3e9", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+def _drawn(groups: Sequence[Group]) -> Iterator[tuple[str, Figure]]:
+    for number, group in enumerate(groups, 1):
+        end = f"-{number}" if len(groups) > 1 else ""
+        for name, draw in _DRAWN.items():
+            drawn = draw(group)
+            if drawn is not None:
+                yield f"{name}{end}", drawn
 
 
 def _completion(group: Group) -> Figure:
-    figure, axes = _empty()
+    figure, (axes,) = empty_figure()
     found = [distribution(outcome.jobs.completion) for outcome in group.outcomes]
     for place, (times, parts) in enumerate(found):
-        _line(axes, place, np.concatenate([times[:1], times]), np.concatenate([np.zeros_like(parts[:1]), parts]))
+        step_line(axes, place, np.concatenate([times[:1], times]), np.concatenate([np.zeros_like(parts[:1]), parts]))
     every = np.concatenate([times for times, _ in found])
     if len(every):
         marks = log_ticks(float(every.min()), float(every.max()))
@@ -102,7 +56,7 @@ def _completion(group: Group) -> Figure:
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("job completion time")
     axes.set_ylabel("part of the jobs")
-    _legend(axes, group)
+    name_series(axes, group.names)
     return figure
 
 
@@ -120,14 +74,14 @@ def _queue(group: Group) -> Figure:
 
 
 def _over_time(group: Group, found: Sequence[Steps], label: str) -> tuple[Figure, Axes]:
-    figure, axes = _empty()
+    figure, (axes,) = empty_figure()
     begin, end = group.span
     unit = time_unit(end - begin)
     for place, series in enumerate(found):
-        _line(axes, place, (series.edges - begin) / unit.seconds, np.append(series.values, series.values[-1:]))
+        step_line(axes, place, (series.edges - begin) / unit.seconds, np.append(series.values, series.values[-1:]))
     axes.set_xlabel(f"{unit.name} since the beginning")
     axes.set_ylabel(label)
-    _legend(axes, group)
+    name_series(axes, group.names)
     return figure, axes
 
 
@@ -138,11 +92,8 @@ def _heat_map(group: Group) -> Figure | None:
     found = [(name, entry) for name, entry in found if entry.rows]
     if not found:
         return None
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDE, 0.5 + _MAP_HIGH * len(found)), dpi=_DPI, layout="constrained")
+    figure, every = empty_figure(down=len(found), high=0.5 + _MAP_HIGH * len(found), grid=False)
     unit = time_unit(end - begin)
-    every = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, entry) in zip(every, found, strict=True):
         image = axes.imshow(
             entry.values,
@@ -155,24 +106,10 @@ def _heat_map(group: Group) -> Figure | None:
         )
         axes.set_title(name, parse_math=False, fontsize=9, loc="left")
         axes.set_ylabel("node")
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="y", integer=True)
     every[-1].set_xlabel(f"{unit.name} since the beginning")
-    figure.colorbar(image, ax=list(every), label="GPUs in use")
+    figure.colorbar(image, ax=every, label="GPUs in use")
     return figure
-
-
-def _line(axes: Axes, place: int, x: Floats, y: Floats) -> None:
-    colour, dashes = series_of(place)
-    shown = (0, tuple(float(part) / 2 for part in dashes.split())) if dashes else "-"
-    axes.plot(x, y, drawstyle="steps-post", color=LIGHT[colour], linestyle=shown, linewidth=1.3)
-
-
-def _legend(axes: Axes, group: Group) -> None:
-    """Name the lines; the names come last, so that none is read as a formula or, after ``_``, as no name at all."""
-    legend = axes.legend(axes.lines, list(map(str, range(len(group.names)))), fontsize=8, frameon=False)
-    for words, name in zip(legend.get_texts(), group.names, strict=True):
-        words.set_parse_math(False)
-        words.set_text(name)
 
 
 _DRAWN: Final[dict[str, Callable[[Group], Figure | None]]] = {

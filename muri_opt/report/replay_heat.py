@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.replay.outcome import Floats
+from muri_opt.report.chart_frame import LEFT, RIGHT, TOP, Figure, axes, key, swatch
+from muri_opt.report.chart_scales import duration, straight, ticks, time_unit
 from muri_opt.report.labels import amount
 from muri_opt.report.replay_groups import Group
-from muri_opt.report.replay_scales import duration, straight, ticks, time_unit
 from muri_opt.report.replay_series import Heat, heat
-from muri_opt.report.replay_style import LEVELS
-from muri_opt.report.replay_svg import LEFT, RIGHT, TOP, Figure, axes, key
 from muri_opt.report.svg import element, rect, tooltip
 
+LEVELS: Final = 8
+"""Shades of a heat map."""
 _HIGHEST_ROW = 14.0
 _ALL_ROWS = 250.0
 _MOST_NAMED = 12
+_RULES = """\
+.node path{stroke:var(--c0);stroke-width:1;fill:none}
+.shade{stroke:var(--c0);stroke-width:10;fill:none}"""
 
 
 def heat_maps(group: Group) -> Iterator[Figure]:
@@ -34,6 +39,12 @@ def levels(values: Floats, most: float) -> NDArray[np.int64]:
     """Return the shade of each value: 0 for nothing at all, ``LEVELS`` for ``most``."""
     scaled = np.ceil(values * (LEVELS / max(most, 1.0)) - 1e-9).astype(np.int64)
     return np.where(values > 0, np.clip(scaled, 1, LEVELS), 0)
+
+
+def heat_style() -> str:
+    """Return the rules of style that heat maps need beside those of every chart: shades of the first colour."""
+    shades = [f".h{level}{{stroke-opacity:{0.12 + 0.88 * level / LEVELS:.3g}}}" for level in range(1, LEVELS + 1)]
+    return "\n".join([_RULES, *shades])
 
 
 def _heat_map(name: str, found: Heat, begin: float, end: float, most: float) -> Figure:
@@ -82,4 +93,4 @@ def _swatch(level: int, most: float) -> tuple[str, str]:
     stroke = element("path", d="M0 5H28", kind=f"shade h{level}")
     gpus = amount(most * level / LEVELS, 1)
     words = f"up to {gpus} GPU{'' if gpus == '1' else 's'}"
-    return element("svg", stroke, viewBox="0 0 28 10", aria_hidden="true"), words
+    return swatch(stroke), words

@@ -1,22 +1,14 @@
 """The report of replays in a browser: no complaint, no request, all marks there, readable by day and by night."""
 
 import pytest
-from browser_pipe import Browser
+from browser_pipe import rgb
+from page_reader import EVIL
 from replay_outcomes import at_random, by_hand
 
+from muri_opt.report.chart_style import DARK_GROUND, LIGHT_GROUND
 from muri_opt.report.replay_html import write_report
-from muri_opt.report.replay_style import DARK_GROUND, LIGHT_GROUND
 
 pytestmark = pytest.mark.browser
-
-EVIL = "</title></svg><script>console.log('run')</script><img src=http://elsewhere.invalid/x.png onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +17,6 @@ def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report([at_random(name, jobs=300, nodes=12, moments=700, seed=1) for name in ("fifo", "srtf", EVIL)], path)
     return path.as_uri()
-
-
-def number(browser, selector):
-    return browser.value(f"document.querySelectorAll({selector!r}).length")
-
-
-def rgb(colour):
-    return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
 
 
 def test_the_page_opens_without_a_complaint_and_asks_for_nothing_else(browser, report):
@@ -45,15 +29,15 @@ def test_the_page_opens_without_a_complaint_and_asks_for_nothing_else(browser, r
 def test_all_marks_are_drawn(browser, report):
     browser.open(report)
     for kind in ("completion", "use", "queue"):
-        assert number(browser, f"svg.{kind} path.line") == 3
+        assert browser.number(f"svg.{kind} path.line") == 3
     lengths = browser.value("[...document.querySelectorAll('svg.chart path.line')].map(line => line.getTotalLength())")
     assert len(lengths) == 9
     assert min(lengths) > 400
-    assert number(browser, "svg.waiting g.part") == 9
-    assert number(browser, "svg.heat") == 3
-    assert number(browser, "svg.heat g.node") == 36
-    assert number(browser, "table.compared tbody tr") == 3
-    assert number(browser, "script, img, iframe, link, object") == 0
+    assert browser.number("svg.waiting g.part") == 9
+    assert browser.number("svg.heat") == 3
+    assert browser.number("svg.heat g.node") == 36
+    assert browser.number("table.compared tbody tr") == 3
+    assert browser.number("script, img, iframe, link, object") == 0
     assert browser.value("document.querySelectorAll('table.compared tbody th')[2].textContent") == EVIL
 
 
@@ -103,6 +87,6 @@ def test_a_small_replay_is_a_page_too(browser, tmp_path):
     browser.open((tmp_path / "small.html").as_uri())
     assert browser.complaints() == []
     assert browser.value("document.title") == "Replay: hand"
-    assert number(browser, "details[open]") == 0
+    assert browser.number("details[open]") == 0
     browser.value("document.querySelector('summary').click()")
-    assert number(browser, "details[open] table.figures tbody tr") == 30
+    assert browser.number("details[open] table.figures tbody tr") == 30

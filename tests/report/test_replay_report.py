@@ -2,14 +2,13 @@
 
 import re
 import stat
-import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from page_reader import KNOWN, NASTY, Page, found, pictures, said
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
 from muri_opt.errors import InputError
@@ -17,62 +16,6 @@ from muri_opt.replay.metrics.comparison import RATIOS, compared
 from muri_opt.report.labels import printable
 from muri_opt.report.replay_groups import groups_of
 from muri_opt.report.replay_html import report_html, write_report
-from muri_opt.report.replay_style import DARK, DARK_GROUND, DASHES, LIGHT, LIGHT_GROUND, series_of
-
-VOID = {"meta"}
-KNOWN = {
-    *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "p", "div", "small"),
-    *("table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary", "figure", "figcaption", "ul", "li"),
-    *("svg", "desc", "g", "path", "rect", "text"),
-}
-
-
-class Page(HTMLParser):
-    """Keeps tags, attributes and words of a page, and checks that every element is closed where it should be."""
-
-    def __init__(self, page):
-        super().__init__(convert_charrefs=True)
-        self.open, self.tags, self.attributes, self.cells, self.words = [], [], [], [], []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.attributes += attributes
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag in ("th", "td"):
-            self.cells.append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.append(tag)
-        self.attributes += attributes
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-        if {"th", "td"} & set(self.open):
-            self.cells[-1] += data
-
-
-def pictures(page, kind):
-    """Return the charts of a kind as trees."""
-    return [
-        tree
-        for tree in map(ET.XML, re.findall(r"<svg.*?</svg>", page, re.DOTALL))
-        if tree.get("class") == f"chart {kind}"
-    ]
-
-
-def found(tree, kind):
-    return [part for part in tree.iter() if kind in part.get("class", "").split()]
-
-
-def said(part):
-    return part.find("{*}title").text
 
 
 def pair():
@@ -199,19 +142,6 @@ def test_every_replay_has_a_name_of_its_own():
     assert group.names == ("p, clock own", "p, clock muri")
 
 
-NASTY = st.text(max_size=12) | st.sampled_from(
-    [
-        "</svg><script>alert(1)</script>",
-        "\"'><img src=x onerror=1>",
-        "&lt;b&gt;",
-        "]]>",
-        "--><p>",
-        "</style>",
-        "a\x00\ud800\u202e",
-    ]
-)
-
-
 @given(NASTY, NASTY, NASTY, st.lists(NASTY, min_size=1, max_size=3))
 @settings(max_examples=60)
 @example("<script>", "<!--", "&#60;", ["<b>", "<b>"])
@@ -252,22 +182,3 @@ def test_files_are_written_whole_or_refused(tmp_path):
     assert stat.S_ISCHR((tmp_path / "/dev/null").stat().st_mode)
     with pytest.raises(InputError, match="at least one replay"):
         write_report([], tmp_path / "none.html")
-
-
-def luminance(colour):
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize(("colours", "ground"), [(LIGHT, LIGHT_GROUND), (DARK, DARK_GROUND)])
-def test_lines_stand_out_from_their_ground(colours, ground):
-    assert len(set(colours)) == len(colours)
-    for colour in colours:
-        low, high = sorted((luminance(colour), luminance(ground)))
-        assert (high + 0.05) / (low + 0.05) >= 4.5  # what WCAG asks for text; a line needs 3
-
-
-def test_no_two_lines_look_the_same():
-    assert len({series_of(place) for place in range(len(LIGHT) * len(DASHES))}) == len(LIGHT) * len(DASHES)
-    assert all(series_of(place)[1] != series_of(place + 1)[1] for place in range(7))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
 from muri_opt.report.replay_heat import levels
-from muri_opt.report.replay_scales import duration, log_ticks, logarithmic, straight, ticks, time_unit
 from muri_opt.report.replay_series import SHORTEST, distribution, heat, means, steps
 
 
@@ -83,43 +82,3 @@ def test_without_nodes_or_time_there_is_no_heat():
 
 def test_shades_are_0_for_nothing_only():
     assert levels(floats(0, 1e-10, 1, 1.5, 7.9, 8), 8).tolist() == [0, 1, 1, 2, 8, 8]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0, "0 s"), (0.01, "0.01 s"), (90, "1.5 min"), (60, "1 min"), (7200, "2 h"), (1e6, "11.6 d")],
-)
-def test_times_in_words(seconds, said):
-    assert duration(seconds) == said
-
-
-def test_units_and_round_marks():
-    assert [time_unit(span).name for span in (0, 119, 120, 7200, 2e5)] == [
-        "seconds",
-        *("seconds", "minutes", "hours", "days"),
-    ]
-    assert ticks(0, 5) == [0]
-    assert ticks(1, 5) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    assert ticks(860, 5) == [0, 200, 400, 600, 800]
-    assert ticks(9.9, 1) == [0]
-
-
-def test_logarithmic_marks_enclose_the_times():
-    assert log_ticks(70, 250) == [60, 120, 300]
-    assert log_ticks(10, 10) == [10, 30]
-    assert log_ticks(1, 1e5) == [1, 10, 60, 600, 3600, 36000, 86400, 864000]
-    assert log_ticks(0.001, 0.001) == [0.001, 0.01]
-
-
-@given(st.floats(1e-3, 1e12), st.floats(1, 1e6))
-def test_marks_enclose_whatever_times(low, ratio):
-    marks = log_ticks(low, low * ratio)
-    assert marks[0] <= low
-    assert low * ratio <= marks[-1]
-    assert marks == sorted(set(marks))
-
-
-def test_places_on_axes():
-    assert straight(0, 10, 100, 0)(2.5) == 75
-    assert straight(3, 3, 7, 9)(3) == 7
-    assert logarithmic(1, 100, 0, 50)(10) == 25
