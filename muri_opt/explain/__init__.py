@@ -1,15 +1,28 @@
-"""Why an answer is not better: what each rule of a published algorithm costs against the optimum."""
+"""Why an answer is not better: what each rule of a published algorithm costs, and which jobs the optimum changes."""
 
+from muri_opt.explain.decision_changes import Change, Comparison, compare_decisions
+from muri_opt.explain.differences import Difference
 from muri_opt.explain.elastic_gap import ElasticGap, RuleOutcome, best_speed, elastic_gap
 from muri_opt.explain.grouping_loss import CAUSES, GroupingLoss, LossStep, grouping_loss
+from muri_opt.explain.round_gap import RoundGap, compare_results, explain_gap
+from muri_opt.explain.value_parts import Part, value_parts
 
 __all__ = [
     "CAUSES",
+    "Change",
+    "Comparison",
+    "Difference",
     "ElasticGap",
     "GroupingLoss",
     "LossStep",
+    "Part",
+    "RoundGap",
     "RuleOutcome",
     "best_speed",
+    "compare_decisions",
+    "compare_results",
     "elastic_gap",
+    "explain_gap",
     "grouping_loss",
+    "value_parts",
 ]

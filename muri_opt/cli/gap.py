@@ -1,0 +1,93 @@
+"""``muri-opt gap``: why the heuristic is below the optimum of a round, change by change."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable, result_from, round_from, write_text
+from muri_opt.cli.reply import Reply
+from muri_opt.cli.solve import POLICY_HELP
+from muri_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from muri_opt.explain import RoundGap
+    from muri_opt.instance import Round
+
+_EXAMPLES = """  muri-opt gap round.json --policy muri-s
+  muri-opt gap round.json --policy rubick --picture gap.svg
+  muri-opt gap round.json --heuristic a.json --optimum b.json --json"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    parser.add_argument("--policy", metavar="P", help=f"{POLICY_HELP} (default: fifo, or that of the results)")
+    parser.add_argument(
+        "--method", metavar="M", help="how the optimum is found: auto, exact, or exact@BACKEND (default: auto)"
+    )
+    parser.add_argument("--seconds", metavar="S", type=float, help="time for the optimum (default: 10)")
+    parser.add_argument("--heuristic", metavar="RESULT.json", help="a result to explain instead of solving the round")
+    parser.add_argument("--optimum", metavar="RESULT.json", help="the result to hold it against")
+    parser.add_argument("--picture", metavar="FILE.svg", help="write both decisions side by side")
+    parser.add_argument("--json", action="store_true", help="print the changes as JSON and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Explain the gap of the round."""
+    if arguments.picture is not None and Path(arguments.picture).suffix.lower() != ".svg":
+        raise InputError("picture", repr(arguments.picture), "the name of an SVG file, ending in .svg")
+    check_writable(arguments.picture)
+    import msgspec
+
+    from muri_opt.report.gap_picture import gap_picture
+    from muri_opt.report.gap_record import gap_record
+    from muri_opt.report.gap_text import gap_text
+
+    _check_options(arguments)
+    round_ = round_from(arguments.round)
+    gap = _gap(arguments, round_)
+    if arguments.picture is not None:
+        write_text(arguments.picture, gap_picture(round_, gap))
+    if arguments.json:
+        return Reply(msgspec.json.format(msgspec.json.encode(gap_record(gap)), indent=1).decode() + "\n")
+    return Reply(gap_text(round_, gap))
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Refuse one result without the other, and options of a solve beside results."""
+    given = {name: getattr(arguments, name) for name in ("heuristic", "optimum")}
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) == 1:
+        raise InputError(f"--{missing[0]}", "nothing", "both --heuristic and --optimum, or neither")
+    if not missing:
+        for name in ("method", "seconds"):
+            if getattr(arguments, name) is not None:
+                raise InputError(f"--{name}", str(getattr(arguments, name)), "nothing: the results are solved already")
+
+
+def _gap(arguments: argparse.Namespace, round_: Round) -> RoundGap:
+    from muri_opt.catalogue import DEFAULT_POLICY
+    from muri_opt.explain import compare_results, explain_gap
+    from muri_opt.policies import policy_from
+    from muri_opt.solution import Limits
+
+    if arguments.heuristic is None:
+        limits = Limits() if arguments.seconds is None else Limits(seconds=arguments.seconds)
+        policy = DEFAULT_POLICY if arguments.policy is None else arguments.policy
+        return explain_gap(round_, policy, method=arguments.method or "auto", limits=limits)
+    first, second = result_from(arguments.heuristic), result_from(arguments.optimum)
+    if arguments.policy is not None and policy_from(arguments.policy).spec != first.policy:
+        raise InputError("--policy", repr(arguments.policy), f"{first.policy!r}, the policy of the results")
+    return compare_results(round_, first, second)
+
+
+COMMAND = Command(
+    name="gap",
+    summary="say why the heuristic is below the optimum of a round: what differs, and what each change gains",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)
