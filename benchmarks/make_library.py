@@ -22,7 +22,7 @@ from benchmarks.make_library_papers import PAPERS
 from muri_opt import Cluster, Job, Limits, Node, RefusalError, Result, Round, read_round, solve_round
 from muri_opt.instance.draws import Draws
 from muri_opt.instance.generators import generate
-from muri_opt.library import FAMILIES, Recipe, add, solved
+from muri_opt.library import Recipe, add, solved
 from muri_opt.library.recipe import Draw
 from muri_opt.plans import TaskLimits, configuration_plans
 from muri_opt.prediction import CoreEfficiency, StepTime
@@ -215,7 +215,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the files of the families that are named, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", metavar="FOLDER")
-    parser.add_argument("families", metavar="FAMILY", nargs="*", default=list(FAMILIES))
+    parser.add_argument("families", metavar="FAMILY", nargs="*", default=list(MAKERS))
     chosen = parser.parse_args(arguments)
     today = datetime.now(UTC).date()
     for family in chosen.families:

@@ -14,7 +14,7 @@ from muri_opt.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muri_opt.library import Change, Finding, Instance, Optimum
+    from muri_opt.library import Change, Finding, GapFinding, Instance, Optimum
 
 ACTIONS = ("list", "verify", "refresh", "table")
 _REFRESH_SECONDS = 10.0
@@ -34,7 +34,7 @@ value or bound replaces the old one after verification."""
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("action", metavar="ACTION", nargs="?", default="list", help="list, verify, refresh or table")
-    parser.add_argument("--family", metavar="F", help="only this family: toy, small, paper or stress")
+    parser.add_argument("--family", metavar="F", help="only this family: toy, small, paper, stress or worst")
     parser.add_argument("--policy", metavar="P", help="only this policy, with any parameters unless some are given")
     parser.add_argument("--jobs", metavar="N", type=int, help="only rounds of at most so many jobs")
     parser.add_argument(
@@ -93,6 +93,8 @@ def _list_text(found: Sequence[Instance], policy: str | None) -> str:
 
 
 def _list_json(found: Sequence[Instance], policy: str | None) -> str:
+    from muri_opt.library import measure_name
+
     answer = [
         {
             "name": instance.name,
@@ -114,6 +116,16 @@ def _list_json(found: Sequence[Instance], policy: str | None) -> str:
                 }
                 for one in instance.optima(policy)
             ],
+            "gaps": [
+                {
+                    "policy": gap.policy,
+                    "measure": measure_name(gap),
+                    "reached": gap.reached,
+                    "optimum": gap.optimum,
+                    "gap": float(gap.relative),
+                }
+                for gap in instance.gaps(policy)
+            ],
         }
         for instance in found
     ]
@@ -121,19 +133,23 @@ def _list_json(found: Sequence[Instance], policy: str | None) -> str:
 
 
 def _verify(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:
-    from muri_opt.library import check_instance
+    from muri_opt.library import check_gaps, check_instance
 
     findings: list[Finding] = []
+    gaps: list[GapFinding] = []
     with Bar("rounds") as bar:
         for over, instance in enumerate(found):
             bar(over, len(found))
             findings += check_instance(instance, arguments.policy, arguments.seconds)
-    code = ExitCode.VIOLATION if any(one.violations for one in findings) else ExitCode.ANSWER
+            gaps += check_gaps(instance, arguments.policy)
+    everything: list[Finding | GapFinding] = [*findings, *gaps]
+    code = ExitCode.VIOLATION if any(one.violations for one in everything) else ExitCode.ANSWER
     if arguments.json:
         from dataclasses import asdict
 
-        return Reply(_json([asdict(one) for one in findings]), code)
-    return Reply(_findings_text(found, findings, asked=arguments.seconds is not None), code)
+        return Reply(_json([asdict(one) for one in everything]), code)
+    text = _findings_text(found, findings, asked=arguments.seconds is not None)
+    return Reply(text + _gaps_text(gaps), code)
 
 
 def _findings_text(found: Sequence[Instance], findings: Sequence[Finding], *, asked: bool) -> str:
@@ -151,6 +167,18 @@ def _findings_text(found: Sequence[Instance], findings: Sequence[Finding], *, as
     wrong = [line for one in findings for line in one.lines()]
     lines += [f"{len(findings) - len(right):,} do not hold:", *(f"  {line}" for line in wrong)] if wrong else []
     return "\n".join(lines) + "\n"
+
+
+def _gaps_text(gaps: Sequence[GapFinding]) -> str:
+    """Return what was found of stored gaps between an algorithm and the optimum; nothing where there are none."""
+    from muri_opt.report.labels import count
+
+    wrong = [one for one in gaps if one.violations]
+    holding = len(gaps) - len(wrong)
+    lines = [f"{count(holding, 'gap')} of algorithms {'holds' if holding == 1 else 'hold'}, run again"] if gaps else []
+    lines += [f"{count(len(wrong), 'gap')} of algorithms wrong:"] if wrong else []
+    lines += [f"  {line}" for one in wrong for line in one.lines()]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _refresh(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:

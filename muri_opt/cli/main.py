@@ -12,12 +12,14 @@ from typing import NoReturn
 
 from muri_opt import __version__
 from muri_opt.cli import (
+    compare,
     defragment,
     doctor,
     elastic,
     export,
     failures,
     fit,
+    gap,
     generate,
     library,
     loss,
@@ -27,6 +29,7 @@ from muri_opt.cli import (
     solve,
     trace,
     verify,
+    worst_case,
 )
 from muri_opt.cli.command import Command
 from muri_opt.cli.reply import ExitCode, Reply
@@ -39,6 +42,7 @@ COMMANDS: dict[str, Command] = {
         solve.COMMAND,
         verify.COMMAND,
         show.COMMAND,
+        gap.COMMAND,
         loss.COMMAND,
         elastic.COMMAND,
         defragment.COMMAND,
@@ -47,8 +51,10 @@ COMMANDS: dict[str, Command] = {
         trace.COMMAND,
         failures.COMMAND,
         replay.COMMAND,
+        compare.COMMAND,
         generate.COMMAND,
         library.COMMAND,
+        worst_case.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
     )

@@ -3,6 +3,8 @@
 from muri_opt.library.adding import add
 from muri_opt.library.best import BEST_FORMAT, Best, Optimum, parse_best, read_best, write_best
 from muri_opt.library.checking import Finding, check_instance, check_optimum
+from muri_opt.library.gap_checking import GapFinding, check_gap, check_gaps, decided_value
+from muri_opt.library.gaps import CompletionGap, Gap, ValueGap, measure_name
 from muri_opt.library.recipe import RECIPE_FORMAT, Recipe, load_round
 from muri_opt.library.refreshing import Change, offer, refresh, solved
 from muri_opt.library.shelf import FAMILIES, Instance, instances, library_folder
@@ -14,16 +16,24 @@ __all__ = [
     "RECIPE_FORMAT",
     "Best",
     "Change",
+    "CompletionGap",
     "Finding",
+    "Gap",
+    "GapFinding",
     "Instance",
     "Optimum",
     "Recipe",
+    "ValueGap",
     "add",
+    "check_gap",
+    "check_gaps",
     "check_instance",
     "check_optimum",
+    "decided_value",
     "instances",
     "library_folder",
     "load_round",
+    "measure_name",
     "offer",
     "parse_best",
     "read_best",

@@ -13,6 +13,8 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Round, write_round
 from muri_opt.library.best import BEST_FORMAT, Best, Optimum, write_best
 from muri_opt.library.checking import check_optimum
+from muri_opt.library.gap_checking import check_gap
+from muri_opt.library.gaps import Gap
 from muri_opt.library.recipe import Recipe, load_instance
 from muri_opt.library.refreshing import optimum_of
 from muri_opt.library.shelf import FAMILIES, Instance, best_path, read_instance
@@ -27,20 +29,18 @@ def add(
     *,
     source: str,
     today: datetime.date,
+    gaps: Sequence[Gap] = (),
 ) -> Instance:
-    """Return the instance ``family/name``, written with what ``results`` say of its round once that is checked.
+    """Return the instance ``family/name``, written with what ``results`` and ``gaps`` say of its round once checked.
 
     A file that holds the same round already is left as somebody wrote it. A stored round is best called by its name in
     the library too.
     """
-    family, stroke, own = name.partition("/")
-    if family not in FAMILIES:
-        raise unknown_name("family", family, FAMILIES)
-    if not stroke or not own or "/" in own or own.startswith("."):
-        raise InputError("name", repr(name), "family/name")
+    family, own = instance_name(name)
     round_ = given.round() if isinstance(given, Recipe) else given
     optima = tuple(_checked(name, round_, result, today) for result in results)
-    best = Best(format=BEST_FORMAT, fingerprint=round_.fingerprint, source=source, optima=optima)
+    best = Best(format=BEST_FORMAT, fingerprint=round_.fingerprint, source=source, optima=optima, gaps=tuple(gaps))
+    _check_gaps(name, round_, best)
     path = Path(folder) / family / f"{own}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or load_instance(path) != given:
@@ -49,11 +49,27 @@ def add(
     return read_instance(path, family)
 
 
+def instance_name(name: str) -> tuple[str, str]:
+    """Return family and own name of ``family/name``, or refuse what no instance can be called."""
+    family, stroke, own = name.partition("/")
+    if family not in FAMILIES:
+        raise unknown_name("family", family, FAMILIES)
+    if not stroke or not own or "/" in own or own.startswith("."):
+        raise InputError("name", repr(name), "family/name")
+    return family, own
+
+
 def _write_given(given: Round | Recipe, path: Path) -> None:
     if isinstance(given, Round):
         write_round(given, path)
     else:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(given), indent=1) + b"\n")
+
+
+def _check_gaps(name: str, round_: Round, best: Best) -> None:
+    for gap in best.gaps:
+        for fault in check_gap(round_, best, gap):
+            raise InputError(f"{name}, {gap.policy}", f"{fault.rule}: {fault.detail}", "a gap that verifies")
 
 
 def _checked(name: str, round_: Round, result: Result, today: datetime.date) -> Optimum:

@@ -11,6 +11,7 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.instance.text_files import read_text
+from muri_opt.library.gaps import Gap, measure_name
 from muri_opt.library.stored_decision import StoredDecision
 from muri_opt.policies import policy_from
 from muri_opt.solution import (
@@ -85,12 +86,13 @@ class Optimum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Best(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file: which round, where it comes from, and its optima, each under another policy."""
+    """The file: which round, where it comes from, its optima, each under another policy, and gaps of algorithms."""
 
     format: Literal["muri-opt/best/1"]
     fingerprint: str
     source: str
     optima: tuple[Optimum, ...]
+    gaps: tuple[Gap, ...] = ()
 
     def __post_init__(self) -> None:
         policies = [optimum.policy for optimum in self.optima]
@@ -99,6 +101,8 @@ class Best(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise InputError("optima", f"{twice[0]!r} more than once", "one optimum per policy")
         if not self.optima:
             raise InputError("optima", "nothing", "at least one optimum")
+        if len({(gap.policy, measure_name(gap)) for gap in self.gaps}) < len(self.gaps):
+            raise InputError("gaps", "one policy and measure more than once", "one gap each")
 
     def with_optimum(self, optimum: Optimum) -> Best:
         """Return the file with what is now known under the policy of ``optimum``, which it has already."""
@@ -123,14 +127,16 @@ def read_best(path: str | os.PathLike[str]) -> Best:
 
 
 def write_best(best: Best, path: str | os.PathLike[str]) -> None:
-    """Write the file, one line per optimum: appears whole or not at all, and reading it gives an equal object."""
+    """Write the file, one line per optimum and gap: whole or not at all; reading it gives an equal object."""
     head = {"format": best.format, "fingerprint": best.fingerprint, "source": best.source}
     lines = [f" {_text(name)}: {_text(value)}," for name, value in head.items()]
     optima = ",\n".join(f"  {_text(optimum)}" for optimum in best.optima)
+    gaps = ",\n".join(f"  {_text(gap)}" for gap in best.gaps)
+    lines += [' "optima": [', optima, " ],", ' "gaps": [', gaps, " ]"] if gaps else [' "optima": [', optima, " ]"]
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        beside.write_text("\n".join(["{", *lines, ' "optima": [', optima, " ]", "}", ""]))
+        beside.write_text("\n".join(["{", *lines, "}", ""]))
         beside.replace(target)
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), "a file that can be written") from None

@@ -12,6 +12,7 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Round
 from muri_opt.instance.quantities import whole
 from muri_opt.library.best import Best, Optimum, read_best, write_best
+from muri_opt.library.gaps import Gap
 from muri_opt.library.recipe import Recipe, load_instance
 from muri_opt.policies import policy_from
 
@@ -20,6 +21,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "small": "random rounds of every policy family, each with a proved optimum",
     "paper": "settings of the published systems, with the source of their figures",
     "stress": "large random rounds, with the best value and bound that are known",
+    "worst": "rounds on which a heuristic is far from the optimum, with the gap proved",
 }
 BEST_SUFFIX: Final = ".best.json"
 _MOST_JOBS = 1 << 40
@@ -62,6 +64,10 @@ class Instance:
         if policy not in known:
             raise unknown_name(f"policy of {self.name}", policy, known)
         return known[policy]
+
+    def gaps(self, policy: str | None = None) -> tuple[Gap, ...]:
+        """Return the gaps that are stored, of one policy if one is named: any parameters, unless some are given."""
+        return tuple(one for one in self.best.gaps if policy is None or _matches(one.policy, policy))
 
     def save(self, best: Best) -> None:
         """Write what is known now."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from muri_opt.library.best import Optimum
+from muri_opt.library.gaps import measure_name
 from muri_opt.library.shelf import FAMILIES, Instance
 
 _HEAD = """# Instances
@@ -23,7 +25,8 @@ muri-opt library table     this page
 A value is compared within one policy only: what it counts is a matter of the policy (`muri-opt solve` prints the unit).
 More is better. The bound is no less than the optimum; where the two are equal, the value is the optimum. *Proved by*:
 `LinearDuals`, `Counting` and `Exhaustive` are checked again in whole numbers by `verify`, without a solver; `Agreement`
-is the word of two independent solvers.
+is the word of two independent solvers. Where a *gap* of an algorithm is listed, `verify` runs the algorithm again and
+checks the proof of the optimum beside it.
 """
 
 
@@ -64,9 +67,40 @@ def _family(family: str, own: Sequence[Instance]) -> list[str]:
     ]
     for instance in own:
         lines += [_row(instance, optimum, first=not place) for place, optimum in enumerate(instance.best.optima)]
+    lines += _gaps(own)
     lines += ["", "Where they come from:", ""]
     lines += [f"- `{', '.join(names)}`: {source}" for source, names in _sources(own).items()]
     return [*lines, ""]
+
+
+def _gaps(own: Sequence[Instance]) -> list[str]:
+    """Return the table of how far algorithms are from the optimum; nothing where no gap is stored."""
+    rows = [
+        (
+            instance.name.partition("/")[2],
+            f"`{gap.policy}`",
+            measure_name(gap),
+            _exact_text(gap.reached),
+            _exact_text(gap.optimum),
+            f"{100 * float(gap.relative):.2f} %",
+        )
+        for instance in own
+        for gap in instance.best.gaps
+    ]
+    if not rows:
+        return []
+    head = ["", "| round | algorithm | measure | reached | optimum | gap |", "| --- | --- | --- | --- | --- | --- |"]
+    measures = (
+        "`value`: the algorithm's decision is worth so much less than the optimum. `completion`: seconds until jobs",
+        "are done, summed over the jobs, if the algorithm decides at every completion; so much more than the optimum.",
+    )
+    return [*head, *(f"| {' | '.join(cells)} |" for cells in rows), "", *measures]
+
+
+def _exact_text(number: int | str) -> str:
+    """Return the number as people read it, rounded where it is a fraction."""
+    exact = Fraction(number)
+    return f"{exact.numerator:,}" if exact.denominator == 1 else f"{float(exact):,.4f}"
 
 
 def _row(instance: Instance, optimum: Optimum, *, first: bool) -> str:

@@ -62,10 +62,11 @@ def check_elastic_optimum(
     events (a job that finishes, -1 for the next arrivals), prices of a unit of work of each job and of a second of
     each period between arrivals. Both are recomputed; a breach of any rule is an ``InputError`` that names it.
     """
-    return _run(case, pieces), _bound(case, proof, (), 0, frozenset(), [])
+    return total_completion(case, pieces), _bound(case, proof, (), 0, frozenset(), [])
 
 
-def _run(case: ElasticCase, pieces: Sequence[tuple[Fraction, Sequence[int]]]) -> Fraction:
+def total_completion(case: ElasticCase, pieces: Sequence[tuple[Fraction, Sequence[int]]]) -> Fraction:
+    """Return the sum of completion less arrival over the jobs, if these shares are held one after another."""
     now, left, total = case.times[0], list(case.work), Fraction(0)
     for number, (duration, shares) in enumerate(pieces):
         if duration < 0 or len(shares) != len(left) or min(shares) < 0 or sum(shares) > case.gpus:
