@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-.PHONY: help demo test test-all check bench docs clean
+.PHONY: help demo test test-all check bench ledger docs clean
 
 help:
 	@echo "make demo      solve a shipped round, print the decision with its proof, write a picture"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-all  run the slow studies too"
 	@echo "make check     ruff, mypy --strict, import-linter, docs build"
 	@echo "make bench     run the benchmarks and print their ratios"
+	@echo "make ledger    measure this version and write its row into docs/benchmarks.md"
 	@echo "make docs      build the documentation into site/"
 
 $(VENV)/installed: pyproject.toml
@@ -46,6 +47,9 @@ check: $(VENV)/installed
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks
+
+ledger: $(VENV)/installed
+	$(BIN)/python -m benchmarks.ledger --write
 
 docs: $(VENV)/installed
 	$(BIN)/mkdocs build --strict
