@@ -6,10 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable
 from muri_opt.cli.progress import Bar
-from muri_opt.cli.replay import policies_in
 from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,23 +50,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--seconds", metavar="S", type=float, default=10.0, help="time for each solve (default: %(default)s)")
     add("--gap", metavar="G", type=float, default=0.0, help="relative gap that is near enough (default: %(default)s)")
-    add("--jobs", metavar="N", type=int, help="runs at a time (default: one per core)")
-    add("--engine", metavar="E", default="processes", help="processes, ray or here (default: %(default)s)")
-    add("--folder", metavar="F", default="compare-results", help="where results are kept (default: %(default)s)")
+    add_study_options(parser, "compare-results")
     add("--library", metavar="DIR", help="a library elsewhere (default: the one of the package)")
-    add("--parquet", action="store_true", help="write the results as Parquet too")
-    add("--report", metavar="FILE.html", help="write a report with pictures")
-    add("--figures", metavar="FOLDER", help="write the pictures for papers, as SVG and PNG (needs matplotlib)")
-    add("--json", action="store_true", help="print the results as JSON and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Run the study and return its summary; what cannot be true decides the code."""
-    check_writable(arguments.report)
-    if arguments.figures is not None:
-        from muri_opt.report.figure_files import figure_folder
-
-        figure_folder(arguments.figures)
+    check_pictures(arguments)
     from muri_opt.comparison import StoredOptimumError, compare, summary_of
 
     with Bar("runs") as bar:

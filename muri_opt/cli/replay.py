@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable
 from muri_opt.cli.progress import Bar
 from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
 
 if TYPE_CHECKING:
     from muri_opt.replay.studies.runs import RunRow, StudyRun
@@ -70,23 +70,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="stop",
         help="stop at a decision that breaks rules, or count it and go on (default: %(default)s)",
     )
-    add("--jobs", metavar="N", type=int, help="runs at a time (default: one per core)")
-    add("--engine", metavar="E", default="processes", help="processes, ray or here (default: %(default)s)")
-    add("--folder", metavar="F", default="replay-results", help="where results are kept (default: %(default)s)")
+    add_study_options(parser, "replay-results")
     add("--keep-jobs", action="store_true", help="keep what became of every job, a file for each run")
-    add("--parquet", action="store_true", help="write the results as Parquet too")
-    add("--report", metavar="FILE.html", help="write a report with pictures")
-    add("--figures", metavar="FOLDER", help="write the pictures for papers, as SVG and PNG (needs matplotlib)")
-    add("--json", action="store_true", help="print the results as JSON and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Run the study and return the comparison; runs that failed are named and decide the code."""
-    check_writable(arguments.report)
-    if arguments.figures is not None:
-        from muri_opt.report.figure_files import figure_folder
-
-        figure_folder(arguments.figures)
+    check_pictures(arguments)
     from muri_opt.replay.studies.study import StudyError, run_study
 
     failed: StudyError | None = None
@@ -109,20 +99,6 @@ def run(arguments: argparse.Namespace) -> Reply:
         _draw(rows, arguments.folder, arguments.report, arguments.figures)
     text = _json(rows, failed) if arguments.json else _text(rows, failed, arguments.folder)
     return Reply(text, ExitCode.ANSWER if failed is None else _code(failed))
-
-
-def policies_in(texts: Iterable[str]) -> list[str]:
-    """Return the policies in lists separated by commas: a part with ``=`` before any ``:`` goes to the one before."""
-    found: list[str] = []
-    for text in texts:
-        own: list[str] = []
-        for part in text.split(","):
-            if own and "=" in part.partition(":")[0]:
-                own[-1] += f",{part}"
-            else:
-                own.append(part)
-        found += own
-    return found
 
 
 def _runs(arguments: argparse.Namespace) -> list[StudyRun]:

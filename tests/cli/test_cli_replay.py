@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_traces import write_trace
 
-from muri_opt.cli.replay import policies_in
+from muri_opt.cli.studies import policies_in
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = ("fifo", "muri-s", "srtf:nodes=fewest", "philly:migrate=8,objective=weighted", "fifo:backfill=off,nodes=any")
