@@ -1,4 +1,4 @@
-"""What ``replay`` and ``compare`` have in common: where runs are done, what is kept of them, which pictures are drawn."""
+"""What ``replay`` and ``compare`` have in common: where runs are done, what is kept, which pictures are drawn."""
 
 from __future__ import annotations
 
