@@ -30,6 +30,8 @@ CALLS = {
     "worst/srtf-gang": "srtf --family gangs --jobs 8 --nodes 2 --at-least 0.4",
     "worst/tiresias-gang": "tiresias --family gangs --jobs 8 --nodes 2 --at-least 0.4",
     "worst/rubick-guarantees": "rubick --family plans --jobs 6 --nodes 2 --at-least 0.2",
+    "worst/aiturbo-ranks": "aiturbo --family configurations --jobs 4 --nodes 1 --seed 2 --at-least 0.2",
+    "worst/aiturbo-step": "aiturbo:objective=time --family configurations --jobs 4 --nodes 1 --seed 3 --at-least 0.2",
     "worst/philly-order": "philly --family philly --jobs 6 --nodes 2 --at-least 0.2",
 }
 

@@ -20,7 +20,7 @@ from muri_opt.library import FAMILIES, Best, Instance, Optimum, instances, libra
 from muri_opt.library.shelf import BEST_SUFFIX, read_instance
 
 GENERATE: Final = "generate:"
-SYSTEMS: Final = {"muri": "interleaving", "afs": "elastic", "rubick": "plans"}
+SYSTEMS: Final = {"muri": "interleaving", "afs": "elastic", "rubick": "plans", "aiturbo": "configurations"}
 """Published systems, and the family of rounds with what their policies need."""
 MOST_COUNT: Final = 100_000
 _JOBS, _NODES = 20, 4  # as many as 'muri-opt generate' makes

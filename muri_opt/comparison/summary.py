@@ -34,9 +34,9 @@ WORDS: Final = 2
 class MethodSummary:
     """One method under one policy, over all rounds.
 
-    ``optimal`` counts values that meet this method's own bound, ``best`` those that no method has exceeded.
-    A loss is what a value falls short of the best bound of all methods, as a part of the bound. Seconds are of runs that
-    were not refused.
+    ``optimal`` counts values that meet this method's own bound, ``best`` those that no method has exceeded. A loss is
+    what a value falls short of the best bound of all methods, as a part of the bound. Seconds are of runs that were not
+    refused.
     """
 
     policy: str

@@ -1,7 +1,7 @@
 """Seeded random rounds by family: the same arguments always give the same round.
 
-A family is the base family ``gangs`` and what it adds to the jobs. About a third of the jobs run, as far as the nodes
-hold them, each on GPUs of its own; in the family ``philly`` nine tenths.
+A family is the base family ``gangs`` and what it adds to the jobs, or puts in the place of what they have. About a
+third of the jobs run, as far as the nodes hold them, each on GPUs of its own; in the family ``philly`` nine tenths.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from muri_opt.errors import unknown_name
 from muri_opt.instance.cluster import Cluster, Node
+from muri_opt.instance.configuration_family import add_configurations, configuration_node, started_configurations
 from muri_opt.instance.draws import Draws, Floats, Ints
 from muri_opt.instance.family_fields import FIELDS, NODE_CPUS, NODE_GIB, NODE_GPUS, NOW, SIZES, Fields
 from muri_opt.instance.job import Job
@@ -26,6 +27,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "interleaving": "gangs with a time per stage, one stage of each job far longer than the others",
     "elastic": "gangs with the throughput at 1, 2, 4, 8 and 16 GPUs, by Amdahl's law or a power law",
     "plans": "gangs with execution plans and their throughput, some with a guarantee",
+    "configurations": "servers and workers on CPUs or halves of GPUs, some jobs of unknown length",
     "philly": "gangs scattered over a busy cluster with racks, some of its tenants above their quotas",
 }
 MOST_JOBS: Final = 1_000_000
@@ -34,6 +36,8 @@ MOST_NODES: Final = 100_000
 _SIZE_PARTS = (70, 8, 9, 10, 3)
 _BUSY_PARTS = (46, 8, 16, 24, 6)  # of the jobs that run at one moment, of which large ones are more: they run longer
 _RACK_NODES: Final[Mapping[str, int]] = {"tenants": 4, "philly": 8}
+_FIELDS: Final = {**FIELDS, "configurations": add_configurations}
+_STARTS: Final = {"configurations": started_configurations, "philly": scattered}
 _AGE = ((0.0, 60.0), (0.25, 1200.0), (0.5, 7200.0), (0.75, 36_000.0), (0.95, 259_200.0), (1.0, 604_800.0))
 _REMAINING = ((0.0, 60.0), (0.25, 600.0), (0.5, 3600.0), (0.75, 21_600.0), (0.9, 172_800.0), (1.0, 2_592_000.0))
 _ITERATION = ((0.0, 0.05), (0.25, 0.15), (0.5, 0.3), (0.75, 0.8), (1.0, 4.0))
@@ -48,9 +52,9 @@ def generate(family: str, *, jobs: int, nodes: int, seed: int = 0) -> Round:
     seed = whole("seed", seed, 2**63 - 1)
     draws = Draws(seed)
     rows = _gangs(draws, jobs, _BUSY_PARTS if family == "philly" else _SIZE_PARTS)
-    tenants = FIELDS[family](draws, rows, nodes) if family in FIELDS else ()
+    tenants = _FIELDS[family](draws, rows, nodes) if family in _FIELDS else ()
     cluster = Cluster(nodes=tuple(_node(family, position) for position in range(nodes)), tenants=tenants)
-    start = scattered if family == "philly" else started
+    start = _STARTS.get(family, started)
     return Round(
         name=f"{family}/{jobs}-jobs-{nodes}-nodes-seed-{seed}",
         now=float(NOW),
@@ -60,6 +64,8 @@ def generate(family: str, *, jobs: int, nodes: int, seed: int = 0) -> Round:
 
 
 def _node(family: str, position: int) -> Node:
+    if family == "configurations":
+        return configuration_node(position)
     rack = f"r{position // _RACK_NODES[family]}" if family in _RACK_NODES else None
     return Node(id=f"n{position}", gpus=NODE_GPUS, cpus=NODE_CPUS, memory_gib=NODE_GIB, rack=rack)
 

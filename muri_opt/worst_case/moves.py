@@ -10,7 +10,7 @@ import msgspec
 
 from muri_opt.instance import Job, Node, Round
 from muri_opt.instance.draws import Draws
-from muri_opt.worst_case.rounds import NUMBERS, calm, drawn_round, kept, put_together
+from muri_opt.worst_case.rounds import NUMBERS, asking, calm, drawn_round, is_configured, kept, put_together, waiting
 from muri_opt.worst_case.significant import rounded
 
 NODE_GPUS: Final = (1, 2, 3, 4, 6, 8)
@@ -85,8 +85,12 @@ def _stage(_room: Room, round_: Round, draws: Draws) -> Round | None:
 
 
 def _gpus(_room: Room, round_: Round, draws: Draws) -> Round | None:
+    """Let a job ask for other GPUs, or for another configuration."""
     at = int(draws.below(1, len(round_.jobs))[0])
-    return _with_job(round_, at, msgspec.structs.replace(round_.jobs[at], gpus=_pick(draws, JOB_GPUS)))
+    job = round_.jobs[at]
+    if is_configured(job):
+        return _with_job(round_, at, asking(job, _pick(draws, job.plans or ())))
+    return _with_job(round_, at, msgspec.structs.replace(job, gpus=_pick(draws, JOB_GPUS)))
 
 
 def _curve(_room: Room, round_: Round, draws: Draws) -> Round | None:
@@ -126,7 +130,7 @@ def _copy(room: Room, round_: Round, draws: Draws) -> Round | None:
     if len(round_.jobs) >= room.jobs:
         return None
     job = _pick(draws, round_.jobs)
-    twin = msgspec.structs.replace(job, id=_new_id(round_), state="waiting", placement=None, plan=None)
+    twin = msgspec.structs.replace(waiting(job), id=_new_id(round_))
     return put_together(round_.cluster, (*round_.jobs, twin), like=round_)
 
 
@@ -143,11 +147,8 @@ def _swap(room: Room, round_: Round, draws: Draws) -> Round | None:
     (fresh,) = drawn_round(room.family, 1, 1, seed, 8).jobs
     owners = [tenant.id for tenant in round_.cluster.tenants]
     job = msgspec.structs.replace(
-        fresh,
+        waiting(fresh),
         id=_new_id(round_),
-        state="waiting",
-        placement=None,
-        plan=None,
         tenant=_pick(draws, owners) if fresh.tenant is not None and owners else None,
     )
     return _with_job(round_, at, job)

@@ -8,8 +8,10 @@ from typing import Final
 import msgspec
 
 from muri_opt.elastic.curves import scaling_table
-from muri_opt.instance import Cluster, Job, Round
+from muri_opt.errors import InputError
+from muri_opt.instance import Cluster, Job, Plan, Round
 from muri_opt.instance.generators import generate
+from muri_opt.plans.configurations import configurations_of
 from muri_opt.worst_case.significant import rounded, rounded_down
 
 NUMBERS: Final = {
@@ -39,12 +41,32 @@ def put_together(cluster: Cluster, jobs: Sequence[Job], *, like: Round) -> Round
         if job.placement is not None:
             fits = sum(held.values()) == job.gpus and all(free.get(node, -1) >= gpus for node, gpus in held.items())
             if not fits:
-                settled.append(msgspec.structs.replace(job, state="waiting", placement=None, plan=None))
+                settled.append(waiting(job))
                 continue
             for node, gpus in held.items():
                 free[node] -= gpus
         settled.append(job)
     return msgspec.structs.replace(like, cluster=cluster, jobs=tuple(settled))
+
+
+def waiting(job: Job) -> Job:
+    """Return the job as it waits: without a plan, but for the configuration that servers and workers ask for."""
+    asked = job.plan if is_configured(job) else None
+    return msgspec.structs.replace(job, state="waiting", placement=None, plan=asked)
+
+
+def is_configured(job: Job) -> bool:
+    """Return whether the job's plans are configurations of servers and workers, which it always names one of."""
+    try:
+        return bool(configurations_of(job))
+    except InputError:
+        return False
+
+
+def asking(job: Job, plan: Plan) -> Job:
+    """Return the job with another configuration, and the GPUs and CPUs of that."""
+    cpus = None if job.cpus is None else plan.cpus
+    return msgspec.structs.replace(job, plan=plan.name, gpus=plan.gpus, cpus=cpus)
 
 
 def drawn_round(family: str, jobs: int, nodes: int, seed: int, gpus: int) -> Round:

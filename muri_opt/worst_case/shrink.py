@@ -12,8 +12,9 @@ import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.instance import Job, Round
+from muri_opt.plans.configurations import configurations_of
 from muri_opt.worst_case.measure import Distance, Measure
-from muri_opt.worst_case.rounds import NUMBERS, is_sensible, kept, put_together
+from muri_opt.worst_case.rounds import NUMBERS, asking, is_configured, is_sensible, kept, put_together, waiting
 from muri_opt.worst_case.significant import simpler
 
 _OPTIONAL: Final = (
@@ -136,7 +137,14 @@ def _smaller_nodes(round_: Round) -> Candidates:
 
 
 def _smaller_jobs(round_: Round) -> Candidates:
+    """Let a job ask for fewer GPUs, or for a configuration of less service."""
     for at, job in enumerate(round_.jobs):
+        if is_configured(job):
+            service = {name: one.service for name, one in configurations_of(job).items()}
+            for plan in sorted(job.plans or (), key=lambda plan: service[plan.name]):
+                if job.plan is not None and service[plan.name] < service[job.plan]:
+                    yield _with_job(round_, at, asking(job, plan))
+            continue
         for gpus in range(1, job.gpus):
             yield _with_job(round_, at, msgspec.structs.replace(job, gpus=gpus))
 
@@ -152,7 +160,7 @@ def _fewer_fields(round_: Round) -> Candidates:
             cluster = msgspec.structs.replace(round_.cluster, nodes=nodes)
             yield msgspec.structs.replace(round_, cluster=cluster)
     if any(job.state == "running" for job in round_.jobs):
-        yield _with_jobs(round_, _waiting)
+        yield _with_jobs(round_, waiting)
     used = {job.tenant for job in round_.jobs}
     tenants = tuple(tenant for tenant in round_.cluster.tenants if tenant.id in used)
     if tenants != round_.cluster.tenants:
@@ -164,7 +172,7 @@ def _fewer_fields(round_: Round) -> Candidates:
             if getattr(job, name) is not None:
                 yield _with_job(round_, at, _without(job, name))
         if job.state == "running":
-            yield _with_job(round_, at, _waiting(job))
+            yield _with_job(round_, at, waiting(job))
 
 
 def _earlier(round_: Round) -> Candidates:
@@ -244,10 +252,6 @@ def _without(job: Job, name: str) -> Job:
 def _plans_without(job: Job, name: str) -> Job:
     plans = None if job.plans is None else tuple(msgspec.structs.replace(plan, **{name: None}) for plan in job.plans)
     return msgspec.structs.replace(job, plans=plans)
-
-
-def _waiting(job: Job) -> Job:
-    return msgspec.structs.replace(job, state="waiting", placement=None, plan=None)
 
 
 def _with_job(round_: Round, at: int, job: Job) -> Round:

@@ -92,7 +92,10 @@ def test_generated_rounds_are_those_of_the_generator(family, options):
         ("gone.json", "rounds: found 'gone.json'"),
         ("small/gangs-99", "instance: found 'small/gangs-99' (did you mean 'small/gangs-09'?)"),
         ("small/gangs-01.best", "instance: found 'small/gangs-01.best'"),
-        ("generate:mury", "family to generate: found 'mury' (did you mean 'muri'?); allowed: one of afs, elastic"),
+        (
+            "generate:mury",
+            "family to generate: found 'mury' (did you mean 'muri'?); allowed: one of afs, aiturbo",
+        ),
         (
             "generate:muri?job=3",
             "option of this family: found 'job' (did you mean 'jobs'?); allowed: one of count, jobs",

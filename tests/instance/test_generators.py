@@ -18,6 +18,7 @@ FINGERPRINTS = {
     "gangs": "sha256:506355942c3f98e6e68c66870ef3ced36a57b963dea8388e89da81ef5a0e347d",
     "tenants": "sha256:583e3404f7ed1f260637df680a31be3aa5981f5794bc1f0b9be721a07ec3487e",
     "interleaving": "sha256:6fb8f8a6367a67ebbde12a0a309d0b95c23de26ddbdccd67dc4691abee1e2ec7",
+    "configurations": "sha256:3ab23271c5d9e91f3dddc7fa3fe8ad4b2df5f4c0395d3f53881715a996f48da8",
     "elastic": "sha256:51519fbb2797534baa257e57452decd1197131ad622a39bced5d5d7c911366bc",
     "philly": "sha256:1eacf57a840b42a80b992c530d6a56b675c88fe5fa7aa960818c009e4bb11eeb",
     "plans": "sha256:4560f6b0bee79f8dab18405e4bbc43855718d53904b32567e34c17b96eb2f877",
@@ -55,7 +56,7 @@ def check_times(round_):
         age = microseconds(round_.now) - microseconds(job.submitted)
         assert age == microseconds(job.executed_seconds) + microseconds(job.waiting_seconds)
         assert microseconds(job.attained_gpu_seconds) == job.gpus * microseconds(job.executed_seconds)
-        assert job.remaining_iterations >= 1
+        assert job.predictable is False if job.remaining_iterations is None else job.remaining_iterations >= 1
         assert job.iteration_seconds > 0
 
 
@@ -68,13 +69,14 @@ def check_placements(round_):
             assert sum(job.placement.values()) == job.gpus
             held[job.tenant] += job.gpus
         for node, gpus in (job.placement or {}).items():
+            part, parts = (gpus, job.gpus) if job.gpus else (1, 1)
             used[node]["gpus"] += gpus
-            used[node]["cpus"] += gpus * -(-milli_cpus(job.cpus) // job.gpus)
-            used[node]["memory"] += gpus * -(-mebibytes(job.memory_gib) // job.gpus)
+            used[node]["cpus"] += part * -(-milli_cpus(job.cpus) // parts)
+            used[node]["memory"] += part * -(-mebibytes(job.memory_gib or 0) // parts)
     for node in round_.cluster.nodes:
         assert used[node.id]["gpus"] <= node.gpus
         assert used[node.id]["cpus"] <= milli_cpus(node.cpus)
-        assert used[node.id]["memory"] <= mebibytes(node.memory_gib)
+        assert used[node.id]["memory"] <= mebibytes(node.memory_gib or 0)
     if not round_.name.startswith("philly"):  # where idle quota is lent
         assert all(held[tenant.id] <= tenant.quota_gpus for tenant in round_.cluster.tenants)
 
@@ -179,7 +181,8 @@ def test_plans_fit_the_nodes_and_guarantees_can_be_kept():
 @pytest.mark.parametrize("name", ["gang", "", "Plans", "nothing like it"])
 def test_an_unknown_family_is_refused(name):
     with pytest.raises(
-        InputError, match=r"family: found .* one of elastic, gangs, interleaving, philly, plans, tenants"
+        InputError,
+        match=r"family: found .* one of configurations, elastic, gangs, interleaving, philly, plans, ",
     ):
         generate(name, jobs=1, nodes=1)
 

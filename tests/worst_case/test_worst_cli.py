@@ -89,7 +89,7 @@ def test_json_has_all_figures_exactly(run):
     ("arguments", "complaint"),
     [
         (("srt", "--family", "gangs"), "policy: found 'srt'"),
-        (("srtf", "--family", "muri"), "family: found 'muri'; allowed: one of elastic, gangs, "),
+        (("srtf", "--family", "muri"), "family: found 'muri'; allowed: one of configurations, elastic, gangs, "),
         (
             ("srtf", "--family", "gangs", "--measure", "speed"),
             "measure: found 'speed'; allowed: one of completion, value",

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from muri_opt.instance import canonical_json, parse_round
 from muri_opt.instance.draws import Draws
 from muri_opt.instance.generators import FAMILIES
+from muri_opt.plans.configurations import configurations_of
+from muri_opt.policies import policy_from
 from muri_opt.worst_case.moves import Room, neighbour
 from muri_opt.worst_case.rounds import calm, drawn_round, is_sensible
 from muri_opt.worst_case.significant import rank, rounded, rounded_down, simpler
@@ -74,6 +76,19 @@ def test_a_job_that_no_longer_fits_where_it_runs_waits():
                 assert job.state == "waiting" or sum(job.placement.values()) == job.gpus
             assert all(held[node.id] <= node.gpus for node in made.cluster.nodes)
     assert seen == {"running", "waiting"}
+
+
+def test_jobs_of_servers_and_workers_always_name_a_configuration_and_have_its_gpus():
+    room, states, asked = Room(family="configurations", jobs=4, nodes=2), set(), set()
+    for made in walk(room, 3, 120):
+        for policy in ("aiturbo", "optimus-ps"):
+            policy_from(policy).check(made)
+        for job in made.jobs:
+            assert configurations_of(job)[job.plan].gpus == job.gpus
+            states.add(job.state)
+            asked.add(job.plan)
+    assert states == {"running", "waiting"}
+    assert len(asked) > 5
 
 
 RATES = st.floats(0.01, 1e6).map(rounded)
