@@ -1,8 +1,8 @@
 """The ledger: one row per version, which is there for this version, and gaps as parts of the optimum."""
 
 import pytest
-from benchmarks import ledger
 
+from benchmarks import ledger
 from muri_opt import __version__
 from muri_opt.comparison import CompareRow
 
