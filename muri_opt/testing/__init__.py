@@ -7,6 +7,7 @@ from muri_opt.testing.invariants_fairness import FAIRNESS
 from muri_opt.testing.invariants_rationality import RATIONALITY
 from muri_opt.testing.invariants_safety import SAFETY
 from muri_opt.testing.machine import allocator_machine
+from muri_opt.testing.promises import NOT_PROMISED, promised
 from muri_opt.testing.strategies import clusters, jobs, nodes, rounds
 from muri_opt.testing.strategies_families import FAMILIES, decisions, family_clusters, family_of, family_rounds
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
@@ -18,6 +19,7 @@ __all__ = [
     "FAIRNESS",
     "FAMILIES",
     "INVARIANTS",
+    "NOT_PROMISED",
     "RATIONALITY",
     "SAFETY",
     "Allocator",
@@ -40,6 +42,7 @@ __all__ = [
     "invariant",
     "jobs",
     "nodes",
+    "promised",
     "published",
     "rounds",
     "tenant_policies",

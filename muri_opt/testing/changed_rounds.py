@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from muri_opt.instance import Cluster, Job, Node, Round
@@ -46,9 +48,11 @@ def nodes_reversed(round_: Round) -> Round:
 
 
 def with_node(round_: Round) -> Round:
-    """Return the round with one more node, like the largest it has but without limits of CPUs and memory."""
-    largest = max(round_.cluster.nodes, key=lambda node: node.gpus, default=Node(id="n0", gpus=1))
-    more = replace(largest, id=_unused("more", round_.cluster.node_index), cpus=None, memory_gib=None)
+    """Return the round with one more node, which has as many GPUs, CPUs and GiB as any node has."""
+    nodes = round_.cluster.nodes
+    largest = max(nodes, key=lambda node: node.gpus, default=Node(id="n0", gpus=1))
+    cpus, memory = _most(node.cpus for node in nodes), _most(node.memory_gib for node in nodes)
+    more = replace(largest, id=_unused("more", round_.cluster.node_index), cpus=cpus, memory_gib=memory)
     return replace(round_, cluster=replace(round_.cluster, nodes=(*round_.cluster.nodes, more)))
 
 
@@ -80,6 +84,12 @@ def has_ties(round_: Round) -> bool:
     """Return whether two jobs were submitted at the same moment, so that their order in the list may matter."""
     moments = [job.submitted or 0.0 for job in round_.jobs]
     return len(set(moments)) < len(moments)
+
+
+def _most(limits: Iterable[float | None]) -> float | None:
+    """Return the largest of some limits, where ``None`` is no limit."""
+    told = list(limits)
+    return None if None in told else max((limit for limit in told if limit is not None), default=None)
 
 
 def _names(letter: str, known: dict[str, int] | dict[str, None]) -> dict[str, str]:

@@ -59,6 +59,7 @@ class Case:
     mutated: str | None = None
     timed_out: bool = False
     _known: dict[str, Decision] = field(default_factory=dict)
+    _sound: dict[str, bool] = field(default_factory=dict)
 
     def decision(self, round_: Round | None = None) -> Decision:
         """Return the decision of the round, or of another one; kept, so that it is asked for once."""
@@ -91,7 +92,10 @@ class Case:
     def sound(self, round_: Round | None = None) -> bool:
         """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
         asked = self.round_ if round_ is None else round_
-        return not self.judge.breaches(asked, self.decision(asked))
+        key = asked.fingerprint
+        if key not in self._sound:
+            self._sound[key] = not self.judge.breaches(asked, self.decision(asked))
+        return self._sound[key]
 
 
 Test = Callable[[Case], Finding | None]

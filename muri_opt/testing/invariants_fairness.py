@@ -16,6 +16,7 @@ from muri_opt.testing.invariant import Case, Finding, Tier, invariant
 from muri_opt.testing.judge import PLAIN_RULES
 from muri_opt.verification import decision_value
 from muri_opt.verification.elastic import Curve
+from muri_opt.verification.plans import Menu
 
 EXACT_SECONDS = 20.0
 """How long the optimum of a small round is searched for; what is not proved by then is not held against anybody."""
@@ -89,8 +90,10 @@ def ENVY(case: Case) -> Finding | None:
 def UNDERSTATING(case: Case) -> Finding | None:
     """No waiting job that fits the empty cluster would run if it asked for fewer GPUs than it needs.
 
-    The amount is the largest part of its GPUs that a job would get so.
+    The amount is the largest part of its GPUs that a job would get so. Where jobs run by plans, nothing is said.
     """
+    if case.judge.rules.plans is not None:
+        return None
     worst = Finding(amount=0.0, detail="nobody gains by asking for less")
     for job in case.round_.jobs:
         only = alone(case.round_, job)
@@ -154,9 +157,10 @@ def _most(case: Case, claimant: str, jobs: Iterable[Job], gpus: int) -> int:
 
 
 def _sizes(case: Case, job: Job) -> set[int]:
-    """Return the numbers of GPUs a job can use: its gang, a share of its table, or those of its plans."""
+    """Return the numbers of GPUs a job can use: its gang, a share of its table, or those of plans it may run by."""
     if case.judge.rules.plans is not None:
-        return {plan.gpus for plan in job.plans or ()}
+        menu = Menu.of(case.round_, case.judge.rules.plans)
+        return {way.plan.gpus for way in menu.ways[case.round_.job_index[job.id]]}
     return {job.gpus} if case.judge.rules.elastic is None else set(Curve.of(job).speeds)
 
 

@@ -143,13 +143,12 @@ def SETTLES(case: Case) -> Finding | None:
 
 @invariant("preempts-for-a-start", Tier.RATIONALITY)
 def PREEMPTS_FOR_A_START(case: Case) -> Finding | None:
-    """Jobs are preempted only where another job starts or gets more GPUs."""
-    then = _places(case.decision())
+    """Jobs are preempted only where another job starts, or gets more GPUs or CPUs."""
+    then = {job: one for one in case.judge.completed(case.round_, case.decision()).assignments for job in one.jobs}
     stopped = [job for job in _running(case.round_) if job.id not in then]
-    gained = [job for job in case.round_.jobs if sum(then.get(job.id, {}).values()) > sum(_now(job).values())]
-    if not stopped or gained:
+    if not stopped or any(_gains(job, then[job.id]) for job in case.round_.jobs if job.id in then):
         return None
-    words = f"{', '.join(repr(job.id) for job in stopped)} preempted; no job starts or gets more GPUs"
+    words = f"{', '.join(repr(job.id) for job in stopped)} preempted; no job starts or gets more GPUs or CPUs"
     return Finding(amount=float(len(stopped)), detail=words)
 
 
@@ -226,6 +225,14 @@ def _running(round_: Round) -> list[Job]:
 
 def _now(job: Job) -> dict[str, int]:
     return dict(job.placement or {}) if job.state == "running" else {}
+
+
+def _gains(job: Job, given: Assignment) -> bool:
+    """Return whether a job starts by an assignment, or has more GPUs or CPUs by it than it has now."""
+    held = _now(job)
+    plan = next((one for one in job.plans or () if (one.name, one.nodes) == (job.plan, len(held))), None)
+    grows = plan is not None and sum(given.cpus.values()) > (plan.cpus or 0.0)
+    return not held or sum(given.gpus.values()) > sum(held.values()) or grows
 
 
 def _places(decision: Decision) -> dict[str, dict[str, int]]:

@@ -1,9 +1,9 @@
 """Hypothesis strategies of small rounds of every family, and of decisions of a round.
 
 A family is the fields that its policies need: plain ``gangs``, gangs of ``tenants`` with racks, ``stages`` that
-interleave, tables of ``scaling``, execution ``plans``. Rounds are built up part by part so that no draw is thrown away,
-and shrink to few jobs and nodes (``j0``, ``n0``) with small whole numbers: any job can go without the others, and what
-is drawn of a job does not depend on the cluster.
+interleave, tables of ``scaling``, execution ``plans``, ``configurations`` of servers and workers. Rounds are built up
+part by part so that no draw is thrown away, and shrink to few jobs and nodes (``j0``, ``n0``) with small whole numbers:
+any job can go without the others, and what is drawn of a job does not depend on the cluster.
 """
 
 from __future__ import annotations
@@ -22,13 +22,18 @@ from muri_opt.placement import Leftover
 from muri_opt.policies import policy_from
 from muri_opt.solution import Assignment, Decision, after
 from muri_opt.testing.judge import Judge
+from muri_opt.testing.strategies_configurations import CONFIGURED, configured
 from muri_opt.verification import rules_of
 
-FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans")
+FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
 NOW: Final = 4000.0
 """The moment of every drawn round: later than all the times at which rules of tenants relax."""
 _MOSTLY: Final = st.sampled_from((False, True, True))
 _WAITED: Final = (0.0, 30.0, 150.0, 600.0, 1800.0)
+_AS_ASKED: Final = {"plans": "rubick", "configurations": "aiturbo:step=off"}
+"""By the rules of which policy a job that runs already has started, where it runs by a plan."""
+_NOT_FIELDS: Final = frozenset({"runs", "tenant", "gains", "shapes", "configurations"})
+"""What of a draft is no field of a job as it is."""
 
 Draft = dict[str, Any]
 """The fields of a job that has no name yet, and on which node it starts if it runs already."""
@@ -39,7 +44,9 @@ def family_of(policy: str | None) -> str:
     if policy is None:
         return "gangs"
     rules = rules_of(policy_from(policy).spec)
-    told = {"tenants": rules.placement, "stages": rules.sharing, "scaling": rules.elastic, "plans": rules.plans}
+    if rules.plans is not None:
+        return "plans" if rules.plans.objective == "throughput" else "configurations"
+    told = {"tenants": rules.placement, "stages": rules.sharing, "scaling": rules.elastic}
     return next((family for family, rule in told.items() if rule is not None), "gangs")
 
 
@@ -58,6 +65,7 @@ def family_rounds(
 
     GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times. A job may ask
     for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already, scattered over the nodes.
+    ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes without any.
     """
     cluster = draw(family_clusters(family, max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
     one = family_drafts(family, max_gpus=max_nodes * max_gpus + 1, tight=tight, running=running)
@@ -115,21 +123,27 @@ def family_drafts(
     if family == "plans":
         fields["shapes"] = st.lists(st.tuples(gpus, st.integers(1, 2), st.integers(1, 8)), min_size=1, max_size=3)
         fields["restart_seconds"] = st.just(30.0)
+    if family == "configurations":
+        fields |= CONFIGURED
     return st.fixed_dictionaries(fields)
 
 
 def named_job(draft: Draft, name: str, cluster: Cluster) -> Job:
-    """Return the waiting job of a draft in a cluster: it asks for at most one GPU more than there are."""
+    """Return the waiting job of a draft in a cluster: it asks for at most one GPU more than there are.
+
+    A configuration is what it is, as its name tells its GPUs.
+    """
     most, tenant = cluster.total_gpus + 1, draft["tenant"]
-    fields = {field: value for field, value in draft.items() if field not in ("runs", "tenant", "gains", "shapes")}
+    fields = {field: value for field, value in draft.items() if field not in _NOT_FIELDS}
     if tenant and cluster.tenants:
         fields["tenant"] = cluster.tenants[(tenant - 1) % len(cluster.tenants)].id
     fields["gpus"] = min(draft["gpus"], most)
     if "gains" in draft:
         fields["scaling"] = _scaled(draft["gains"][:most])
         fields["gpus"] = min(fields["gpus"], len(fields["scaling"]))
-    if "shapes" in draft:
-        fields["plans"] = plans = _planned(draft["shapes"], most)
+    if "shapes" in draft or "configurations" in draft:
+        plans = _planned(draft["shapes"], most) if "shapes" in draft else configured(draft["configurations"])
+        fields["plans"] = plans
         fields |= {"plan": plans[0].name, "gpus": plans[0].gpus}
     return Job(id=name, **fields)
 
@@ -139,8 +153,8 @@ def built(family: str, cluster: Cluster, drafts: list[Draft]) -> Round:
     jobs = tuple(named_job(draft, f"j{j}", cluster) for j, draft in enumerate(drafts))
     round_ = Round(now=NOW, cluster=cluster, jobs=jobs)
     starts = {j: draft["runs"] - 1 for j, draft in enumerate(drafts) if draft["runs"]}
-    if family == "plans":
-        judge, decision = Judge(policy="rubick"), Decision()
+    if family in _AS_ASKED:
+        judge, decision = Judge(policy=_AS_ASKED[family]), Decision()
         for j in starts:
             decision = next(judge.starts(round_, decision, jobs[j].id), decision)
         return after(round_, decision)
@@ -199,9 +213,10 @@ def _joined(judge: Judge, round_: Round, decision: Decision, job: Job) -> Decisi
 def _node_drafts(family: str, max_gpus: int, tight: bool) -> st.SearchStrategy[Draft]:
     amount = st.none() | st.integers(1, 2 * max_gpus).map(float) if tight else st.none()
     rack = st.sampled_from(("r0", "r1", None)) if family == "tenants" else st.none()
-    return st.fixed_dictionaries(
-        {"gpus": st.integers(1, max_gpus), "cpus": amount, "memory_gib": amount, "rack": rack},
-    )
+    gpus, cpus = st.integers(1, max_gpus), amount
+    if family == "configurations":
+        gpus, cpus = st.sampled_from((*range(1, max_gpus + 1), 0)), st.integers(2, 2 * max_gpus).map(float)
+    return st.fixed_dictionaries({"gpus": gpus, "cpus": cpus, "memory_gib": amount, "rack": rack})
 
 
 def _alone_as_staged(draft: Draft) -> Draft:

@@ -121,6 +121,30 @@ def test_invariants_keep_the_rules_they_were_given():
     assert "sits on 2 nodes, 1 would do" in report.broken[0].breach.detail
 
 
+def test_without_shrinking_the_first_round_is_told():
+    only = [INVARIANTS["capacity"]]
+    small = find_breaches(greedy, only, max_examples=60).of("capacity")
+    first = find_breaches(greedy, only, max_examples=60, shrink=False).of("capacity")
+    assert first.after_examples == small.after_examples
+    assert len(first.json) > len(small.json)
+    assert only[0].check(greedy, first.round_) == first.breach
+    silent = find_breaches(lambda _round: 1 // 0, only, shrink=False)
+    assert silent.of("answers").after_examples == 1
+
+
+def test_a_round_that_is_drawn_again_is_not_asked_for_again():
+    asked = []
+
+    def counts(round_):
+        asked.append(round_)
+        return Decision()
+
+    only = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=(Job(id="j0", gpus=1),))
+    twice = st.booleans().map(lambda _draw: only)
+    assert find_breaches(counts, [INVARIANTS["gang"]], strategy=twice).examples == 2
+    assert len(asked) == 1
+
+
 def test_amounts_go_on_being_measured_after_the_first_breach():
     report = find_breaches(published("fifo"), [INVARIANTS["envy"]], policy="fifo", max_examples=30)
     assert report.examples == 30

@@ -91,3 +91,12 @@ def test_shares_and_plans_count_the_gpus_they_can_use():
     assert idle == (0.25, "job 'j0' waits; 1 GPUs that it could start on stay idle")
     half = amount("sharing-incentive", published("rubick"), job(0, 1, plans=plans[:1], plan="p1"), policy="rubick")
     assert half == (0.0, "nobody lacks anything")
+
+
+def test_plans_that_a_policy_does_not_allow_are_no_lack():
+    plans = (Plan(name="p1", gpus=1, throughput=1.0), Plan(name="p3", gpus=3, throughput=2.0))
+    asked = job(0, 1, plans=plans, plan="p1")
+    assert amount("sharing-incentive", published("synergy"), asked, policy="synergy")[0] == 0.0
+    small = Decision(assignments=(Assignment(jobs=("j0",), plan="p1", gpus={"n0": 1}),))
+    assert amount("sharing-incentive", lambda _round: small, asked, policy="rubick")[0] == pytest.approx(2 / 3)
+    assert amount("understating", published("rubick"), asked, policy="rubick") is None

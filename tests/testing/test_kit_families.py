@@ -11,7 +11,14 @@ from muri_opt.instance import canonical_json
 from muri_opt.testing import FAMILIES, decisions, family_clusters, family_of, family_rounds
 from muri_opt.testing.judge import Judge
 
-POLICY = {"gangs": "tiresias", "tenants": "philly", "stages": "muri-s", "scaling": "afs-l", "plans": "rubick"}
+POLICY = {
+    "gangs": "tiresias",
+    "tenants": "philly",
+    "stages": "muri-s",
+    "scaling": "afs-l",
+    "plans": "rubick",
+    "configurations": "aiturbo",
+}
 FEW = settings(max_examples=30, database=None)
 
 
@@ -39,6 +46,7 @@ def test_a_drawn_round_is_valid_and_its_policy_takes_it(family, tight):
 def test_families_are_those_of_their_policies(family):
     assert family_of(POLICY[family]) == family
     assert family_of(None) == "gangs"
+    assert family_of("optimus-ps:switch=on") == family_of("aiturbo:objective=time") == "configurations"
 
 
 def test_an_unknown_family_is_refused():

@@ -146,6 +146,33 @@ def test_a_plan_is_kept_by_a_job_that_could_have_stayed():
     assert "job 'j0' is preempted; 1 of n0, where it was, are free" in breach.detail
 
 
+def on_cpus(place, *plans, **fields):
+    return job(place, 0, plans=plans, plan=plans[0].name, executed_seconds=0.0, **fields)
+
+
+def by_plan(**plans):
+    return lambda _round: Decision(
+        assignments=tuple(Assignment(jobs=(name,), plan=plan, gpus={"n0": 0}) for name, plan in plans.items())
+    )
+
+
+def test_a_job_on_cpus_starts_and_grows_too():
+    small, large = (Plan(name=f"cpu-p1-w{w}", gpus=0, cpus=1.0 + w, throughput=1.0) for w in (1, 2))
+    held = {"state": "running", "placement": {"n0": 0}, "remaining_iterations": 1}
+    stops, other = on_cpus(0, small, **held), on_cpus(1, small, large, **held)
+    waits = on_cpus(1, small, remaining_iterations=1)
+    checked = INVARIANTS["preempts-for-a-start"].under("aiturbo")
+    assert "'j0' preempted" in checked.check(by_plan(j1="cpu-p1-w1"), round_of([1], stops, other)).detail
+    assert checked.check(by_plan(j1="cpu-p1-w2"), round_of([1], stops, other)) is None
+    assert checked.check(by_plan(j1="cpu-p1-w1"), round_of([1], stops, waits)) is None
+
+
+def test_a_further_node_has_as_much_of_everything_as_any():
+    nodes = (Node(id="n0", gpus=1, cpus=8.0, memory_gib=4.0), Node(id="n1", gpus=2, cpus=2.0))
+    more = with_node(Round(cluster=Cluster(nodes=nodes), jobs=())).cluster.nodes[-1]
+    assert (more.gpus, more.cpus, more.memory_gib) == (2, 8.0, None)
+
+
 def test_changed_rounds_differ_in_one_respect_only():
     round_ = round_of([1, 2], running(0, "n1", 2, tenant="a"), job(1, tenant="b"))
     other = renamed(round_)

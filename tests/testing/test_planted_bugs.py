@@ -56,7 +56,9 @@ def test_many_rounds_find_the_bugs_that_show_in_one_or_in_many(allocator, words)
     assert '"format": "muri-opt/round/1"' in str(caught.value)
 
 
-@pytest.mark.parametrize("policy", ["fifo", "muri-s", "afs-l", "rubick", "philly"])
+@pytest.mark.parametrize(
+    "policy", ["fifo", "muri-s", "afs-l", "rubick", "philly", "optimus-ps", "aiturbo:patience=inf"]
+)
 def test_published_policies_are_driven_over_many_rounds(policy):
     machine = allocator_machine(published(policy), policy=policy)
     run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=8))
