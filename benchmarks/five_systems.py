@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", default="processes", help="processes, here or ray")
     parser.add_argument("--round-seconds", type=float, default=0.3, help="for each round that is solved")
     parser.add_argument("--gap", type=float, default=1e-3, help="how near to the optimum of a round is near enough")
-    parser.add_argument("--prefix", type=int, default=300, help="jobs of trace4 whose groups are solved exactly")
+    parser.add_argument("--prefix", type=int, default=1000, help="jobs of trace4 whose groups are solved exactly")
     parser.add_argument(
         "--quick", action="store_true", help=f"only {QUICK_JOBS} jobs of each trace, and one exact program"
     )
