@@ -30,6 +30,13 @@ def assert_same(one: JobOutcomes, other: JobOutcomes, *but: str) -> None:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
+def that_ends(work: Workload, policy: str) -> Workload:
+    """Return the workload, without restarts where jobs are promoted: else they may stop each other for ever."""
+    if "knob" not in policy:
+        return work
+    return Workload.of(work.name, [structs.replace(job, restart_seconds=None) for job in work.jobs])
+
+
 def scheduler(policy: str, work: Workload, cluster: Cluster, *, fast: bool):
     return ListScheduler(work, cluster, policy) if fast else RoundScheduler(work, cluster, policy)
 
@@ -52,6 +59,7 @@ def test_accounts_agree_with_who_watched(data, nodes):
     work = data.draw(workloads(sum(nodes)))
     fast = data.draw(st.booleans())
     policy = data.draw(st.sampled_from(FAST if fast else SOLO))
+    work = that_ends(work, policy)
     engine, watch = watched(scheduler(policy, work, cluster, fast=fast), work, cluster)
     jobs, total = engine.outcomes(), np.array([job.remaining_iterations for job in work.jobs])
     np.testing.assert_allclose(watch.done, total, rtol=0, atol=1e-9)
@@ -77,6 +85,7 @@ def test_accounts_agree_with_who_watched(data, nodes):
 @given(workloads(6), st.sampled_from(SOLO), st.booleans(), INTERVALS)
 def test_a_replay_repeats_itself_and_does_not_read_names(work, policy, fast, interval):
     policy, cluster = policy if not fast else "las", cluster_of(2, 3, 1)
+    work = that_ends(work, policy)
     first = replay(work, cluster, policy, fast=fast, interval=interval)
     again = replay(work, cluster, policy, fast=fast, interval=interval)
     assert_same(first.jobs, again.jobs)
