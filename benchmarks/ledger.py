@@ -122,7 +122,7 @@ def with_row(text: str, cells: Sequence[str]) -> str:
         raise ValueError(f"no ledger between {BEGIN} and {END}")
     kept = [line for line in table.splitlines() if re.match(r"\| \d", line) and not line.startswith(f"| {cells[0]} |")]
     lines = [_line(HEAD), _line(["---"] * 2 + ["---:"] * (len(HEAD) - 2)), *kept, _line(cells)]
-    return before + begun + "\n" + "\n".join(lines) + "\n" + ended + after
+    return before + begun + "\n\n" + "\n".join(lines) + "\n\n" + ended + after
 
 
 def main(arguments: list[str] | None = None) -> None:
