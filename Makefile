@@ -8,7 +8,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 help:
 	@echo "make demo      solve a shipped round, print the decision with its proof, write a picture"
-	@echo "make test      run all tests but the slow studies, with branch coverage"
+	@echo "make test      run all tests but the slow studies; with COVER=--cov branch coverage too, in twice the time"
 	@echo "make test-all  run the slow studies too, on examples drawn anew"
 	@echo "make check     ruff, mypy --strict, import-linter, docs build"
 	@echo "make bench     run the benchmarks and print their ratios"
@@ -33,10 +33,10 @@ demo: $(VENV)/installed
 	$(BIN)/muri-opt show instances/toy/eight-gangs.json demo-output/result.json --picture demo-output/round.svg
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(COVER)
 
 test-all: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow or not slow" --hypothesis-profile=fresh --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow or not slow" --hypothesis-profile=fresh --cov
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .
