@@ -11,6 +11,7 @@ from typing import Any, Final
 from muri_opt.comparison.pairs import Pair, pairs_of
 from muri_opt.comparison.rows import VIOLATED, CompareRow
 from muri_opt.solution import Proof, Reason
+from muri_opt.solution.percent import percent
 from muri_opt.studies.methods import HEURISTIC
 from muri_opt.studies.tables import markdown_table
 
@@ -53,7 +54,7 @@ class MethodSummary:
     def cells(self) -> list[str]:
         """Return the line of the table."""
         counts = [f"{number:,}" for number in (self.runs, self.refused, self.optimal, self.best)]
-        losses = [_percent(self.mean_loss), _percent(self.worst_loss)]
+        losses = [percent(self.mean_loss, "-"), percent(self.worst_loss, "-")]
         middle = "-" if self.median_seconds is None else f"{self.median_seconds:.3f} s"
         return [self.policy, self.method, *counts, *losses, middle, f"{self.total_seconds:,.2f} s"]
 
@@ -208,10 +209,3 @@ def _open_line(pair: Pair) -> str:
 
 def _said(rows: Iterable[CompareRow], reason: str) -> tuple[str, ...]:
     return tuple(f"{row.instance}, {row.policy}, {row.method}: {row.detail}" for row in rows if row.reason == reason)
-
-
-def _percent(loss: float | None) -> str:
-    """Return a loss in percent, never 0 where it is not 0."""
-    if loss is None:
-        return "-"
-    return "below 0.01 %" if 0 < loss < 0.0001 else f"{loss:.2%}".replace("%", " %") if loss else "0 %"

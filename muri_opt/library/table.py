@@ -8,6 +8,7 @@ from fractions import Fraction
 from muri_opt.library.best import Optimum
 from muri_opt.library.gaps import measure_name
 from muri_opt.library.shelf import FAMILIES, Instance
+from muri_opt.solution.percent import percent
 
 _HEAD = """# Instances
 
@@ -41,11 +42,7 @@ def readme_text(instances: Sequence[Instance]) -> str:
 
 def gap_text(optimum: Optimum) -> str:
     """Return the relative gap in percent, with ``0`` only where it is none."""
-    if optimum.gap is None:
-        return "unknown"
-    if 0 < optimum.gap < 0.0001:
-        return "below 0.01 %"
-    return f"{100 * optimum.gap:.2f} %" if optimum.gap else "0"
+    return "0" if optimum.gap == 0 else percent(optimum.gap)
 
 
 def _summary(instances: Sequence[Instance]) -> list[str]:

@@ -35,8 +35,9 @@ from muri_opt.report.comparison_series import (
     spreads_by_policy,
     spreads_by_size,
 )
-from muri_opt.report.labels import amount, count, percent
+from muri_opt.report.labels import amount, count
 from muri_opt.report.svg import element, fitted, rect, text, tooltip
+from muri_opt.solution.percent import percent
 
 _PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SLOT = 0.8

@@ -46,14 +46,5 @@ def integer(number: int | None) -> str:
     return f"about {'-' if number < 0 else ''}2^{abs(number).bit_length() - 1}"
 
 
-def percent(gap: float | None) -> str:
-    """Return a relative gap in percent, never 0 where it is not 0."""
-    if gap is None:
-        return "unknown"
-    if 0 < gap < 0.0001:
-        return "below 0.01 %"
-    return f"{100 * gap:.2f} %" if gap else "0 %"
-
-
 def _columns(mark: str) -> int:
     return 0 if unicodedata.combining(mark) else 1 + (unicodedata.east_asian_width(mark) in "WF")

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from muri_opt.instance import Round
-from muri_opt.report.labels import amount, count, integer, percent
+from muri_opt.report.labels import amount, count, integer
 from muri_opt.report.occupancy import Block, NodeUse, node_uses, present_decision
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.svg import FILL, INK, LINE, PALE, SOFT, colour, document, element, fitted, rect, text, tooltip
 from muri_opt.report.text import change_of
 from muri_opt.report.waiting_picture import legend, waiting_list
 from muri_opt.solution import Decision, Result
+from muri_opt.solution.percent import percent
 
 WIDTH = 1080.0
 MARGIN = 28.0

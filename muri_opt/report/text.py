@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from muri_opt.instance import Job, Round
-from muri_opt.report.labels import amount, count, cut, integer, percent, printable
+from muri_opt.report.labels import amount, count, cut, integer, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
 from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
+from muri_opt.solution.percent import percent
 
 _NAME = 32
 _MOST_NODES = 6

@@ -8,9 +8,10 @@ from fractions import Fraction
 import msgspec
 
 from muri_opt.instance import Job
-from muri_opt.report.labels import amount, count, cut, percent, printable
+from muri_opt.report.labels import amount, count, cut, printable
 from muri_opt.report.tables import indented, table
 from muri_opt.report.text import header, labelled
+from muri_opt.solution.percent import percent
 from muri_opt.worst_case import Distance, Measure, Shrunk, Step, WorstCase
 
 _SHOWN_STEPS = 6

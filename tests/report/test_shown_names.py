@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muri_opt.report.labels import amount, count, cut, integer, percent, printable, width
+from muri_opt.report.labels import amount, count, cut, integer, printable, width
+from muri_opt.solution.percent import percent
 
 
 @given(st.text())
