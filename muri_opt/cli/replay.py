@@ -61,6 +61,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="time that a job needs to begin, also the first time (default: %(default)s)",
     )
+    for option, where in (
+        ("--rack-speed", "on more nodes of one rack than it needs"),
+        ("--any-speed", "over racks, where one had been enough"),
+    ):
+        add(
+            option,
+            metavar="V",
+            type=float,
+            default=1.0,
+            help=f"speed of a job {where}, as part of its speed close together (default: %(default)s)",
+        )
     add("--seeds", metavar="K", type=int, default=1, help="run everything with the seeds 0 to K - 1 (default: 1)")
     add("--fast", action="store_true", help="decide on arrays: fifo, srtf, srsf, las and tiresias on GPUs alone")
     add("--no-verify", action="store_true", help="do not check decisions")
@@ -117,6 +128,8 @@ def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
             round_seconds=arguments.round_seconds,
             round_gap=arguments.round_gap,
             launch_seconds=arguments.launch_seconds,
+            rack_speed=arguments.rack_speed,
+            any_speed=arguments.any_speed,
             fast=arguments.fast,
             verify=not arguments.no_verify,
             on_bad=arguments.on_bad,

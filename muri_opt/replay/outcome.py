@@ -72,7 +72,8 @@ class Outcome:
     """One replay: of which workload, under which policy, clock and seed, on which cluster, and what came of it.
 
     ``rounds`` decisions took ``decision_seconds`` of this machine. ``counted`` are decisions that broke a rule or could
-    not be made, where the replay was told to go on.
+    not be made, where the replay was told to go on. ``settled`` are those of ``solve_round()`` whose bound says that
+    they are as near to the optimum as was asked for; the policies' own algorithms know no bound.
     """
 
     workload: str
@@ -86,4 +87,5 @@ class Outcome:
     rounds: int
     decision_seconds: float
     counted: int = 0
+    settled: int = 0
     resources: tuple[str, ...] = field(default=())

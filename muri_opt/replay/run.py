@@ -19,6 +19,7 @@ from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.failing import Failures
 from muri_opt.replay.engine.list_scheduler import ListScheduler
 from muri_opt.replay.engine.round_scheduler import ON_BAD, Asking, Decide, OnBad, RoundScheduler
+from muri_opt.replay.engine.spread_speeds import SpreadSpeeds, checked_speeds
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
@@ -45,6 +46,8 @@ def replay(
     failures: Failures | None = None,
     launch_seconds: float = 0.0,
     restart_seconds: float | None = None,
+    rack_speed: float = 1.0,
+    any_speed: float = 1.0,
     fast: bool = False,
     save: str | PathLike[str] | None = None,
     label: str = "",
@@ -53,11 +56,13 @@ def replay(
 
     A round follows every arrival, every end and every moment at which time alone would change the decision; with an
     ``interval`` in seconds, rounds are at its multiples only: ends free GPUs at once, arrivals wait. ``launch_seconds``
-    are paid at a first start, ``restart_seconds`` replace what the jobs say a restart takes. ``fast`` decides on arrays
-    instead of rounds, for ``fifo``, ``srtf``, ``srsf``, ``las`` and ``tiresias`` on GPUs alone: the same jobs run, with
-    fewer moves, and nothing is left to verify. How decisions are made, verified and what happens to bad ones is told at
-    ``Asking``. The clocks ``muri`` and ``afs`` are those of the authors' simulators, which know no other setting than
-    the policy's text. A replay that cannot go on is a :class:`ReplayError`.
+    are paid at a first start, ``restart_seconds`` replace what the jobs say a restart takes. A job without a plan on
+    more nodes of a rack than it needs goes at ``rack_speed`` of its speed, one further apart at ``any_speed``, by the
+    levels of the policy ``philly``. ``fast`` decides on arrays instead of rounds, for ``fifo``, ``srtf``, ``srsf``,
+    ``las`` and ``tiresias`` on GPUs alone: the same jobs run, with fewer moves, and nothing is left to verify. How
+    decisions are made, verified and what happens to bad ones is told at ``Asking``. The clocks ``muri`` and ``afs`` are
+    those of the authors' simulators, which know no other setting than the policy's text. A replay that cannot go on is
+    a :class:`ReplayError`.
     """
     if clock not in CLOCKS:
         raise unknown_name("clock", clock, CLOCKS)
@@ -70,6 +75,8 @@ def replay(
     if interval is not None:
         interval = finite("interval", interval, MAX_SECONDS, positive=True)
     finite("launch_seconds", launch_seconds, MAX_SECONDS)
+    rack_speed, any_speed = checked_speeds(rack_speed, any_speed, fast=fast)
+    speeds = SpreadSpeeds(cluster, rack_speed, any_speed) if any_speed < 1 else None
     workload.check_fits(cluster)
     if restart_seconds is not None:
         workload = _restarting(workload, restart_seconds)
@@ -77,7 +84,7 @@ def replay(
     asking = Asking(
         method=method, limits=limits, seed=seed, verify=verify, verify_as=verify_as, on_bad=on_bad, save=folder
     )
-    scheduler = _fast(workload, cluster, policy) if fast else RoundScheduler(workload, cluster, policy, asking)
+    scheduler = _fast(workload, cluster, policy) if fast else RoundScheduler(workload, cluster, policy, asking, speeds)
     engine = Engine(workload, cluster, scheduler, interval=interval, launch_seconds=launch_seconds, failures=failures)
     engine.run()
     return Outcome(
@@ -92,6 +99,7 @@ def replay(
         rounds=engine.rounds,
         decision_seconds=engine.decision_seconds,
         counted=0 if isinstance(scheduler, ListScheduler) else scheduler.counted,
+        settled=0 if isinstance(scheduler, ListScheduler) else scheduler.settled,
         resources=workload.resources,
     )
 

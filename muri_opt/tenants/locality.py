@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.instance import Round
-from muri_opt.instance.amounts import Ints
+from muri_opt.instance import Cluster, Round
+from muri_opt.instance.amounts import Amounts, Ints
 from muri_opt.placement import nodes_needed
 
 TOGETHER, IN_RACK, ANYWHERE = range(3)
@@ -32,15 +32,20 @@ class Locality:
 
     @classmethod
     def of(cls, round_: Round) -> Locality:
-        """Return the locality of a round's jobs; equal demands are looked at once."""
-        nodes, amounts = round_.cluster.nodes, round_.amounts
+        """Return the locality of a round's jobs."""
+        return cls.within(round_.cluster, round_.amounts)
+
+    @classmethod
+    def within(cls, cluster: Cluster, amounts: Amounts) -> Locality:
+        """Return the locality of jobs that ask for these amounts; equal demands are looked at once."""
+        nodes = cluster.nodes
         racks = tuple(dict.fromkeys(node.rack for node in nodes))
         place = {rack: position for position, rack in enumerate(racks)}
         rack = np.array([place[node.rack] for node in nodes], dtype=np.int64)
         members = [np.flatnonzero(rack == r) for r in range(len(racks))]
         known: dict[tuple[int, int, int], tuple[bool, bool, int]] = {}
         found = []
-        for job in range(len(round_.jobs)):
+        for job in range(len(amounts.g)):
             demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
             if demand not in known:
                 room = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), demand[0])

@@ -72,6 +72,17 @@ def test_methods_intervals_and_what_is_kept(run, trace, here, tmp_path):
     assert (tmp_path / "study" / "results.parquet").exists()
 
 
+def test_jobs_apart_are_slower(run, here, tmp_path):
+    nodes = [{"id": f"n{place}", "gpus": 3, "rack": f"r{place}"} for place in range(3)]
+    (tmp_path / "racks.json").write_text(json.dumps({"nodes": nodes}))
+    words = ("replay", "generate:tiresias?jobs=24&most-gpus=2", *here, "--cluster", tmp_path / "racks.json", "--json")
+    speeds = ("--rack-speed", 0.854, "--any-speed", 0.729)
+    (plain,), (apart,) = (json.loads(run(*words, *more)[1])["runs"] for more in ((), speeds))
+    assert (apart["rack_speed"], apart["any_speed"]) == (0.854, 0.729)
+    assert (plain["rack_speed"], plain["any_speed"]) == (1.0, 1.0)
+    assert apart["mean"] > plain["mean"]
+
+
 def test_a_report_names_what_it_compares(run, trace, here, tmp_path):
     page = tmp_path / "report.html"
     code, _, err = run("replay", trace, "--policy", "srtf,srsf", "--clock", "muri", "--report", page, *here)
@@ -125,6 +136,10 @@ def test_an_error_of_ours_is_a_failure(run, trace, here, monkeypatch):
         (("--cluster", "8x"), "cluster: found '8x'; allowed: nodes x GPUs of each, such as 8x8"),
         (("--cluster", "1x2"), "at most the 2 GPUs of the cluster"),
         (("--interval", "0"), "interval: found 0"),
+        (("--rack-speed", "1.5"), "rack_speed: found 1.5"),
+        (("--rack-speed", "0.5"), "any_speed: found 1.0; allowed: at most rack_speed, 0.5"),
+        (("--any-speed", "0.5", "--fast"), "any_speed: found 0.5; allowed: 1 in a fast replay"),
+        (("--any-speed", "0.5", "--clock", "muri"), "any_speed: found 0.5; allowed: 1.0 with the clock 'muri'"),
         (("--seeds", "0"), "--seeds: found 0"),
         (("--seeds", "2", "--clock", "muri", "--policy", "srtf"), "seed: found 1; allowed: 0 with the clock 'muri'"),
         (("--jobs", "0"), "jobs: found 0"),

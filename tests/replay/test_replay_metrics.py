@@ -107,6 +107,7 @@ def test_the_summary_by_hand():
             "rounds": 5,
             "decision_seconds": 0.25,
             "counted": 0,
+            "settled": 0,
             "utilisation_gpu": 60 / 160,
             "utilisation_network": 80 / 160,
         },

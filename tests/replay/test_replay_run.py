@@ -183,6 +183,13 @@ def test_without_verification_nodes_are_not_overfull_either():
         replay(TWO, ONE_GPU, "fifo", method="exact", limits=Limits(seconds=0.0))
 
 
+def test_rounds_that_are_proved_are_settled():
+    found = replay(TWO, ONE_GPU, "fifo", method="exact", limits=Limits(seconds=60))
+    assert found.settled == found.rounds > 0
+    assert replay(TWO, ONE_GPU, "fifo").settled == 0
+    assert replay(TWO, ONE_GPU, "fifo", fast=True).settled == 0
+
+
 def test_what_a_solver_returns_is_verified_too():
     class Careless(GangPolicy):
         def decide(self, round_: Round, seed: int) -> Decision:

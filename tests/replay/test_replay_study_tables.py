@@ -25,6 +25,8 @@ def row(policy: str, *, workload: str = "a.csv", seed: int = 0, method: str = "h
         "makespan": 200.0,
         "waiting": 0.0,
         "utilisation": 0.5,
+        "rounds": 8,
+        "settled": 0,
     }
     return RunRow(run=run, fingerprint="f", figures={**plain, **figures}, run_seconds=1.0, notes={})
 
@@ -43,10 +45,13 @@ def test_ratios_are_to_the_first_run_of_the_same_workload() -> None:
 
 
 def test_methods_and_seeds_are_columns_where_they_differ() -> None:
-    rows = [row("fifo"), row("fifo", method="exact", mean=90.0), row("fifo", seed=1, mean=50.0)]
+    rows = [row("fifo"), row("fifo", method="exact", mean=90.0, settled=6), row("fifo", seed=1, mean=50.0)]
     head, cells = comparison(rows)
     assert head[:5] == ["workload", "policy", "method", "seed", "jobs"]
     assert [line[5:7] for line in cells] == [["100.0", "1.000"], ["90.0", "0.900"], ["50.0", "1.000"]]
+    assert (head[-1], [line[-1] for line in cells]) == ("settled", ["-", "75.0%", "-"])
+    assert comparison([row("fifo", method="exact", rounds=0)])[1][0][-1] == "-"
+    assert comparison([row("fifo")])[0][-1] == "GPUs used"
 
 
 def test_no_ratio_to_nothing() -> None:

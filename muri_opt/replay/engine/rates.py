@@ -5,25 +5,35 @@ from __future__ import annotations
 from muri_opt.elastic.curves import Table, scaling_table
 from muri_opt.instance import Job
 from muri_opt.replay.engine.bad_decisions import BadDecisionError
+from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.solution import Assignment
 
 
 class Rates:
     """Rates of jobs: groups by their period, plans by their throughput, shares by the scaling table of the job.
 
-    A job alone on the GPUs it asks for takes its ``iteration_seconds``.
+    A job alone on the GPUs it asks for takes its ``iteration_seconds``. All that is without a plan goes at the speed of
+    its spread, if speeds are given; a plan says its throughput on its nodes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, speeds: SpreadSpeeds | None = None) -> None:
+        self._speeds = speeds
         self._tables: dict[str, Table] = {}
 
     def of(self, jobs: tuple[Job, ...], assignment: Assignment) -> tuple[float, ...]:
         """Return the rate of each job of an assignment; one that nobody knows is no decision to carry out."""
-        if len(jobs) > 1:
-            if not assignment.period_seconds:
-                raise BadDecisionError(f"jobs {assignment.jobs} share GPUs without a period")
-            return (1 / assignment.period_seconds,) * len(jobs)
-        return (self._alone(jobs[0], assignment),)
+        rate = self._close(jobs, assignment)
+        if self._speeds is not None and assignment.plan is None:
+            rate *= self._speeds.of(jobs, assignment)
+        return (rate,) * len(jobs)
+
+    def _close(self, jobs: tuple[Job, ...], assignment: Assignment) -> float:
+        """Return the rate of each of the jobs close together."""
+        if len(jobs) == 1:
+            return self._alone(jobs[0], assignment)
+        if not assignment.period_seconds:
+            raise BadDecisionError(f"jobs {assignment.jobs} share GPUs without a period")
+        return 1 / assignment.period_seconds
 
     def _alone(self, job: Job, assignment: Assignment) -> float:
         gpus, nodes = sum(assignment.gpus.values()), len(assignment.gpus)

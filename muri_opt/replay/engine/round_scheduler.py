@@ -15,6 +15,7 @@ from muri_opt.replay.engine.live import Live, Reason, Seat, positions
 from muri_opt.replay.engine.rates import Rates
 from muri_opt.replay.engine.round_jobs import RoundJobs
 from muri_opt.replay.engine.schedulers import Allocation
+from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.replay.engine.waking import seconds_to_change
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Assignment, Decision, Limits, WaitingReason
@@ -52,20 +53,25 @@ class Asking:
 
 
 class RoundScheduler:
-    """A policy by its text or object, or any function from a round to a decision."""
+    """A policy by its text or object, or any function from a round to a decision; it is not told of the ``speeds``."""
 
     def __init__(
-        self, workload: Workload, cluster: Cluster, policy: str | Policy | Decide, asking: Asking | None = None
+        self,
+        workload: Workload,
+        cluster: Cluster,
+        policy: str | Policy | Decide,
+        asking: Asking | None = None,
+        speeds: SpreadSpeeds | None = None,
     ) -> None:
         self.asking = asking or Asking()
         self.policy = policy_from(policy) if isinstance(policy, (str, Policy)) else None
         self._function = policy if self.policy is None and callable(policy) else None
         self.spec = getattr(policy, "__name__", type(policy).__name__) if self.policy is None else self.policy.spec
         self._rules = rules_of(self.asking.verify_as if self.policy is None else self.policy.spec)
-        self.counted = 0
+        self.counted = self.settled = 0
         self._workload, self._cluster = workload, cluster
         self._position = {job.id: position for position, job in enumerate(workload.jobs)}
-        self._jobs, self._rates = RoundJobs(workload, cluster), Rates()
+        self._jobs, self._rates = RoundJobs(workload, cluster), Rates(speeds)
         self._rounds = 0
 
     def decide(self, live: Live) -> Allocation:
@@ -121,6 +127,7 @@ class RoundScheduler:
             raise BadDecisionError(f"no decision: {result.termination.detail}")
         if asking.verify and not result.certificate.feasible:
             raise BadDecisionError.of(result.certificate.violations)
+        self.settled += result.gap is not None and result.gap <= limits.gap
         return result.decision
 
     @property

@@ -53,6 +53,7 @@ class Summary:
     rounds: int
     decision_seconds: float
     counted: int
+    settled: int
     resource_use: Mapping[str, float]
 
     def as_dict(self) -> dict[str, float]:
@@ -103,6 +104,7 @@ def summary(outcome: Outcome) -> Summary:
         rounds=outcome.rounds,
         decision_seconds=outcome.decision_seconds,
         counted=outcome.counted,
+        settled=outcome.settled,
         resource_use=_resource_use(outcome, first, last),
     )
 

@@ -35,6 +35,7 @@ class _Words(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rounds: int
     decision_seconds: float
     counted: int
+    settled: int
     resources: tuple[str, ...]
     ids: tuple[str, ...]
     tenants: tuple[str | None, ...]

@@ -17,6 +17,7 @@ from muri_opt.instance.quantities import MAX_SECONDS, finite, whole
 from muri_opt.policies import policy_from
 from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.engine.round_scheduler import ON_BAD, OnBad
+from muri_opt.replay.engine.spread_speeds import checked_speeds
 from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import CLOCKS, OWN, replay
 from muri_opt.replay.studies.outcome_files import outcome_bytes
@@ -27,7 +28,17 @@ from muri_opt.studies.methods import check_method
 
 MOST_SEED: Final = 10**9
 """Rounds count their seeds up from that of the run."""
-_OWN_ONLY: Final = ("method", "interval", "seed", "launch_seconds", "fast", "verify", "on_bad")
+_OWN_ONLY: Final = (
+    "method",
+    "interval",
+    "seed",
+    "launch_seconds",
+    "rack_speed",
+    "any_speed",
+    "fast",
+    "verify",
+    "on_bad",
+)
 _DIGITS: Final = 32
 
 
@@ -50,6 +61,8 @@ class StudyRun:
     round_seconds: float = 10.0
     round_gap: float = 0.0
     launch_seconds: float = 0.0
+    rack_speed: float = 1.0
+    any_speed: float = 1.0
     fast: bool = False
     verify: bool = True
     on_bad: OnBad = "stop"
@@ -65,6 +78,9 @@ class StudyRun:
         object.__setattr__(self, "seed", whole("seed", self.seed, MOST_SEED))
         for field in ("round_seconds", "round_gap", "launch_seconds"):
             object.__setattr__(self, field, finite(field, getattr(self, field), MAX_SECONDS))
+        speeds = checked_speeds(self.rack_speed, self.any_speed, fast=self.fast)
+        for field, speed in zip(("rack_speed", "any_speed"), speeds, strict=True):
+            object.__setattr__(self, field, speed)
         for field in _OWN_ONLY if self.clock != OWN else ():
             value, plain = getattr(self, field), StudyRun.__dataclass_fields__[field].default
             if value != plain:
@@ -148,6 +164,8 @@ def run_task(task: Task) -> Finished | Failed:
             limits=Limits(seconds=run.round_seconds, gap=run.round_gap),
             method=run.method,
             launch_seconds=run.launch_seconds,
+            rack_speed=run.rack_speed,
+            any_speed=run.any_speed,
             fast=run.fast,
             save=task.bad_rounds,
             label=run.cluster,

@@ -14,7 +14,7 @@ _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""
 _NAMED: Final = ("policy", "method", "seed")
 _RATIOS: Final = {"mean": "mean JCT", "p95": "95th", "p99": "99th", "makespan": "makespan"}
-REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds")
+REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds", "rack_speed", "any_speed")
 """Columns that are no whole numbers, whatever they hold."""
 
 
@@ -29,9 +29,11 @@ def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of a table: every run beside the first of the same workload and seed.
 
     Times are in seconds, a ratio is how many times that of the first. Methods and seeds are columns where they differ.
+    Where rounds are solved, the part of them that is settled within the gap asked for is the last column.
     """
     first: dict[tuple[Cell, ...], RunRow] = {}
     named = [name for name in _NAMED if name == "policy" or len({getattr(row.run, name) for row in rows}) > 1]
+    solved = any(row.run.method != "heuristic" for row in rows)
     cells = []
     for row in rows:
         base = first.setdefault(tuple(getattr(row.run, name) for name in _COMPARED), row)
@@ -39,10 +41,18 @@ def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
         for name in _RATIOS:
             value, reference = row.figures[name], base.figures[name]
             line += [f"{value:,.1f}", f"{value / reference:.3f}" if reference else "-"]
-        cells.append([*line, f"{row.figures['waiting']:,.1f}", f"{row.figures['utilisation']:.1%}"])
+        line += [f"{row.figures['waiting']:,.1f}", f"{row.figures['utilisation']:.1%}"]
+        cells.append(line + [settled(row)] * solved)
     head = ["workload", *named, "jobs"]
     head += [word for title in _RATIOS.values() for word in (title, "ratio")]
-    return [*head, "waiting", "GPUs used"], cells
+    return [*head, "waiting", "GPUs used"] + ["settled"] * solved, cells
+
+
+def settled(row: RunRow) -> str:
+    """Return which part of the rounds is known to be as near to the optimum as was asked for; not of heuristics."""
+    if row.run.method == "heuristic" or not row.figures["rounds"]:
+        return "-"
+    return f"{row.figures['settled'] / row.figures['rounds']:.1%}"
 
 
 def write_markdown(rows: Sequence[RunRow], path: Path) -> None:

@@ -20,11 +20,12 @@ from muri_opt.replay.workloads.plans import with_plans_by_text
 from muri_opt.replay.workloads.public_traces import without_large, workload_of
 from muri_opt.replay.workloads.rubick_tables import read_plans
 from muri_opt.replay.workloads.scaling import read_curves, with_scaling
+from muri_opt.replay.workloads.stages import read_models, with_stages
 from muri_opt.traces.columns import header_of
 from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
 
 GENERATE: Final = "generate:"
-_ANY: Final = ("most-gpus", "first", "restart", "scaling", "plans")
+_ANY: Final = ("most-gpus", "first", "stages", "restart", "scaling", "plans")
 
 
 def read_workload(text: str) -> Workload:
@@ -33,8 +34,9 @@ def read_workload(text: str) -> Workload:
     The format of a file is found from its header. Options follow a question mark, separated by ``&``: ``tenant`` of a
     public trace; ``measured``, the folder of the measured tables of a workload of Rubick's authors; ``jobs``, ``seed``
     and ``gap`` of a family; and of all, ``most-gpus`` to leave larger jobs out, ``first`` to keep so many jobs of those
-    that are left, ``restart``, the seconds a restart takes, ``scaling``, a file of scaling tables that the jobs take in
-    turn, and ``plans``, such as ``rubick@8x8``: plans made of those tables.
+    that are left, ``stages``, a trace of the Muri authors whose models the jobs take in turn, ``restart``, the seconds
+    a restart takes, ``scaling``, a file of scaling tables that the jobs take in turn, and ``plans``, such as
+    ``rubick@8x8``: plans made of those tables.
     """
     if not text:
         raise InputError("workload", "nothing", f"a file, or {GENERATE}FAMILY")
@@ -47,6 +49,9 @@ def read_workload(text: str) -> Workload:
     first = options.whole("first", MAX_ITERATIONS)
     if first is not None:
         workload = kept(workload, workload.jobs[:first], "later")
+    stages = options.text("stages")
+    if stages is not None:  # first of what is made of jobs: it changes what an iteration is, which plans count
+        workload = with_stages(workload, read_models(stages))
     restart = options.number("restart", MAX_SECONDS)
     if restart is not None:
         jobs = tuple(msgspec.structs.replace(job, restart_seconds=restart) for job in workload.jobs)

@@ -15,6 +15,7 @@ NOTES: Final[Mapping[str, str]] = {
     "no-work": "left out: the job held its GPUs for less than half a millisecond",
     "too-large": "left out: the job asks for more GPUs than it may",
     "no-model": "left out: no scaling table reaches the GPUs the job asks for",
+    "no-stages": "left out: every model with stage times was measured on more GPUs than the job asks for",
     "no-plan": "left out: the GPUs the job asks for divide among no nodes evenly",
     "later": "left out: the job comes after as many as were asked for",
     "out-of-order": "kept: the job stands after one that was submitted later, and was moved before it",
