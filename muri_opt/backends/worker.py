@@ -121,14 +121,17 @@ _lock = threading.Lock()
 
 @contextmanager
 def borrowed_worker() -> Iterator[Worker]:
-    """Lend an idle worker, or a new one; it returns to the idle ones if it is still alive afterwards."""
+    """Lend an idle worker, or a new one; it returns to the idle ones afterwards.
+
+    One that was stopped is replaced at once: the new process loads its solver while nobody waits for it. Otherwise
+    rounds with limits shorter than that would each find a process that is still starting.
+    """
     worker = _take()
     try:
         yield worker
     finally:
         with _lock:
-            if worker.alive:
-                _idle.append((os.getpid(), worker))
+            _idle.append((os.getpid(), worker if worker.alive else Worker()))
 
 
 def start_worker() -> None:
