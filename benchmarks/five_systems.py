@@ -1,4 +1,4 @@
-"""Five systems and their baselines on traces, heuristic and exact, by the own clock, with ratios to ``fifo``.
+"""Five systems and their baselines on four traces, heuristic and exact, by the own clock, with ratios to ``fifo``.
 
 DIR holds your own copies of the files, which are not part of this project: traces of the Muri authors as
 ``muri/trace3.csv`` and ``muri/trace4.csv``, the flattened Philly trace of the Sia artifact as
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,86 +20,96 @@ import msgspec
 
 from muri_opt.replay.studies.runs import RunRow, StudyRun
 from muri_opt.replay.studies.study import StudyError, run_study
+from muri_opt.replay.studies.tables import settled
 
 LISTS = ("fifo", "srtf", "srsf", "tiresias")
 MURI = ("muri-s", "muri-l")
 ELASTIC = ("max-min-elastic", "optimus", "afs-l", "afs-p")
 RUBICK = ("rubick", "sia", "synergy", "equal-share")
 AITURBO = ("aiturbo", "optimus-ps")
+SOLVED = (*MURI, "philly", "optimus", "afs-l", "afs-p", "rubick", "sia", "aiturbo", "optimus-ps")
+METHODS = ("heuristic", "auto")
 RESTART = 30
 LAUNCH = 260
 QUICK_JOBS = 4
 SECONDS_PER_HOUR = 3600
 HEAD = ("policy", "method", "jobs", "mean JCT", "ratio", "99th", "ratio", "makespan", "ratio", "restarts", "rounds")
-HEAD += ("ms a round",)
+HEAD += ("ms a round", "settled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Runs that are compared with each other: policies by the text of the workload they need, the first one ``fifo``.
+    """Runs that are compared with each other: the text of a workload and a policy each, the first one ``fifo``.
 
     ``solved`` are policies whose exact program is run too. ``settings`` are those of every run.
     """
 
     title: str
     cluster: str
-    policies: Mapping[str, tuple[str, ...]]
-    solved: tuple[str, ...] = ()
+    pairs: Sequence[tuple[str, str]]
+    solved: tuple[str, ...] = SOLVED
     settings: Mapping[str, float] = field(default_factory=dict)
 
     def runs(self, *, method: str, seconds: float, gap: float) -> list[StudyRun]:
         """Return the runs by one method; list policies decide on arrays where nothing else is asked of them."""
-        every = [(text, policy) for text, policies in self.policies.items() for policy in policies]
         plain = StudyRun(workload="-", cluster=self.cluster, policy="fifo", **self.settings)
         if method == "heuristic":
             fast = not self.settings
             return [
-                replace(plain, workload=text, policy=policy, fast=fast and policy in LISTS) for text, policy in every
+                replace(plain, workload=text, policy=name, fast=fast and name in LISTS) for text, name in self.pairs
             ]
         solving = {"method": method, "round_seconds": seconds, "round_gap": gap}
-        return [replace(plain, workload=text, policy=name, **solving) for text, name in every if name in self.solved]
+        return [
+            replace(plain, workload=text, policy=name, **solving) for text, name in self.pairs if name in self.solved
+        ]
 
 
-def parts(directory: Path, folder: Path, *, first: int | None, prefix: int) -> list[Part]:
+def parts(directory: Path, folder: Path, *, first: int | None) -> list[Part]:
     """Return what is replayed; ``first`` keeps so many jobs of every trace.
 
-    Over a thousand jobs wait in trace4, more than exact groups are found for: those are solved for its first ``prefix``
-    jobs.
+    What a trace does not say of its jobs, the measured models of another system say, which the jobs take in turn: how
+    they scale and what plans they have, and the stages of jobs that are not Muri's.
     """
 
     def text(*names: str, **options: str | int | None) -> str:
-        given = [f"{key}={value}" for key, value in options.items() if value is not None]
+        given = [f"{key}={value}" for key, value in {**options, "first": first}.items() if value is not None]
         return str(directory.joinpath(*names)) + "?" * bool(given) + "&".join(given)
 
-    policies = (*LISTS, *MURI, "philly")
-    third, fourth = text("muri", "trace3.csv", first=first), text("muri", "trace4.csv", first=first)
-    start = text("muri", "trace4.csv", first=prefix)
-    found = [
-        Part(title="trace3, 8 x 8", cluster="8x8", policies={third: policies}, solved=(*MURI, "philly")),
-        Part(title="trace4, 8 x 8", cluster="8x8", policies={fourth: policies}, solved=("philly",)),
-        Part(
-            title=f"the first {prefix} jobs of trace4, 8 x 8",
-            cluster="8x8",
-            policies={start: ("fifo", *MURI)},
-            solved=MURI,
-        ),
-    ]
-    curves = text("afs", "iteration_seconds.csv")
-    for tenant in ("2869ce", "e13805"):
-        plain, *planned = (
-            text("philly", "philly_jobs.csv", tenant=tenant, first=first, restart=RESTART, scaling=curves, plans=plans)
-            for plans in (None, "rubick@16x4", "aiturbo@16x4")
+    def systems(*names: str, cluster: str, stages: str | None, **options: str | int) -> list[tuple[str, str]]:
+        curves = str(directory / "afs" / "iteration_seconds.csv")
+        policies = (
+            (text(*names, **options), (*LISTS, "philly")),
+            (text(*names, **options, stages=stages), MURI),
+            (text(*names, **options, scaling=curves), ELASTIC),
+            (text(*names, **options, scaling=curves, plans=f"rubick@{cluster}"), RUBICK),
+            (text(*names, **options, scaling=curves, plans=f"aiturbo@{cluster}"), AITURBO),
         )
-        mixed = {plain: ("fifo", "srtf", *ELASTIC, "philly"), planned[0]: RUBICK, planned[1]: AITURBO}
-        solved = ("optimus", "afs-l", "afs-p", "philly", "rubick", "sia", "aiturbo", "optimus-ps")
-        title = f"Philly {tenant}, 16 x 4, {RESTART} s a restart"
-        found.append(Part(title=title, cluster="16x4", policies=mixed, solved=solved))
-    base = text("rubick", "workload-base.csv", first=first, restart=LAUNCH)
+        return [(workload, policy) for workload, some in policies for policy in some]
+
+    found = [
+        Part(
+            title=f"{name}, 8 x 8",
+            cluster="8x8",
+            pairs=systems("muri", f"{name}.csv", cluster="8x8", stages=None),
+        )
+        for name in ("trace3", "trace4")
+    ]
+    stages = str(directory / "muri" / "trace3.csv")
+    for tenant in ("2869ce", "e13805"):
+        options = {"tenant": tenant, "restart": RESTART}
+        found.append(
+            Part(
+                title=f"Philly {tenant}, 16 x 4, {RESTART} s a restart",
+                cluster="16x4",
+                pairs=systems("philly", "philly_jobs.csv", cluster="16x4", stages=stages, **options),
+            )
+        )
+    base = text("rubick", "workload-base.csv", restart=LAUNCH)
     found.append(
         Part(
             title=f"Rubick's workload-base, 8 x 8, rounds of 60 s, {LAUNCH} s a launch or change",
             cluster=large_nodes(folder),
-            policies={base: ("fifo", "rubick", "sia", "synergy", "antman")},
+            pairs=[(base, policy) for policy in ("fifo", "rubick", "sia", "synergy", "antman")],
             solved=("rubick",),
             settings={"interval": 60.0, "launch_seconds": float(LAUNCH)},
         )
@@ -131,8 +141,26 @@ def table(part: Part, runs: Iterable[StudyRun], rows: Mapping[StudyRun, RunRow])
         for name in ("mean", "p99", "makespan"):
             cells += [f"{found[name] / SECONDS_PER_HOUR:,.2f}", f"{found[name] / first[name]:.3f}"]
         each = 1000 * found["decision_seconds"] / max(found["rounds"], 1)
-        cells += [f"{found['restarts']:,}", f"{found['rounds']:,}", f"{each:,.1f}"]
+        cells += [f"{found['restarts']:,}", f"{found['rounds']:,}", f"{each:,.1f}", settled(row)]
         lines.append("| " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def overview(every: Sequence[Part], runs: Sequence[Sequence[StudyRun]], rows: Mapping[StudyRun, RunRow]) -> list[str]:
+    """Return the lines of one table of all parts: mean completion times as ratios to ``fifo``, by both methods."""
+    ratios: dict[str, dict[tuple[str, str], float]] = {}
+    for part, mine in zip(every, runs, strict=True):
+        done = [rows[run] for run in mine if run in rows]
+        for row in done:
+            ratio = row.figures["mean"] / done[0].figures["mean"]
+            ratios.setdefault(row.run.policy, {})[part.title, row.run.method] = ratio
+    heads = [(part.title, method) for part in every for method in METHODS]
+    lines = [
+        "| policy | " + " | ".join(f"{title.partition(',')[0]}, {method}" for title, method in heads) + " |",
+        "| --- |" + " ---: |" * len(heads),
+    ]
+    for policy, found in ratios.items():
+        lines.append(f"| {policy} | " + " | ".join(f"{found[k]:.3f}" if k in found else "" for k in heads) + " |")
     return [*lines, ""]
 
 
@@ -145,18 +173,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--engine", default="processes", help="processes, here or ray")
     parser.add_argument("--round-seconds", type=float, default=0.3, help="for each round that is solved")
     parser.add_argument("--gap", type=float, default=1e-3, help="how near to the optimum of a round is near enough")
-    parser.add_argument("--prefix", type=int, default=1000, help="jobs of trace4 whose groups are solved exactly")
     parser.add_argument(
         "--quick", action="store_true", help=f"only {QUICK_JOBS} jobs of each trace, and one exact program"
     )
     given = parser.parse_args(arguments)
-    first, prefix = (QUICK_JOBS, QUICK_JOBS // 2) if given.quick else (None, given.prefix)
-    every = parts(given.directory, given.folder, first=first, prefix=prefix)
+    every = parts(given.directory, given.folder, first=QUICK_JOBS if given.quick else None)
     if given.quick:
         every = [replace(part, solved=part.solved[:1]) for part in every]
     runs: list[list[StudyRun]] = [[] for _ in every]
     failed = 0
-    for method in ("heuristic", "auto"):
+    for method in METHODS:
         for mine, part in zip(runs, every, strict=True):
             mine += part.runs(method=method, seconds=given.round_seconds, gap=given.gap)
         rows, failed = done(
@@ -164,6 +190,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
         print(f"After the runs by method {method}; times in hours, ratios to the first line\n")
         print("\n".join(line for mine, part in zip(runs, every, strict=True) for line in table(part, mine, rows)))
+        print("**Mean completion times of all, as ratios to fifo**\n")
+        print("\n".join(overview(every, runs, rows)))
     return 1 if failed else 0
 
 

@@ -47,16 +47,21 @@ def test_five_systems_are_replayed_once_and_compared(directory, tmp_path, capsys
     assert titles == [
         "trace3, 8 x 8",
         "trace4, 8 x 8",
-        "the first 2 jobs of trace4, 8 x 8",
         "Philly 2869ce, 16 x 4, 30 s a restart",
         "Philly e13805, 16 x 4, 30 s a restart",
         "Rubick's workload-base, 8 x 8, rounds of 60 s, 260 s a launch or change",
+        "Mean completion times of all, as ratios to fifo",
     ]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in tables[2].splitlines() if line[:3] == "| f"]
-    assert [row[:3] for row in rows] == [["fifo", "heuristic", jobs] for jobs in "442444"]
+    *details, overview = tables[2].split("\n**")
+    lines = [line for table in details for line in table.splitlines() if line[:3] == "| f"]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert [row[:3] for row in rows] == [["fifo", "heuristic", jobs] for jobs in "44444"]
     assert all(row[4] == row[6] == row[8] == "1.000" for row in rows)
-    assert "| optimus | auto | 4 |" in tables[2]
-    assert "| optimus | auto | 4 |" not in tables[1]
+    assert "| muri-s | auto | 4 |" in tables[2]
+    assert "| muri-s | auto | 4 |" not in tables[1]
+    cells = {line.split(" | ")[0]: line.split(" | ")[1:] for line in overview.splitlines() if line.startswith("| ")}
+    assert cells["| fifo"] == ["1.000", "", "1.000", "", "1.000", "", "1.000", "", "1.000", " |"]
+    assert all(cells["| muri-s"][column] for column in range(8))
     total = told.splitlines()[-1].split()[-1]
 
     assert five_systems.main(command) == 0
@@ -67,8 +72,8 @@ def test_five_systems_are_replayed_once_and_compared(directory, tmp_path, capsys
 
 
 def test_a_run_that_fails_is_told_and_the_others_are_shown(tmp_path, capsys, monkeypatch):
-    policies = {"generate:tiresias?jobs=3": ("fifo", "afs-l", "srtf")}  # no job says how it scales
-    part = five_systems.Part(title="without tables", cluster="4x8", policies=policies)
+    pairs = [("generate:tiresias?jobs=3", policy) for policy in ("fifo", "afs-l", "srtf")]  # none says how it scales
+    part = five_systems.Part(title="without tables", cluster="4x8", pairs=pairs, solved=())
     monkeypatch.setattr(five_systems, "parts", lambda *_, **__: [part])
     assert five_systems.main(["-", "--engine", "here", "--folder", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
