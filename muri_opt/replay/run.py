@@ -28,6 +28,8 @@ OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
 """The clocks of published simulators."""
 CLOCKS: Final = (OWN, *AUTHORS)
+SEEDED: Final = (OWN, "afs")
+"""Clocks that leave something to chance."""
 
 
 def replay(
@@ -61,15 +63,16 @@ def replay(
     levels of the policy ``philly``. ``fast`` decides on arrays instead of rounds, for ``fifo``, ``srtf``, ``srsf``,
     ``las`` and ``tiresias`` on GPUs alone: the same jobs run, with fewer moves, and nothing is left to verify. How
     decisions are made, verified and what happens to bad ones is told at ``Asking``. The clocks ``muri`` and ``afs`` are
-    those of the authors' simulators, which know no other setting than the policy's text. A replay that cannot go on is
-    a :class:`ReplayError`.
+    those of the authors' simulators, which know no other setting than the policy's text, and ``afs`` the seed of a
+    coin. A replay that cannot go on is a :class:`ReplayError`.
     """
     if clock not in CLOCKS:
         raise unknown_name("clock", clock, CLOCKS)
     if clock != OWN:
         if not isinstance(policy, str):
             raise InputError("policy", type(policy).__name__, f"the text of a policy: the clock {clock!r} knows those")
-        return AUTHORS[clock](workload, cluster, policy, label=label)
+        seeded = {"seed": seed} if clock in SEEDED else {}
+        return AUTHORS[clock](workload, cluster, policy, label=label, **seeded)
     if on_bad not in ON_BAD:
         raise unknown_name("on_bad", on_bad, ON_BAD)
     if interval is not None:

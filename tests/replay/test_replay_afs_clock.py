@@ -13,6 +13,7 @@ from muri_opt.errors import InputError
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.clocks.afs_rules import POLICIES
+from muri_opt.replay.run import replay
 
 MILLI = 0.001
 
@@ -66,6 +67,15 @@ def test_jobs_of_unknown_length_take_turns() -> None:
     assert outcome.jobs.ended == pytest.approx([30.0, 40.0])
 
 
+def test_the_quantum_of_a_job_that_is_gone_is_no_event() -> None:
+    """The first job ends in its quantum, at 4; the second runs from there, with a quantum's end at 14, until 19."""
+    jobs = [job("a", 0.0, 4.0, 1, 1.0), job("b", 0.0, 15.0, 1, 1.0)]
+    cluster = Cluster(nodes=(Node(id="n0", gpus=1),))
+    outcome = replay_afs(Workload(name="", jobs=tuple(jobs)), cluster, "afs-p:quantum=10")
+    assert outcome.jobs.ended == pytest.approx([4.0, 19.0])
+    assert outcome.rounds == 3  # at 0, 4 and 14, not at 10
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_seed_tosses_the_coin_between_jobs_of_unknown_length(seed: int) -> None:
     """Three GPUs, two jobs that double: the one toss, at the start, gives the third GPU to either."""
@@ -75,6 +85,8 @@ def test_the_seed_tosses_the_coin_between_jobs_of_unknown_length(seed: int) -> N
     to_long = np.random.default_rng(seed).integers(0, 2) == 1
     assert outcome.jobs.ended == pytest.approx([20.0, 20.0] if to_long else [10.0, 25.0])
     assert outcome.seed == seed
+    again = replay(Workload(name="", jobs=tuple(jobs)), cluster, "afs-p", clock="afs", seed=seed)
+    assert again.jobs.ended.tolist() == outcome.jobs.ended.tolist()
 
 
 def test_a_policy_the_clock_does_not_know_is_refused() -> None:

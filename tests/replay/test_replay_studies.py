@@ -286,6 +286,7 @@ def test_bad_input_makes_no_folder(trace, tmp_path):
         ({"clock": "muri", "seed": 1}, "seed: found 1; allowed: 0 with the clock 'muri'"),
         ({"clock": "afs", "interval": 60.0}, "interval: found 60.0; allowed: None with the clock 'afs'"),
         ({"clock": "muri", "method": "exact"}, "method: found 'exact'"),
+        ({"clock": "afs", "method": "exact"}, "method: found 'exact'"),
         ({"fast": True, "method": "exact"}, "'heuristic' in a fast replay"),
     ],
 )

@@ -92,6 +92,9 @@ class Turns:
 
     def shares(self, live: Live) -> Ints:
         """Return the GPUs of the live jobs; a quantum that has ended is counted, one that begins gets its end."""
+        until = np.full_like(self.until, inf)  # quanta of jobs that are gone wake nobody
+        until[live.jobs] = self.until[live.jobs]
+        self.until = until
         over = live.jobs[self.until[live.jobs] <= live.now]
         self.had[over] += 1
         self.until[over] = inf

@@ -19,7 +19,7 @@ from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.engine.round_scheduler import ON_BAD, OnBad
 from muri_opt.replay.engine.spread_speeds import checked_speeds
 from muri_opt.replay.metrics.summary import summary
-from muri_opt.replay.run import CLOCKS, OWN, replay
+from muri_opt.replay.run import CLOCKS, OWN, SEEDED, replay
 from muri_opt.replay.studies.outcome_files import outcome_bytes
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
@@ -31,7 +31,6 @@ MOST_SEED: Final = 10**9
 _OWN_ONLY: Final = (
     "method",
     "interval",
-    "seed",
     "launch_seconds",
     "rack_speed",
     "any_speed",
@@ -81,7 +80,8 @@ class StudyRun:
         speeds = checked_speeds(self.rack_speed, self.any_speed, fast=self.fast)
         for field, speed in zip(("rack_speed", "any_speed"), speeds, strict=True):
             object.__setattr__(self, field, speed)
-        for field in _OWN_ONLY if self.clock != OWN else ():
+        refused = _OWN_ONLY if self.clock != OWN else ()
+        for field in refused if self.clock in SEEDED else (*refused, "seed"):
             value, plain = getattr(self, field), StudyRun.__dataclass_fields__[field].default
             if value != plain:
                 raise InputError(field, repr(value), f"{plain!r} with the clock {self.clock!r}")
