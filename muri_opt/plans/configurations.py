@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from muri_opt.errors import InputError
@@ -14,6 +15,8 @@ from muri_opt.instance.wording import shown
 KINDS: Final = ("cpu", "gpu")
 SERVICE_PER_GPU: Final = 10
 SERVICE_PER_TASK: Final = 5
+_NAMES: Final = 4096
+"""How many names are remembered: the jobs of a round share most of theirs."""
 _NAME = re.compile(r"(cpu|gpu)-p([1-9]\d*)-w([1-9]\d*)(?:-s([1-9]\d*))?", flags=re.ASCII)
 _ALLOWED: Final = "cpu-p<servers>-w<workers> or gpu-p<servers>-w<workers>-s<shares>, such as gpu-p1-w2-s1"
 
@@ -40,6 +43,7 @@ class JobConfiguration:
         object.__setattr__(self, "share", whole("share", self.share, most, least))
 
     @classmethod
+    @lru_cache(maxsize=_NAMES)
     def of_name(cls, name: str) -> JobConfiguration:
         """Return the configuration that a plan's name tells, or refuse the name."""
         found = _NAME.fullmatch(name)
@@ -59,6 +63,11 @@ class JobConfiguration:
     def gpus(self) -> int:
         """GPUs of all workers, as the round counts them."""
         return self.workers * self.share
+
+    @property
+    def tasks(self) -> int:
+        """Servers and workers together."""
+        return self.servers + self.workers
 
     @property
     def service(self) -> int:

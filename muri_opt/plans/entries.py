@@ -33,12 +33,14 @@ def entries_of(job: Job) -> list[Entry]:
     """Return the plans of a job, refusing two that a decision could not tell apart."""
     if not job.plans:
         raise InputError("plans", "nothing", "at least one plan with its throughput")
-    entries = [Entry(position, plan, _part(job, plan)) for position, plan in enumerate(job.plans)]
+    share = max(job.gpus, 1)
+    milli, mib = -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
+    entries = [Entry(position, plan, _part(plan, milli, mib)) for position, plan in enumerate(job.plans)]
     seen: dict[tuple[str, int, int, int], list[Entry]] = {}
     for entry in entries:
         plan = entry.plan
         same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
-        if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
+        if same and any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
             nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
             found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
@@ -46,11 +48,11 @@ def entries_of(job: Job) -> list[Entry]:
     return entries
 
 
-def fits_empty(round_: Round, entry: Entry, hosts: NDArray[np.bool_]) -> bool:
-    """Return whether the parts of a plan fit on distinct nodes of the empty cluster, of those that may host it."""
-    amounts, part = round_.amounts, entry.part
+def nodes_with_room(round_: Round, part: Part, hosts: NDArray[np.bool_]) -> int:
+    """Return how many nodes of the empty cluster have room for a part of a plan, of those that may host it."""
+    amounts = round_.amounts
     enough = hosts & (part.gpus <= amounts.G) & (part.milli <= amounts.C) & (part.mib <= amounts.M)
-    return int(np.count_nonzero(enough)) >= entry.plan.nodes
+    return int(np.count_nonzero(enough))
 
 
 def may_run(job: Job, plan: Plan, change: str) -> bool:
@@ -91,13 +93,10 @@ def is_home(job: Job, entry: Entry) -> bool:
     )
 
 
-def _part(job: Job, plan: Plan) -> Part:
-    """Return what each part takes; CPUs or memory the plan does not say are what the job asks for with each GPU."""
-    share = max(job.gpus, 1)
-    milli = milli_cpus(job.cpus or 0.0) if plan.cpus is None else milli_cpus(plan.cpus)
-    mib = mebibytes(job.memory_gib or 0.0) if plan.memory_gib is None else mebibytes(plan.memory_gib)
+def _part(plan: Plan, milli: int, mib: int) -> Part:
+    """Return what each part takes; CPUs or memory the plan does not say are what its job asks for with each GPU."""
     return Part(
         gpus=plan.gpus // plan.nodes,
-        milli=-(-(plan.gpus * -(-milli // share) if plan.cpus is None else milli) // plan.nodes),
-        mib=-(-(plan.gpus * -(-mib // share) if plan.memory_gib is None else mib) // plan.nodes),
+        milli=-(-(plan.gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)) // plan.nodes),
+        mib=-(-(plan.gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)) // plan.nodes),
     )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Job, Round
+from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.instance.quantities import microseconds
-from muri_opt.plans.entries import Entry, check_promises, entries_of, fits_empty, is_home, may_run
+from muri_opt.plans.job_options import JobOptions, JobReader
 from muri_opt.plans.rules import PlanRules
-from muri_opt.plans.steps import known_configurations, next_names, remaining_cost
-from muri_opt.plans.worth import MILLION, fair_worth, kept_after_restart, reference_of, worth
 
 _ANYWHERE: Final = -1
 LARGEST: Final = 1 << 62
@@ -33,6 +28,7 @@ class PlanOptions:
     ``homes[home[o]]`` it holds, without a restart, and once anywhere. The options of job j are ``first[j]`` up to
     ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
     ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
+    ``jobs`` has the options of each job by themselves.
     """
 
     job: Ints
@@ -51,6 +47,7 @@ class PlanOptions:
     guaranteed: NDArray[np.bool_]
     served: int
     started: int
+    jobs: tuple[JobOptions, ...]
 
     def __len__(self) -> int:
         return len(self.job)
@@ -71,54 +68,42 @@ class PlanOptions:
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:
         """Return the options of a round, refusing plans and promises that contradict each other or the round."""
-        key = (round_.fingerprint, rules)
-        if not _last or _last[0][0] != key:
-            options = cls._read(round_, rules)
-            for field in fields(options):
-                value = getattr(options, field.name)
-                if isinstance(value, np.ndarray):
-                    value.setflags(write=False)  # others may be given the same object
-            _last[:] = [(key, options)]
-        return _last[0][1]
+        for last, by, options in _last:
+            if last is round_ and by == rules:
+                return options
+        options = cls._read(round_, rules)
+        for field in fields(options):
+            value = getattr(options, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)  # others may be given the same object
+        _last[:] = [(round_, rules, options)]
+        return options
 
     @classmethod
     def _read(cls, round_: Round, rules: PlanRules) -> PlanOptions:
-        types: dict[str | None, int] = {None: 0}
-        for node in round_.cluster.nodes:
-            types.setdefault(node.gpu_type, len(types))
-        hosts = np.array(
-            [[kind is None or node.gpu_type == kind for node in round_.cluster.nodes] for kind in types],
-            dtype=np.bool_,
-        ).reshape(len(types), len(round_.cluster.nodes))
-        rows: list[tuple[int, ...]] = []
-        speeds: list[float] = []
+        before = (options for last, _, options in _last if last.cluster == round_.cluster)
+        reader = JobReader(round_, {mine.plans.job.id: mine.plans for options in before for mine in options.jobs})
+        jobs: list[JobOptions] = []
         homes: list[Ints] = []
-        first, best, worst = [0], [], 0
         for j, job in enumerate(round_.jobs):
             try:
-                found = _options(round_, job, rules, types, hosts)
+                jobs.append(reader.options(job, rules))
             except InputError as error:
                 raise error.inside(f"jobs[{j}] ({job.id!r})") from None
-            for entry, value, at_home in found:
-                home = _ANYWHERE
-                if at_home:
-                    home = len(homes)
-                    held = [round_.cluster.node_index[node] for node in job.placement or ()]
-                    homes.append(np.array(held, dtype=np.int64))
-                plan = entry.plan
-                rows.append((j, entry.position, plan.nodes, *entry.part, value, types[plan.gpu_type], home))
-                speeds.append(plan.throughput)
-            first.append(len(rows))
-            if found:
-                best.append(max(value for _, value, _ in found))
-                worst -= min(value for _, value, _ in found)
+            held = [round_.cluster.node_index[node] for node in job.placement or ()]
+            homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
+        able = [mine for mine in jobs if len(mine)]
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
-        started = 1 + worst if rules.objective != "throughput" else 0
-        served = 1 + sum(best) + started * len(best) if guaranteed.any() else 0
-        if (served + started + max(best, default=0)) * len(best) >= LARGEST:
-            large = f"{len(best):,} jobs, each worth up to {served + started:,}"
+        started = 1 - sum(mine.least for mine in able) if rules.objective != "throughput" else 0
+        served = 1 + sum(mine.best for mine in able) + started * len(able) if guaranteed.any() else 0
+        if (served + started + max((mine.best for mine in able), default=0)) * len(able) >= LARGEST:
+            large = f"{len(able):,} jobs, each worth up to {served + started:,}"
             raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
-        job_, plan_, q, g, c, m, e, kind, home_ = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T.copy()
+        first = np.cumsum([0, *map(len, jobs)], dtype=np.int64)
+        job_ = np.repeat(np.arange(len(jobs)), np.diff(first))
+        rows = np.concatenate([np.zeros((0, 7), dtype=np.int64), *(mine.rows for mine in able)])
+        at_home = np.concatenate([np.zeros(0, dtype=np.bool_), *(mine.at_home for mine in able)])
+        plan_, q, g, c, m, e, kind = rows.T.copy()
         return cls(
             job=job_,
             plan=plan_,
@@ -128,70 +113,20 @@ class PlanOptions:
             m=m,
             e=e + started + served * guaranteed[job_],
             kind=kind,
-            home=home_,
-            throughput=np.array(speeds, dtype=np.float64),
-            hosts=hosts,
+            home=np.where(at_home, np.cumsum(at_home) - 1, _ANYWHERE),
+            throughput=np.concatenate([np.zeros(0), *(mine.throughput for mine in able)]),
+            hosts=reader.hosts,
             homes=tuple(homes),
-            first=np.array(first, dtype=np.int64),
+            first=first,
             guaranteed=guaranteed,
             served=served,
             started=started,
+            jobs=tuple(jobs),
         )
 
 
-_last: list[tuple[tuple[str, PlanRules], PlanOptions]] = []
-"""The options of the last round: checking, deciding and solving one round ask for them again."""
+_last: list[tuple[Round, PlanRules, PlanOptions]] = []
+"""The options of the last round: checking, deciding and solving one round ask for them again.
 
-
-def _options(
-    round_: Round, job: Job, rules: PlanRules, types: dict[str | None, int], hosts: NDArray[np.bool_]
-) -> list[tuple[Entry, int, bool]]:
-    """Return the plans a job may run by, each with its value and whether that is for the nodes it holds.
-
-    Where remaining times count, the value is what that costs, negative.
-    """
-    entries = entries_of(job)
-    check_promises(round_, job, rules.change)
-    known = known_configurations(job, rules)
-    names = next_names(job, rules, known)
-    fitting = [
-        entry
-        for entry in entries
-        if entry.plan.gpu_type in types and fits_empty(round_, entry, hosts[types[entry.plan.gpu_type]])
-    ]
-    ways = [
-        (entry, at_home)
-        for entry in fitting
-        if may_run(job, entry.plan, rules.change) and (names is None or entry.plan.name in names)
-        for at_home in ((True, False) if is_home(job, entry) else (False,))
-    ]
-    restarts = job.state == "running" and bool(job.placement)
-    if rules.objective != "throughput":
-        lost = microseconds(job.restart_seconds or 0.0) if restarts else 0
-        return [
-            (entry, -remaining_cost(job, entry.plan, 0 if at_home else lost, rules, known), at_home)
-            for entry, at_home in ways
-        ]
-    values = _values(round_, job, fitting, ways, rules, restarts=restarts)
-    return [(entry, value, at_home) for (entry, at_home), value in zip(ways, values, strict=True)]
-
-
-def _values(
-    round_: Round,
-    job: Job,
-    fitting: Sequence[Entry],
-    ways: Sequence[tuple[Entry, bool]],
-    rules: PlanRules,
-    *,
-    restarts: bool,
-) -> list[int]:
-    if rules.power is not None:
-        lowest = min((entry.plan.throughput for entry, _ in ways), default=1.0)
-        kept = kept_after_restart(round_, job) if restarts else Fraction(1)
-        return [
-            fair_worth(entry.plan.throughput, lowest, Fraction(1) if at_home else kept, rules.power)
-            for entry, at_home in ways
-        ]
-    scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
-    cost = microseconds(job.restart_seconds or 0.0) if restarts else 0
-    return [worth(entry.plan.throughput, scale, 0 if at_home else cost, rules) for entry, at_home in ways]
+The next round of the same cluster has most of its jobs in common with it.
+"""

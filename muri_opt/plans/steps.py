@@ -7,7 +7,7 @@ from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Plan
-from muri_opt.plans.configurations import JobConfiguration, configurations_of
+from muri_opt.plans.configurations import JobConfiguration
 from muri_opt.plans.rules import PlanRules
 from muri_opt.plans.worth import MILLION, MOST
 
@@ -19,10 +19,9 @@ def is_predictable(job: Job) -> bool:
     return job.predictable is not False and job.remaining_iterations is not None
 
 
-def known_configurations(job: Job, rules: PlanRules) -> Mapping[str, JobConfiguration]:
-    """Return the configurations of a job by name where the rules ask for them, else nothing."""
-    asked = rules.change in ("same", "neighbours", "configurations") or rules.objective == "service"
-    return configurations_of(job) if asked else {}
+def reads_names(rules: PlanRules) -> bool:
+    """Return whether the names of plans must tell configurations."""
+    return rules.change in ("same", "neighbours", "configurations") or rules.objective == "service"
 
 
 def next_names(job: Job, rules: PlanRules, known: Mapping[str, JobConfiguration]) -> frozenset[str] | None:

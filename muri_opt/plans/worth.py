@@ -51,12 +51,13 @@ def fair_worth(throughput: float, lowest: float, kept: Fraction, power: str) -> 
     The throughput counts in multiples of the job's ``lowest``, times the part ``kept`` after a restart, to a negative
     power: the slower jobs are, the more a speed-up counts.
     """
-    ratio = Fraction(throughput) / Fraction(lowest) * kept
-    if not ratio:
+    speed, slowest = throughput.as_integer_ratio(), lowest.as_integer_ratio()
+    numerator, denominator = speed[0] * slowest[1] * kept.numerator, speed[1] * slowest[0] * kept.denominator
+    if not numerator:
         return 0
     if power == "-0.5":
-        return max(0, WAITING_PRICE - isqrt(int(MILLION**2 / ratio)))
-    return max(0, WAITING_PRICE - int(MILLION / ratio))
+        return max(0, WAITING_PRICE - isqrt(MILLION**2 * denominator // numerator))
+    return max(0, WAITING_PRICE - MILLION * denominator // numerator)
 
 
 def kept_after_restart(round_: Round, job: Job) -> Fraction:

@@ -17,9 +17,10 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
     for o, nodes in chosen.items():
         free.take(o, nodes)
     running = {int(options.job[o]) for o in chosen}
+    reasons = _Reasons(round_, options, free)
     return Decision(
         assignments=tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items())),
-        waiting=tuple(_waiting(round_, options, free, job) for job in range(len(round_.jobs)) if job not in running),
+        waiting=tuple(reasons.waiting(job) for job in range(len(round_.jobs)) if job not in running),
     )
 
 
@@ -34,47 +35,53 @@ def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Ass
     )
 
 
-def _waiting(round_: Round, options: PlanOptions, free: FreeNodes, job: int) -> Waiting:
-    reason, detail, remedy = _binding_rule(round_, options, free, job)
-    return Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
+class _Reasons:
+    """Why jobs wait beside what runs; ``free`` is what that leaves."""
 
+    def __init__(self, round_: Round, options: PlanOptions, free: FreeNodes) -> None:
+        self._round, self._options, self._free = round_, options, free
+        self._gpus: list[int] = (options.q * options.g).tolist()
+        self._now, self._total = int(free.gpus.sum()), round_.cluster.total_gpus
 
-def _binding_rule(round_: Round, options: PlanOptions, free: FreeNodes, job: int) -> tuple[WaitingReason, str, str]:
-    """Return the first rule that keeps the job from starting beside what runs."""
-    mine, amounts = options.of_job(job), round_.amounts
-    if not mine:
+    def waiting(self, job: int) -> Waiting:
+        """Return the first rule that keeps the job from starting."""
+        reason, detail, remedy = self._binding_rule(job)
+        return Waiting(job=self._round.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
+
+    def _binding_rule(self, job: int) -> tuple[WaitingReason, str, str]:
+        mine, amounts, free = self._options.of_job(job), self._round.amounts, self._free
+        if not mine:
+            return (
+                WaitingReason.CAPACITY,
+                "no plan it may run by fits the empty cluster",
+                "offer a plan with less on each node, or enlarge the nodes",
+            )
+        if not free.within_quota(job):
+            tenant, asks = self._round.cluster.tenants[amounts.tenant[job]], int(amounts.g[job])
+            spare, quota = int(free.quota[amounts.tenant[job]]), tenant.quota_gpus
+            return (
+                WaitingReason.QUOTA,
+                f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {quota}",
+                f"free {_gpus(asks - spare)} of the tenant's guaranteed jobs, or raise its quota by as many",
+            )
+        fewest, now = min(self._gpus[mine.start : mine.stop]), self._now
+        if fewest > now:
+            return (
+                WaitingReason.CAPACITY,
+                f"its smallest plan takes {_gpus(fewest)}; {now} of {self._total} are free",
+                f"free {_gpus(fewest - now, more=True)}",
+            )
+        if not any(free.fits(o) for o in mine):
+            return (
+                WaitingReason.FRAGMENTATION,
+                f"free: {_gpus(now)}; but no plan finds its GPUs, CPUs and memory together on each of its nodes",
+                "free more on one node, or move a running job",
+            )
         return (
-            WaitingReason.CAPACITY,
-            "no plan it may run by fits the empty cluster",
-            "offer a plan with less on each node, or enlarge the nodes",
+            WaitingReason.PRIORITY,
+            "a plan fits what is free; the decision keeps it free",
+            "use method 'auto' or 'exact', which leave no such job waiting where it adds value",
         )
-    if not free.within_quota(job):
-        tenant, asks = round_.cluster.tenants[amounts.tenant[job]], int(amounts.g[job])
-        spare = int(free.quota[amounts.tenant[job]])
-        return (
-            WaitingReason.QUOTA,
-            f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {tenant.quota_gpus}",
-            f"free {_gpus(asks - spare)} of the tenant's guaranteed jobs, or raise its quota by as many",
-        )
-    fewest = int((options.q * options.g)[mine.start : mine.stop].min())
-    now, total = int(free.gpus.sum()), round_.cluster.total_gpus
-    if fewest > now:
-        return (
-            WaitingReason.CAPACITY,
-            f"its smallest plan takes {_gpus(fewest)}; {now} of {total} are free",
-            f"free {_gpus(fewest - now, more=True)}",
-        )
-    if not any(free.fits(o) for o in mine):
-        return (
-            WaitingReason.FRAGMENTATION,
-            f"free: {_gpus(now)}; but no plan finds its GPUs, CPUs and memory together on each of its nodes",
-            "free more on one node, or move a running job",
-        )
-    return (
-        WaitingReason.PRIORITY,
-        "a plan fits what is free; the decision keeps it free",
-        "use method 'auto' or 'exact', which leave no such job waiting where it adds value",
-    )
 
 
 def _gpus(count: int, *, more: bool = False) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import floor
+from functools import lru_cache
 from typing import NamedTuple
 
 from muri_opt.errors import InputError
@@ -12,6 +11,8 @@ from muri_opt.instance import Job, Plan
 _STEPWISE = ("same", "neighbours", "configurations")
 _FORM = "the name of a configuration, cpu-p1-w2 or gpu-p1-w2-s1"
 _MOST_TASKS = 1_000_000
+_NAMES = 4096
+"""How many names are remembered: jobs have most of them in common."""
 
 
 class Tasks(NamedTuple):
@@ -27,6 +28,7 @@ class Tasks(NamedTuple):
         return 10 * self.workers * self.shares + 5 * self.workers + 5 * self.servers
 
 
+@lru_cache(maxsize=_NAMES)
 def tasks_of(name: str) -> Tasks:
     """Return what the name of a configuration says, or refuse it."""
     kind, *counts = name.split("-")
@@ -77,5 +79,6 @@ def steps_left(job: Job) -> int | None:
 
 def cost_of(job: Job, plan: Plan, pause: int, by_service: bool) -> int:
     """Return hundredths of a second until a job is done, or seconds by service units, after a pause (microseconds)."""
-    seconds = Fraction(pause, 1_000_000) + Fraction(steps_left(job) or 0) / Fraction(plan.throughput)
-    return floor(seconds * (tasks_of(plan.name).units if by_service else 100))
+    above, below = plan.throughput.as_integer_ratio()  # fractions are not reduced: there are many
+    micro = pause * above + (steps_left(job) or 0) * 1_000_000 * below
+    return micro * (tasks_of(plan.name).units if by_service else 100) // (above * 1_000_000)

@@ -46,7 +46,9 @@ def plan_values(
     if planned.objective != "throughput":
         pause = micro(job.restart_seconds or 0.0) if restarts else 0
         by_service = planned.objective == "service"
-        return [(-cost_of(job, plan, pause, by_service), -cost_of(job, plan, 0, by_service)) for plan in allowed]
+        home = [-cost_of(job, plan, 0, by_service) for plan in allowed]
+        away = [-cost_of(job, plan, pause, by_service) for plan in allowed] if pause else home
+        return list(zip(away, home, strict=True))
     if planned.power is not None:
         lowest = min((plan.throughput for plan in allowed), default=1.0)
         kept = _kept(round_, job) if restarts else Fraction(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import NamedTuple
 
@@ -34,21 +35,48 @@ class Way(NamedTuple):
     home: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(NamedTuple):
+    """All plans of a job, by what it ``asks`` for, and the ways it may run, by all it ``said``."""
+
+    said: tuple[object, ...]
+    asks: tuple[object, ...]
+    entries: tuple[Entry, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Menu:
     """All plans of each job of a round, the ways it may run, and the nodes it holds now."""
 
-    entries: tuple[tuple[Entry, ...], ...]
-    ways: tuple[tuple[Way, ...], ...]
-    homes: tuple[frozenset[str], ...]
+    round_: Round
+    planned: Planned
+    orders: tuple[Order, ...]
+
+    @cached_property
+    def entries(self) -> tuple[tuple[Entry, ...], ...]:
+        """All plans of each job."""
+        return tuple(order.entries for order in self.orders)
+
+    @cached_property
+    def ways(self) -> tuple[tuple[Way, ...], ...]:
+        """The ways each job may run, with what it is worth that promises are kept and that jobs run at all."""
+        ways = [order.ways for order in self.orders]
+        return _promises_first(self.round_, _running_first(ways) if self.planned.objective != "throughput" else ways)
+
+    @cached_property
+    def homes(self) -> tuple[frozenset[str], ...]:
+        """The nodes each job holds."""
+        return tuple(frozenset(_held(job)) for job in self.round_.jobs)
 
     @classmethod
     def of(cls, round_: Round, planned: Planned) -> Menu:
         """Return the menu of a round, or refuse a job whose plans or promises contradict themselves."""
-        key = (round_.fingerprint, planned)
-        if not _known or _known[0][0] != key:
-            _known[:] = [(key, cls._read(round_, planned))]
-        return _known[0][1]
+        for last in _known:
+            if last.round_ is round_ and last.planned == planned:
+                return last
+        menu = cls._read(round_, planned)
+        _known[:] = [menu]
+        return menu
 
     @classmethod
     def _read(cls, round_: Round, planned: Planned) -> Menu:
@@ -56,10 +84,15 @@ class Menu:
         rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
         quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
         holding: dict[tuple[str | None, Piece], int] = {}
-        entries, ways = [], []
+        before = _orders_before(round_, planned)
+        orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
+            said, last = _said(job), before.get(job.id)
+            if last is not None and last.said == said and (planned.power is None or not _held(job)):
+                orders.append(last)
+                continue
             try:
-                mine = entries_of(job)
+                mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
                 check_promise(job, quotas.get(job.tenant or ""))
                 check_configurations(job, planned.change, planned.objective)
                 allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
@@ -69,20 +102,12 @@ class Menu:
                 values = plan_values(round_, job, planned, fitting, [entry.plan for entry in chosen])
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-            entries.append(mine)
-            ways.append(
-                tuple(
-                    Way(*entry, away, home if _at_home(job, entry) else None)
-                    for entry, (away, home) in zip(chosen, values, strict=True)
-                )
+            ways = tuple(
+                Way(*entry, away, home if _at_home(job, entry) else None)
+                for entry, (away, home) in zip(chosen, values, strict=True)
             )
-        if planned.objective != "throughput":
-            ways = _running_first(ways)
-        return cls(
-            entries=tuple(entries),
-            ways=_promises_first(round_, ways),
-            homes=tuple(frozenset(_held(job)) for job in round_.jobs),
-        )
+            orders.append(Order(said, _asks(job), mine, ways))
+        return cls(round_=round_, planned=planned, orders=tuple(orders))
 
     def entry(self, round_: Round, position: int, assignment: Assignment) -> Entry | None:
         """Return the plan a job runs by in an assignment, allowed or not, or ``None`` where it has no such plan."""
@@ -109,8 +134,33 @@ class Menu:
         return total
 
 
-_known: list[tuple[tuple[str, Planned], Menu]] = []
-"""The last menu read: that of one round is asked for several times."""
+_known: list[Menu] = []
+"""The last menu read: that of one round is asked for several times, and the next round has most jobs in common."""
+_COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
+_SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
+
+
+def _said(job: Job) -> tuple[object, ...]:
+    """Return all that a job says but the times it ran and waited.
+
+    They change with every round, and decide nothing but what a restart costs in Sia's program, if the job runs.
+    """
+    return tuple([getattr(job, name) for name in _SAID])
+
+
+def _asks(job: Job) -> tuple[object, ...]:
+    """Return all of a job that its plans and their parts depend on."""
+    return job.plans, job.gpus, job.cpus, job.memory_gib
+
+
+def _orders_before(round_: Round, planned: Planned) -> dict[str, Order]:
+    """Return what the last round's jobs, by name, had on the same cluster if they were planned in the same way."""
+    return {
+        job.id: order
+        for last in _known
+        if last.planned == planned and last.round_.cluster == round_.cluster
+        for job, order in zip(last.round_.jobs, last.orders, strict=True)
+    }
 
 
 def may_have(job: Job, plan: Plan, planned: Planned) -> bool:
@@ -158,8 +208,10 @@ def _held(job: Job) -> dict[str, int]:
 
 def _at_home(job: Job, entry: Entry) -> bool:
     """Return whether the job runs by the plan now, by all one can see: its name, its nodes and the GPUs on each."""
-    held, plan = _held(job), entry.plan
-    return plan.name == job.plan and len(held) == plan.nodes and set(held.values()) == {entry.piece.gpus}
+    if entry.plan.name != job.plan:
+        return False
+    held = _held(job)
+    return len(held) == entry.plan.nodes and set(held.values()) == {entry.piece.gpus}
 
 
 def _running_first(ways: list[tuple[Way, ...]]) -> list[tuple[Way, ...]]:

@@ -131,9 +131,10 @@ def test_a_dead_worker_is_not_lent() -> None:
 
 def test_a_worker_that_was_stopped_is_replaced_at_once() -> None:
     stop_workers()
-    with borrowed_worker() as first, pytest.raises(WorkerError, match="was stopped"):
+    with borrowed_worker() as first:
         first.call(operator.add, 2, 3, seconds=60)
-        first.call(time.sleep, 60, seconds=0.1)
+        with pytest.raises(WorkerError, match="was stopped"):
+            first.call(time.sleep, 60, seconds=0.1)
     ((_, second),) = workers._idle
     assert second is not first
     assert gone(first.pid)

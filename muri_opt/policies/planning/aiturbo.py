@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
-from typing import ClassVar, NamedTuple
+from functools import lru_cache
+from math import inf, lcm
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,12 @@ from muri_opt.plans import COSTS, JobConfiguration, PlanOptions, PlanRules
 from muri_opt.plans.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.policies.base import Allowed, Span
 from muri_opt.policies.planning.base import SECONDS, PlanPolicy
-from muri_opt.policies.planning.choices import Choices
+from muri_opt.policies.planning.choices import Choices, remaining
 from muri_opt.policies.planning.seating import Seating, arrivals, guaranteed_first
 from muri_opt.ranking import Rankings, borda_scores
+
+_MOVES: Final = 4096
+"""How many moves are remembered: from one round to the next those of jobs that wait are the same."""
 
 
 class Move(NamedTuple):
@@ -89,12 +93,12 @@ class AITurboPolicy(PlanPolicy):
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         near, moves = self._steps(round_)
-        able, seating = Choices(round_, options).options, Seating(round_, options)
+        able, seating = Choices(round_, options), Seating(round_, options)
         for job in guaranteed_first(options, self._order(round_, near, moves)):
             here, wanted = near.here[job], [near.here[job]]
-            if job in moves and (moves[job].gain > 0 or here not in near.options[job]):
+            if job in moves and (moves[job].gain > 0 or here not in near.able(job)):
                 wanted.insert(0, moves[job].target)
-            seating.start(job, (o for at in wanted for o in able[job].get(at, ())))
+            seating.start(job, (o for at in wanted for o in able.options(job, at)))
         return seating.chosen
 
     def admission_order(self, round_: Round) -> tuple[str, ...]:
@@ -104,23 +108,31 @@ class AITurboPolicy(PlanPolicy):
     def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
         """Return what is one step away from each job, and the best step of those that can be predicted."""
         near = Choices(round_, PlanOptions.of(round_, replace(self.rules, change="neighbours")))
-        able = [job for job in range(len(round_.jobs)) if near.is_known(job) and near.options[job]]
-        return near, {job: self._move(near, job) for job in able}
+        moves = {}
+        for job, (here, steps) in enumerate(zip(near.here, near.steps, strict=True)):
+            speeds = tuple((at, near.speed(job, at)) for at in near.able(job))
+            if steps is not None and speeds:
+                now = near.speed(job, here)
+                moves[job] = best_move(here, now, speeds, steps, self.objective, switch=self.switch == "on")
+        return near, moves
 
     def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
         """Return the jobs as they are admitted: those out of patience, then by level and score."""
         served = _attained(round_, near)
         jobs = arrivals(round_)
         scores = self.scores(sorted(jobs, key=lambda job: served[job]), moves)
+        levels = self.levels(scores, len(jobs))
+        unit = lcm(*(score.denominator for score in scores.values()))
+        rank = {job: int(score * unit) for job, score in scores.items()}  # whole numbers are sorted faster
         patience = inf if self.patience == "inf" else microseconds(float(self.patience))
 
-        def key(job: int) -> tuple[int, int, bool, Fraction, int]:
+        def key(job: int) -> tuple[int, int, bool, int, int]:
             waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
             running = round_.jobs[job].state == "running"
             if not running and waited >= patience:
-                return -1, -waited, False, scores[job], served[job]
+                return -1, -waited, False, rank[job], served[job]
             behind = self.within == "running" and not running
-            return self.level(scores[job], len(jobs)), 0, behind, scores[job], served[job]
+            return levels[job], 0, behind, rank[job], served[job]
 
         return sorted(jobs, key=key)
 
@@ -134,22 +146,36 @@ class AITurboPolicy(PlanPolicy):
         average = borda_scores(rankings, normalised=self.ranks == "normalised", average=True)
         return {job: 2 * average[job] for job in by_service}
 
-    def level(self, score: Fraction, jobs: int) -> int:
-        """Return the level of a score, 0 the first, by its part of the largest score among so many jobs."""
-        part = score / 2 if self.ranks == "normalised" else score / (2 * jobs)
-        return int(part >= Fraction(self.first)) + int(part >= Fraction(self.second))
+    def levels(self, scores: Mapping[int, Fraction], jobs: int) -> dict[int, int]:
+        """Return the level of each score, 0 the first, by its part of the largest score among so many jobs."""
+        largest = 2 if self.ranks == "normalised" else 2 * jobs
+        first, second = Fraction(self.first) * largest, Fraction(self.second) * largest
+        return {job: int(score >= first) + int(score >= second) for job, score in scores.items()}
 
-    def _move(self, near: Choices, job: int) -> Move:
-        here, switch = near.here[job], self.switch == "on"
-        now = near.cost(job, here, self.objective)
 
-        def best(steps: Sequence[JobConfiguration], *, grows: bool) -> Move:
-            able = [at for at in steps if at in near.options[job]]
-            moves = [Move(now - near.cost(job, at, self.objective), grows, at) for at in able]
-            return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
+@lru_cache(maxsize=_MOVES)
+def best_move(
+    here: JobConfiguration,
+    now: float,
+    speeds: tuple[tuple[JobConfiguration, float], ...],
+    steps: int,
+    objective: str,
+    *,
+    switch: bool,
+) -> Move:
+    """Return the better of the best addition and the best removal, of what a job may run by at these ``speeds``.
 
-        add, remove = best(here.additions(switch=switch), grows=True), best(here.removals(switch=switch), grows=False)
-        return add if add.gain > remove.gain else remove
+    The job has so many ``steps`` left and would do them at the throughput ``now`` where it is.
+    """
+    able = dict(speeds)
+    before = remaining(here, now, steps, objective)
+
+    def best(near: Sequence[JobConfiguration], *, grows: bool) -> Move:
+        moves = [Move(before - remaining(at, able[at], steps, objective), grows, at) for at in near if at in able]
+        return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
+
+    add, remove = best(here.additions(switch=switch), grows=True), best(here.removals(switch=switch), grows=False)
+    return add if add.gain > remove.gain else remove
 
 
 def _attained(round_: Round, near: Choices) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.plans import PlanOptions
 from muri_opt.policies.planning.base import ThroughputPolicy
-from muri_opt.policies.planning.seating import Seat, Seating, arrivals, guaranteed_first, size
+from muri_opt.policies.planning.seating import Seat, Seating, arrivals, guaranteed_first, ranked, sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +33,26 @@ class AntManPolicy(ThroughputPolicy):
         seating, queue = Seating(round_, options), arrivals(round_)
         seating.stay(guaranteed_first(options, queue))
         rank = {job: place for place, job in enumerate(queue)}
+        promised, largest = _promised(round_, options), _largest(options)
         for job in queue:
-            if options.guaranteed[job]:
-                wanted = _promised(round_, options, job)
-                if not seating.start(job, wanted) and job not in seating.seats:
-                    _evict_for(seating, job, wanted, rank)
+            if options.guaranteed[job] and not seating.start(job, promised[job]) and job not in seating.seats:
+                _evict_for(seating, job, promised[job], rank)
         for job in queue:
             if not options.guaranteed[job]:
-                _expand(seating, job)
+                _expand(seating, job, largest[job])
         return seating.chosen
 
 
-def _promised(round_: Round, options: PlanOptions, job: int) -> list[int]:
-    """Return the options of a guaranteed job: as many GPUs as it asks for or a few more, then the smallest."""
+def _promised(round_: Round, options: PlanOptions) -> list[list[int]]:
+    """Return the options of each job as a guarantee has them: the GPUs it asks for or a few more, then the smallest."""
+    gpus, milli, mib = sizes(options)
+    few = gpus < round_.amounts.g[options.job]
+    return ranked(options, few, gpus, options.home < 0, -options.throughput, milli, mib)
 
-    def key(o: int) -> tuple[bool, int, bool, float, int, int]:
-        gpus, milli, mib = size(options, o)
-        return gpus < round_.jobs[job].gpus, gpus, options.home[o] < 0, -float(options.throughput[o]), milli, mib
 
-    return sorted(options.of_job(job), key=key)
+def _largest(options: PlanOptions) -> list[list[int]]:
+    """Return the options of each job, the most GPUs first, then without a restart, then by throughput."""
+    return ranked(options, -options.q * options.g, options.home < 0, -options.throughput)
 
 
 def _evict_for(seating: Seating, job: int, wanted: list[int], rank: Mapping[int, int]) -> None:
@@ -76,14 +77,9 @@ def _fits_at(seating: Seating, seat: Seat) -> bool:
     return bool(np.all(seating.free.room(seat.option)[seat.nodes]))
 
 
-def _expand(seating: Seating, job: int) -> None:
+def _expand(seating: Seating, job: int, largest: Sequence[int]) -> None:
     """Give a best-effort job its largest option that fits; a seat it has already is left only for one worth more."""
     options = seating.options
-
-    def key(o: int) -> tuple[int, bool, float]:
-        return -size(options, o)[0], options.home[o] < 0, -float(options.throughput[o])
-
-    largest = sorted(options.of_job(job), key=key)
     seat = seating.seats.get(job)
     if seat is None:
         seating.start(job, largest)

@@ -10,7 +10,7 @@ from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.plans import PlanOptions
 from muri_opt.policies.planning.base import ThroughputPolicy
-from muri_opt.policies.planning.seating import Seating, arrivals, by_worth, size
+from muri_opt.policies.planning.seating import Seating, arrivals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,11 @@ class EqualSharePolicy(ThroughputPolicy):
         """Return the nodes of each option that runs."""
         seating = Seating(round_, options)
         queue = [job for job in arrivals(round_) if options.of_job(job)]
-        total = round_.cluster.total_gpus
+        total, gpus = round_.cluster.total_gpus, (options.q * options.g).tolist()
         share, rest = divmod(total, len(queue)) if queue else (0, 0)
         if share == 0:
             queue, share, rest = queue[:total], 1, 0
         for place, job in enumerate(queue, start=1):
             most = share + rest * (place == len(queue))
-            seating.start(job, (o for o in by_worth(options, job) if size(options, o)[0] <= most))
+            seating.start(job, (o for o in seating.best_first[job] if gpus[o] <= most))
         return seating.chosen

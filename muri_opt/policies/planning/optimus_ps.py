@@ -16,7 +16,7 @@ from muri_opt.instance.amounts import UNLIMITED, Ints
 from muri_opt.plans import JobConfiguration, PlanOptions, PlanRules
 from muri_opt.policies.base import Allowed
 from muri_opt.policies.planning.base import PlanPolicy
-from muri_opt.policies.planning.choices import Choices
+from muri_opt.policies.planning.choices import Choices, remaining
 from muri_opt.policies.planning.seating import Seating, arrivals, size
 
 
@@ -60,11 +60,14 @@ class OptimusTasksPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        grown = _Allocation(round_, options).grown()
+        choices = Choices(round_, options)
+        grown = _Allocation(round_, options, choices).grown()
         seating = Seating(round_, options)
         order = {job: place for place, job in enumerate(arrivals(round_))}
-        for job in sorted(grown, key=lambda job: (_tasks(grown[job][-1]), order[job])):
-            for option in (o for at in reversed(grown[job]) for o in _fewest_nodes(options, job, round_, at)):
+        for job in sorted(grown, key=lambda job: (grown[job][-1].tasks, order[job])):
+            for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):
+                if options.home[option] >= 0:
+                    continue  # whether the job stays where it is shows when the freest nodes are known
                 room = np.flatnonzero(seating.free.room(option))
                 parts = int(options.q[option])
                 if len(room) >= parts and seating.free.within_quota(job):
@@ -77,11 +80,11 @@ class OptimusTasksPolicy(PlanPolicy):
 class _Allocation:
     """Which configurations each job goes through while tasks are added, on the cluster as a whole."""
 
-    def __init__(self, round_: Round, options: PlanOptions) -> None:
+    def __init__(self, round_: Round, options: PlanOptions, choices: Choices) -> None:
         amounts = round_.amounts
         self.options = options
         self.queue = arrivals(round_)
-        self.choices = Choices(round_, options)
+        self.choices = choices
         limits = (amounts.G, amounts.C, amounts.M)
         self.has = [int(has.sum()) if (has < UNLIMITED).all() else None for has in limits]
         self.free = list(self.has)
@@ -90,8 +93,7 @@ class _Allocation:
     def grown(self) -> dict[int, list[JobConfiguration]]:
         """Return the configurations of each job that gets any, from the smallest to the one it is given."""
         for job in self.queue:
-            own = [at for at in self.choices.options[job] if _is_like(at, self.choices.here[job])]
-            smallest = min(own, key=lambda at: (_tasks(at), at.servers), default=None)
+            smallest = self.choices.smallest(job)
             if smallest is not None and self._take(self._takes(job, smallest)):
                 self.paths[job] = [smallest]
         heap = [growth for place in range(len(self.queue)) for growth in self._growths(place)]
@@ -111,20 +113,23 @@ class _Allocation:
     def _growths(self, place: int) -> Iterator[Growth]:
         """Yield what one task more would do for the job in this place of the queue."""
         job = self.queue[place]
-        for here in self.paths.get(job, [])[-1:] if self.choices.is_known(job) else ():
+        for here in self.paths.get(job, [])[-1:] if self.choices.steps[job] is not None else ():
             for target in here.additions(switch=False)[:2]:
-                if target in self.choices.options[job]:
-                    saved = self.choices.cost(job, here, "time") - self.choices.cost(job, target, "time")
+                if target in self.choices.able(job):
+                    saved = self._seconds(job, here) - self._seconds(job, target)
                     part = self._dominant(self._added(job, here, target))
                     loss = -saved / part if part else -inf if saved > 0 else -saved
                     yield Growth(loss, target.servers == here.servers, place, here, target)
+
+    def _seconds(self, job: int, at: JobConfiguration) -> Fraction:
+        return remaining(at, self.choices.speed(job, at), self.choices.steps[job] or 0, "time")
 
     def _dominant(self, needs: tuple[int, ...]) -> Fraction:
         """Return the largest part of anything the cluster has that these needs are."""
         return max((Fraction(need, has) for need, has in zip(needs, self.has, strict=True) if has), default=Fraction(0))
 
     def _takes(self, job: int, at: JobConfiguration) -> tuple[int, ...]:
-        return min(size(self.options, o) for o in self.choices.options[job][at])
+        return min(size(self.options, o) for o in self.choices.options(job, at))
 
     def _added(self, job: int, here: JobConfiguration, target: JobConfiguration) -> tuple[int, ...]:
         return tuple(b - a for a, b in zip(self._takes(job, here), self._takes(job, target), strict=True))
@@ -136,18 +141,3 @@ class _Allocation:
             return False
         self.free = left
         return True
-
-
-def _is_like(at: JobConfiguration, here: JobConfiguration) -> bool:
-    return (at.kind, at.share) == (here.kind, here.share)
-
-
-def _tasks(at: JobConfiguration) -> int:
-    return at.servers + at.workers
-
-
-def _fewest_nodes(options: PlanOptions, job: int, round_: Round, at: JobConfiguration) -> list[int]:
-    """Return the options of a configuration that are not bound to nodes, those on the fewest nodes first."""
-    plans = round_.jobs[job].plans or ()
-    mine = [o for o in options.of_job(job) if options.home[o] < 0 and plans[options.plan[o]].name == at.name]
-    return sorted(mine, key=lambda o: int(options.q[o]))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
@@ -27,12 +30,17 @@ class Seating:
         self.free = FreeNodes(round_, options)
         self.seats: dict[int, Seat] = {}
         self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
-        homes = {(int(options.job[o]), int(options.plan[o])): o for o in np.flatnonzero(options.home >= 0).tolist()}
         self._at_home = {
-            o: homes[key]
-            for o, key in enumerate(zip(options.job.tolist(), options.plan.tolist(), strict=True))
-            if key in homes
+            o: home
+            for home in np.flatnonzero(options.home >= 0).tolist()
+            for o in options.of_job(options.job[home])
+            if options.plan[o] == options.plan[home]
         }
+
+    @cached_property
+    def best_first(self) -> list[list[int]]:
+        """The options of each job as :func:`by_worth` sorts them."""
+        return by_worth(self.options)
 
     @property
     def chosen(self) -> dict[int, Ints]:
@@ -86,6 +94,8 @@ class Seating:
         if job in self.seats or not self.free.within_quota(job):
             return False
         for option in wanted:
+            if self.options.home[option] < 0 and not self.free.fits(option):
+                continue  # many jobs need the same, so that this is often known
             seat = self.seat_for(option, own)
             if seat is not None:
                 self.take(job, *seat)
@@ -95,7 +105,7 @@ class Seating:
     def stay(self, jobs: Iterable[int]) -> None:
         """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
         for job in jobs:
-            self.start(job, (o for o in by_worth(self.options, job) if self.options.home[o] >= 0))
+            self.start(job, (o for o in self.best_first[job] if self.options.home[o] >= 0))
 
 
 def arrivals(round_: Round) -> list[int]:
@@ -108,12 +118,23 @@ def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
     return sorted(jobs, key=lambda job: not options.guaranteed[job])
 
 
-def by_worth(options: PlanOptions, job: int) -> list[int]:
-    """Return the options of a job, worth most first; equal ones without a restart first, then the smallest."""
-    return sorted(options.of_job(job), key=lambda o: (-int(options.e[o]), options.home[o] < 0, *size(options, o)))
+def by_worth(options: PlanOptions) -> list[list[int]]:
+    """Return the options of each job, worth most first; equal ones without a restart first, then the smallest."""
+    return ranked(options, -options.e, options.home < 0, *sizes(options))
+
+
+def ranked(options: PlanOptions, *keys: NDArray[Any]) -> list[list[int]]:
+    """Return the options of each job in the order of the keys, the first one first; equal ones as they are."""
+    order: list[int] = np.lexsort((*reversed(keys), options.job)).tolist()
+    return [order[first:end] for first, end in pairwise(options.first.tolist())]
 
 
 def size(options: PlanOptions, option: int) -> tuple[int, int, int]:
     """Return the GPUs, milli-CPUs and MiB of all parts of an option."""
     parts = int(options.q[option])
     return parts * int(options.g[option]), parts * int(options.c[option]), parts * int(options.m[option])
+
+
+def sizes(options: PlanOptions) -> tuple[Ints, Ints, Ints]:
+    """Return the GPUs, milli-CPUs and MiB of all parts of each option."""
+    return options.q * options.g, options.q * options.c, options.q * options.m

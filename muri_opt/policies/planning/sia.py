@@ -13,7 +13,7 @@ from muri_opt.packing import ClusterKnapsack
 from muri_opt.plans import CHANGES, POWERS, PlanOptions, PlanRules
 from muri_opt.policies.base import Allowed
 from muri_opt.policies.planning.base import PlanPolicy
-from muri_opt.policies.planning.seating import Seating, arrivals, by_worth
+from muri_opt.policies.planning.seating import Seating, arrivals
 from muri_opt.solution import Limits
 
 
@@ -51,7 +51,7 @@ class SiaPolicy(PlanPolicy):
         seating = Seating(round_, options)
         for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
             job = int(options.job[o])
-            seating.start(job, [o, *by_worth(options, job)])
+            seating.start(job, [o, *seating.best_first[job]])
         for job in rank:
-            seating.start(job, by_worth(options, job))
+            seating.start(job, seating.best_first[job])
         return seating.chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.plans import PlanOptions
 from muri_opt.policies.planning.base import ThroughputPolicy
-from muri_opt.policies.planning.seating import Seating, arrivals, by_worth
+from muri_opt.policies.planning.seating import Seating, arrivals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +30,23 @@ class SynergyPolicy(ThroughputPolicy):
         """Return the nodes of each option that runs."""
         seating, queue = Seating(round_, options), arrivals(round_)
         seating.stay(queue)
+        slowest, speed = _proportional(round_, options, seating.free.demands), options.throughput.tolist()
         for job in queue:
-            slowest = _proportional(round_, options, job)
-            seating.start(job, (o for o in by_worth(options, job) if options.throughput[o] >= slowest))
+            seating.start(job, (o for o in seating.best_first[job] if speed[o] >= slowest[job]))
         return seating.chosen
 
 
-def _proportional(round_: Round, options: PlanOptions, job: int) -> float:
-    """Return the throughput a job has with its proportional share of enough nodes, 0 if it cannot run by that."""
+def _proportional(round_: Round, options: PlanOptions, demands: Sequence[tuple[int, ...]]) -> list[float]:
+    """Return the throughput each job has with its proportional share of enough nodes, 0 if it cannot run by that."""
     amounts = round_.amounts
-    fastest = 0.0
-    for o in options.of_job(job):
-        within = options.nodes(o) & (options.g[o] <= amounts.G)
-        within &= options.c[o] * amounts.G <= options.g[o] * amounts.C
-        within &= options.m[o] * amounts.G <= options.g[o] * amounts.M
-        if np.count_nonzero(within) >= options.q[o]:
-            fastest = max(fastest, float(options.throughput[o]))
+    known: dict[tuple[int, ...], bool] = {}
+    fastest = [0.0] * len(round_.jobs)
+    for o, (demand, job) in enumerate(zip(demands, options.job.tolist(), strict=True)):
+        if demand not in known:
+            within = options.nodes(o) & (options.g[o] <= amounts.G)
+            within &= options.c[o] * amounts.G <= options.g[o] * amounts.C
+            within &= options.m[o] * amounts.G <= options.g[o] * amounts.M
+            known[demand] = int(np.count_nonzero(within)) >= options.q[o]
+        if known[demand]:
+            fastest[job] = max(fastest[job], float(options.throughput[o]))
     return fastest

@@ -125,9 +125,13 @@ def test_raw_ranks_of_a_short_list_win_and_normalised_ones_do_not() -> None:
 
 def test_levels_grow_with_the_number_of_jobs() -> None:
     raw, fair = AITurboPolicy(name="aiturbo", ranks="raw"), AITurboPolicy(name="aiturbo")
-    assert [raw.level(Fraction(score), 100) for score in (2, 29, 30, 179, 180, 200)] == [0, 0, 1, 1, 2, 2]
-    assert [raw.level(Fraction(score), 10) for score in (2, 3, 17, 18, 20)] == [0, 1, 1, 2, 2]
-    assert [fair.level(Fraction(score), 100) for score in ("0.29", "0.3", "1.79", "1.8")] == [0, 1, 1, 2]
+
+    def levels(policy: AITurboPolicy, jobs: int, *scores: int | str) -> list[int]:
+        return [*policy.levels({job: Fraction(score) for job, score in enumerate(scores)}, jobs).values()]
+
+    assert levels(raw, 100, 2, 29, 30, 179, 180, 200) == [0, 0, 1, 1, 2, 2]
+    assert levels(raw, 10, 2, 3, 17, 18, 20) == [0, 1, 1, 2, 2]
+    assert levels(fair, 100, "0.29", "0.3", "1.79", "1.8") == [0, 1, 1, 2]
 
 
 def test_within_a_level_jobs_that_run_may_come_first() -> None:

@@ -13,10 +13,11 @@ def serve(state: State, job: int, *, taking: bool) -> bool:
 
     From others it is taken only where ``taking`` says so. A job that waits may also start where that adds nothing.
     """
-    if job not in state.seats and not state.free.within_quota(job):
+    if state.refuses(job, taking=taking) or (job not in state.seats and not state.free.within_quota(job)):
         return False
     move = _best_move(state, job, taking=taking)
     if move is None:
+        state.refuse(job, taking=taking)
         return False
     _make(state, job, move)
     return True

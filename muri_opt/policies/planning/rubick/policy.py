@@ -63,10 +63,9 @@ class RubickPolicy(ThroughputPolicy):
         for job in state.rank:
             if options.guaranteed[job] and job not in state.seats and not serve(state, job, taking=True):
                 force(state, job)
-        for job in _by_slope(state, starving):
-            serve(state, job, taking=True)
-        while sum(serve(state, job, taking=False) for job in _by_slope(state, starving)):
-            pass  # what one job left free by a change, another may take
+        changes = sum(serve(state, job, taking=True) for job in _by_slope(state, starving))
+        while changes:  # what one job left free by a change, another may take
+            changes = sum(serve(state, job, taking=False) for job in _by_slope(state, starving))
         return state.chosen
 
     def _firm(self, round_: Round) -> set[int]:
@@ -75,7 +74,9 @@ class RubickPolicy(ThroughputPolicy):
         return {place for place in running if not may_restart(round_.jobs[place], gate)}
 
     def _starving(self, round_: Round, options: PlanOptions) -> set[int]:
-        patience = inf if self.patience == "inf" else microseconds(float(self.patience))
+        if self.patience == "inf":
+            return set()
+        patience = microseconds(float(self.patience))
         return {
             place
             for place, job in enumerate(round_.jobs)

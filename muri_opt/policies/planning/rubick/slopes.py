@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from math import inf
 from typing import Final
 
@@ -23,17 +24,22 @@ class Curves:
     """The options of all jobs as plain numbers: what they are worth on their own, what a part takes, what all take.
 
     The worth is normalised throughput over the horizon, less the time of a restart, in millionths; that a guaranteed
-    job runs at all is left out, since slopes compare throughput.
+    job runs at all is left out, since slopes compare throughput. Jobs with equal options have the same ``number``: what
+    one of them that waits is refused, the others are.
     """
 
     def __init__(self, options: PlanOptions) -> None:
-        self.worth: list[int] = (options.e - options.served * options.guaranteed[options.job]).tolist()
+        worth = options.e - options.served * options.guaranteed[options.job]
+        self.worth: list[int] = worth.tolist()
         self.parts: Ints = np.stack([options.g, options.c, options.m], axis=1)
-        self.part: list[tuple[int, int, int]] = list(map(tuple, self.parts.tolist()))
-        self.anywhere: list[bool] = (np.all(options.hosts[options.kind], axis=1) & (options.home < 0)).tolist()
+        self.part = _rows(self.parts)
+        self.anywhere: list[bool] = (np.all(options.hosts, axis=1)[options.kind] & (options.home < 0)).tolist()
         self.q: list[int] = options.q.tolist()
-        self.total: list[tuple[int, int, int]] = list(map(tuple, (self.parts * options.q[:, None]).tolist()))
-        self.best_first = [by_worth(options, job) for job in range(len(options.guaranteed))]
+        self.total = _rows(self.parts * options.q[:, None])
+        self.best_first = by_worth(options)
+        rows = np.column_stack([worth, self.parts, options.q, options.kind, options.home])
+        known: dict[bytes, int] = {}
+        self.number = [known.setdefault(rows[a:b].tobytes(), len(known)) for a, b in pairwise(options.first.tolist())]
 
     def gain(self, now: int, then: int) -> int:
         """Return what an option is worth more than another, or than waiting."""
@@ -74,6 +80,10 @@ class Curves:
 
     def _total(self, option: int) -> tuple[int, int, int]:
         return self.total[option] if option >= 0 else (0, 0, 0)
+
+
+def _rows(amounts: Ints) -> list[tuple[int, int, int]]:
+    return list(zip(*amounts.T.tolist(), strict=True))
 
 
 def per_unit(loss: int, freed: int, resource: int) -> float:

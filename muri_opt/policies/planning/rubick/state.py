@@ -34,6 +34,7 @@ class State(Seating):
         self._slopes: dict[tuple[int, int], float] = {}
         self._prices = (Prices(self.free.gpus), Prices(self.free.gpus))
         self._stale = (set(range(count)), set(range(count)))
+        self._refused: dict[int, bool] = {}
 
     def option(self, job: int) -> int:
         """Return the option a job has now."""
@@ -63,9 +64,11 @@ class State(Seating):
         more are a step like any other, without a restart.
         """
         options = self.options
-        for job in guaranteed_first(options, list(self.rank)):
-            homes = [o for o in options.of_job(job) if options.home[o] >= 0]
-            self.start(job, sorted(homes, key=lambda o: self.curves.total[o]))
+        homes: dict[int, list[int]] = {}
+        for o in np.flatnonzero(options.home >= 0).tolist():
+            homes.setdefault(int(options.job[o]), []).append(o)
+        for job in guaranteed_first(options, [job for job in self.rank if job in homes]):
+            self.start(job, sorted(homes[job], key=self.curves.total.__getitem__))
 
     def within_reach(self, job: int) -> list[int]:
         """Return the options a job may change to, worth most first: a firm job none that restarts it."""
@@ -76,15 +79,23 @@ class State(Seating):
 
     def slope(self, job: int) -> float:
         """Return the steepest way up from what a job has now."""
-        key = job, self.option(job)
+        key = self._standing(job), self.option(job)
         if key not in self._slopes:
             self._slopes[key] = self.curves.slope(key[1], self.within_reach(job))
         return self._slopes[key]
 
+    def refuse(self, job: int, *, taking: bool) -> None:
+        """Remember that a job, or one like it, gets nothing until somebody's seat changes."""
+        self._refused[self._standing(job)] = taking
+
+    def refuses(self, job: int, *, taking: bool) -> bool:
+        """Return whether it is known that a job gets nothing now; who gets nothing by taking gets nothing without."""
+        known = self._refused.get(self._standing(job))
+        return known is not None and known >= taking
+
     def short(self, options: Sequence[int]) -> NDArray[np.bool_]:
         """Return per option, resource and node whether a part would need more than is free."""
-        free = np.array([self.free.gpus, self.free.cpus, self.free.memory])
-        return np.asarray(free < self.curves.parts[options][:, :, None])
+        return np.asarray(self.free.amounts < self.curves.parts[options][:, :, None])
 
     def prices(self, own: Ints, *, forced: bool) -> Prices:
         """Return what room costs now on every node but the ``own`` ones of a job whose seat is free already."""
@@ -111,6 +122,10 @@ class State(Seating):
             self._crowds[node][key] = self._crowd(node, receiver, {}, forced=forced)
         return self._crowds[node][key]
 
+    def _standing(self, job: int) -> int:
+        """Return a number that is the same for jobs to which the same is open: those that wait and are alike."""
+        return job if job in self.seats else ~self.curves.number[job]
+
     def _crowd(self, node: int, receiver: int, given: Given, *, forced: bool) -> Crowd:
         others = sorted(self.on_node[node] - {receiver}, key=self.rank.__getitem__, reverse=True)
         crowd = Crowd(
@@ -126,6 +141,7 @@ class State(Seating):
         return crowd
 
     def _changed(self, nodes: Ints) -> None:
+        self._refused.clear()
         for node in nodes.tolist():
             self._crowds[node].clear()
         for stale in self._stale:
