@@ -45,9 +45,7 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
     running = {job for group in groups for job in group.jobs}
     return Decision(
         assignments=tuple(assignment_of(round_, group) for group in groups),
-        waiting=tuple(
-            _waiting(round_, left, job, consolidate) for job in range(len(round_.jobs)) if job not in running
-        ),
+        waiting=_waiting(round_, left, [job for job in range(len(round_.jobs)) if job not in running], consolidate),
     )
 
 
@@ -65,10 +63,18 @@ def assignment_of(round_: Round, group: Placed) -> Assignment:
     )
 
 
-def _waiting(round_: Round, left: Leftover, job: int, consolidate: bool) -> Waiting:
-    """Return the first rule that keeps the job from starting beside what runs."""
-    reason, detail, remedy = _binding_rule(round_, left, job, consolidate)
-    return Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
+def _waiting(round_: Round, left: Leftover, jobs: Sequence[int], consolidate: bool) -> tuple[Waiting, ...]:
+    """Return the first rule that keeps each of the jobs from starting beside what runs; alike ones are asked once."""
+    amounts = round_.amounts
+    demands = np.stack([left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant])[:, jobs].T.tolist()
+    known: dict[tuple[int, ...], tuple[WaitingReason, str, str]] = {}
+    found = []
+    for job, demand in zip(jobs, map(tuple, demands), strict=True):
+        if demand not in known:
+            known[demand] = _binding_rule(round_, left, job, consolidate)
+        reason, detail, remedy = known[demand]
+        found.append(Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy))
+    return tuple(found)
 
 
 def _binding_rule(round_: Round, left: Leftover, job: int, consolidate: bool) -> tuple[WaitingReason, str, str]:
