@@ -92,7 +92,8 @@ def test_published_figures_stand_beside_ours(directory, capsys):
     published_clocks.main([str(directory), "--clock", "afs", "--seeds", "0"])
     printed = capsys.readouterr().out
     assert "Muri" not in printed
-    assert "coin" not in printed
+    assert "seed 962 of the coin" in printed
+    assert "seeds not above it" not in printed
     published_clocks.main([str(directory), "--clock", "muri"])
     assert "reference" not in capsys.readouterr().out
 
