@@ -89,4 +89,4 @@ def test_a_small_replay_is_a_page_too(browser, tmp_path):
     assert browser.value("document.title") == "Replay: hand"
     assert browser.number("details[open]") == 0
     browser.value("document.querySelector('summary').click()")
-    assert browser.number("details[open] table.figures tbody tr") == 30
+    assert browser.number("details[open] table.figures tbody tr") == 31
