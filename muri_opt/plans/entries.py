@@ -40,7 +40,7 @@ def entries_of(job: Job) -> list[Entry]:
     for entry in entries:
         plan = entry.plan
         same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
-        if same and any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
+        if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
             nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
             found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
