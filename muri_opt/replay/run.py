@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,21 @@ AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs":
 CLOCKS: Final = (OWN, *AUTHORS)
 SEEDED: Final = (OWN, "afs")
 """Clocks that leave something to chance."""
+_PLAIN: Final[dict[str, object]] = {
+    "method": "heuristic",
+    "interval": None,
+    "seed": 0,
+    "verify": True,
+    "verify_as": "fifo",
+    "on_bad": "stop",
+    "failures": None,
+    "launch_seconds": 0.0,
+    "restart_seconds": None,
+    "rack_speed": 1.0,
+    "any_speed": 1.0,
+    "fast": False,
+}
+"""All that the clocks of published simulators take for these settings of ``replay``."""
 
 
 def replay(
@@ -64,10 +79,25 @@ def replay(
     ``las`` and ``tiresias`` on GPUs alone: the same jobs run, with fewer moves, and nothing is left to verify. How
     decisions are made, verified and what happens to bad ones is told at ``Asking``. The clocks ``muri`` and ``afs`` are
     those of the authors' simulators, which know no other setting than the policy's text, and ``afs`` the seed of a
-    coin. A replay that cannot go on is a :class:`ReplayError`.
+    coin; others are refused. A replay that cannot go on is a :class:`ReplayError`.
     """
-    if clock not in CLOCKS:
-        raise unknown_name("clock", clock, CLOCKS)
+    check_settings(
+        clock,
+        {
+            "method": method,
+            "interval": interval,
+            "seed": seed,
+            "verify": verify,
+            "verify_as": verify_as,
+            "on_bad": on_bad,
+            "failures": failures,
+            "launch_seconds": launch_seconds,
+            "restart_seconds": restart_seconds,
+            "rack_speed": rack_speed,
+            "any_speed": any_speed,
+            "fast": fast,
+        },
+    )
     if clock != OWN:
         if not isinstance(policy, str):
             raise InputError("policy", type(policy).__name__, f"the text of a policy: the clock {clock!r} knows those")
@@ -105,6 +135,19 @@ def replay(
         settled=0 if isinstance(scheduler, ListScheduler) else scheduler.settled,
         resources=workload.resources,
     )
+
+
+def check_settings(clock: str, given: Mapping[str, object]) -> None:
+    """Refuse settings of ``replay`` that a clock, or a fast replay, would not heed: no run says what it did not do."""
+    if clock not in CLOCKS:
+        raise unknown_name("clock", clock, CLOCKS)
+    known = _PLAIN if clock == OWN else ("seed",) if clock in SEEDED else ()
+    for field, plain in _PLAIN.items():
+        found = given.get(field, plain)
+        if field not in known and found != plain:
+            raise InputError(field, repr(found), f"{plain!r} with the clock {clock!r}")
+    if given["fast"] and given["method"] != "heuristic":
+        raise InputError("method", repr(given["method"]), "'heuristic' in a fast replay")
 
 
 def _fast(workload: Workload, cluster: Cluster, policy: str | Policy | Decide) -> ListScheduler:

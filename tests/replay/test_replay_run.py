@@ -13,6 +13,7 @@ from muri_opt.instance import Cluster, read_round
 from muri_opt.policies import GangPolicy, policy_from
 from muri_opt.replay.engine import engine as engine_module
 from muri_opt.replay.engine.bad_decisions import ReplayError
+from muri_opt.replay.engine.failing import Failures
 from muri_opt.replay.run import replay
 from muri_opt.solution import Waiting, WaitingReason
 
@@ -99,6 +100,36 @@ def test_settings_are_checked(settings, field):
     with pytest.raises(InputError) as caught:
         replay(TWO, ONE_GPU, first_listed, **settings)
     assert caught.value.field == field
+
+
+UNHEEDED = {
+    "method": "exact",
+    "interval": 60.0,
+    "verify": False,
+    "verify_as": "muri-s",
+    "on_bad": "count",
+    "failures": Failures(jobs={}),
+    "launch_seconds": 1.0,
+    "restart_seconds": 1.0,
+    "rack_speed": 0.5,
+    "any_speed": 0.5,
+    "fast": True,
+}
+
+
+@pytest.mark.parametrize("clock", ["muri", "afs"])
+@pytest.mark.parametrize("field", UNHEEDED)
+def test_what_a_clock_of_the_authors_does_not_know_is_refused(clock, field):
+    with pytest.raises(InputError, match=f"with the clock '{clock}'") as caught:
+        replay(TWO, ONE_GPU, "srtf", clock=clock, **{field: UNHEEDED[field]})
+    assert caught.value.field == field
+
+
+def test_a_seed_where_nothing_is_left_to_chance_and_a_method_where_nothing_is_solved_are_refused():
+    with pytest.raises(InputError, match="seed: found 1; allowed: 0 with the clock 'muri'"):
+        replay(TWO, ONE_GPU, "srtf", clock="muri", seed=1)
+    with pytest.raises(InputError, match="method: found 'exact'; allowed: 'heuristic' in a fast replay"):
+        replay(TWO, ONE_GPU, "srtf", fast=True, method="exact")
 
 
 def test_a_function_is_not_fast_and_a_large_job_is_refused():

@@ -19,7 +19,7 @@ from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.engine.round_scheduler import ON_BAD, OnBad
 from muri_opt.replay.engine.spread_speeds import checked_speeds
 from muri_opt.replay.metrics.summary import summary
-from muri_opt.replay.run import CLOCKS, OWN, SEEDED, replay
+from muri_opt.replay.run import OWN, check_settings, replay
 from muri_opt.replay.studies.outcome_files import outcome_bytes
 from muri_opt.replay.workload import Workload
 from muri_opt.solution import Limits
@@ -28,16 +28,6 @@ from muri_opt.studies.methods import check_method
 
 MOST_SEED: Final = 10**9
 """Rounds count their seeds up from that of the run."""
-_OWN_ONLY: Final = (
-    "method",
-    "interval",
-    "launch_seconds",
-    "rack_speed",
-    "any_speed",
-    "fast",
-    "verify",
-    "on_bad",
-)
 _DIGITS: Final = 32
 
 
@@ -46,8 +36,7 @@ class StudyRun:
     """One replay of a study, all in texts and numbers, as ``read_workload``, ``cluster_from`` and ``replay`` take them.
 
     ``round_seconds`` limit every round that is solved, and ``round_gap`` is how near to the optimum is near enough;
-    other methods than ``heuristic`` use them. What a clock of published simulators does not know is refused with it, so
-    that no run says what it did not do.
+    other methods than ``heuristic`` use them. What the replay would not heed is refused.
     """
 
     workload: str
@@ -69,9 +58,8 @@ class StudyRun:
     def __post_init__(self) -> None:
         policy_from(self.policy)
         check_method(self.method)
-        for field, known in (("clock", CLOCKS), ("on_bad", ON_BAD)):
-            if getattr(self, field) not in known:
-                raise unknown_name(field, getattr(self, field), known)
+        if self.on_bad not in ON_BAD:
+            raise unknown_name("on_bad", self.on_bad, ON_BAD)
         if self.interval is not None:
             object.__setattr__(self, "interval", finite("interval", self.interval, MAX_SECONDS, positive=True))
         object.__setattr__(self, "seed", whole("seed", self.seed, MOST_SEED))
@@ -80,13 +68,7 @@ class StudyRun:
         speeds = checked_speeds(self.rack_speed, self.any_speed, fast=self.fast)
         for field, speed in zip(("rack_speed", "any_speed"), speeds, strict=True):
             object.__setattr__(self, field, speed)
-        refused = _OWN_ONLY if self.clock != OWN else ()
-        for field in refused if self.clock in SEEDED else (*refused, "seed"):
-            value, plain = getattr(self, field), StudyRun.__dataclass_fields__[field].default
-            if value != plain:
-                raise InputError(field, repr(value), f"{plain!r} with the clock {self.clock!r}")
-        if self.fast and self.method != "heuristic":
-            raise InputError("method", repr(self.method), "'heuristic' in a fast replay")
+        check_settings(self.clock, asdict(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
