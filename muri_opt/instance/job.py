@@ -126,6 +126,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
         check_texts(self, "state")
         if self.state not in STATES:
             raise InputError("state", shown(self.state), "one of " + ", ".join(map(repr, STATES)))
+        # A default is left out of the text by identity: another object of the same letters would not be.
+        msgspec.structs.force_setattr(self, "state", STATES[STATES.index(self.state)])
         if self.predictable is not None:
             check_kind("predictable", self.predictable, bool)
         if self.guarantee is not None:

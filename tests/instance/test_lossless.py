@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from hashlib import sha256
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,6 +37,13 @@ def test_text_reads_back_equal(round_):
     assert again == round_
     assert canonical_json(again) == canonical_json(round_)
     assert again.fingerprint == round_.fingerprint
+
+
+@given(round_=full_rounds())
+def test_a_round_sent_to_another_process_has_the_same_text(round_):
+    again = ForkingPickler.loads(ForkingPickler.dumps(round_))
+    assert again == round_
+    assert canonical_json(again) == canonical_json(round_)
 
 
 @given(round_=full_rounds())
