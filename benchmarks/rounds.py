@@ -7,14 +7,22 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from benchmarks.clock import median
-from muri_opt import Limits, read_round, solve_round, verify, write_round
-from muri_opt.backends import stop_workers
+from muri_opt import Limits, Round, policy_from, read_round, solve_round, verify, write_round
+from muri_opt.backends import borrowed_worker, stop_workers
+from muri_opt.catalogue import formulation_of
+from muri_opt.exact import prepare
+from muri_opt.instance import canonical_json, parse_round
 from muri_opt.instance.generators import generate
 
 REPEATS = 5
+NEXT_JOBS = 300
 
 
 def main() -> None:
@@ -46,6 +54,30 @@ def main() -> None:
     hard = generate("gangs", jobs=200, nodes=20, seed=1)
     spent = median(lambda: solve_round(hard, "max-min:nodes=fewest", "auto", Limits(seconds=limit)))
     print(f"| `auto` on a hard round with a limit of {limit} s | {spent:.3f} s |")
+    many = generate("configurations", jobs=NEXT_JOBS, nodes=16, seed=1)
+    kept, anew = (median(next_round(many, same=same)) for same in (True, False))
+    what = f"hand the next round of {NEXT_JOBS} jobs with their plans to the solver process"
+    print(f"| {what}, plans the same objects as before | {kept:.3f} s |")
+    print(f"| the same with plans read anew | {anew:.3f} s ({anew / kept:.1f} times) |")
+
+
+def next_round(round_: Round, *, same: bool) -> Callable[[], object]:
+    """Return what sends a round that is a minute later at every call; its jobs keep their plans, or have equal ones."""
+    minutes = count(1)
+
+    def later() -> Round:
+        waited = 60.0 * next(minutes)
+        jobs = tuple(replace(job, waiting_seconds=waited) for job in round_.jobs)
+        made = replace(round_, now=round_.now + waited, jobs=jobs)
+        return made if same else parse_round(canonical_json(made))
+
+    rounds = iter([later() for _ in range(2 * REPEATS)])
+
+    def send() -> None:
+        with borrowed_worker() as worker:
+            worker.prepare(prepare, next(rounds), formulation_of(policy_from("aiturbo")), seconds=None)
+
+    return send
 
 
 def import_seconds(text: str) -> tuple[float, float]:

@@ -68,6 +68,11 @@ def relax(round_: Round, formulation: Formulation, seconds: float | None) -> Lin
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
 
 
+def prepare(round_: Round, formulation: Formulation) -> None:
+    """Read the round as its program does; what was read is there for the calls that follow."""
+    formulation.prepare(round_)
+
+
 def solve_directly(round_: Round, formulation: Formulation) -> Answer | None:
     """Return the exact program's answer without a solver, or ``None`` where the chapter has no such way.
 

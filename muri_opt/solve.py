@@ -12,7 +12,7 @@ import msgspec
 from muri_opt.backends import BACKENDS, FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.catalogue import DEFAULT_POLICY, formulation_of, value_unit_of
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.exact import Answer, optimise, relax, search_chapter, solve_directly
+from muri_opt.exact import Answer, optimise, prepare, relax, search_chapter, solve_directly
 from muri_opt.instance import Round
 from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
@@ -125,8 +125,8 @@ class _Search:
         if not (formulation.has_direct or formulation.has_search) or (left is not None and left <= 0):
             return
         answer: Answer | None = None
-        limits = self.limits.with_seconds(left)
         with suppress(WorkerError):
+            limits = self._prepared()
             if formulation.has_direct:
                 answer = self._in_worker(solve_directly, self.round_, formulation)
             else:
@@ -165,7 +165,8 @@ class _Search:
     def _run_backend(self, backend: str) -> None:
         """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
         self.stats = msgspec.structs.replace(self.stats, backend=backend)
-        duals = self._in_worker(relax, self.round_, formulation_of(self.policy), self.seconds_left())
+        left = self._prepared().seconds
+        duals = self._in_worker(relax, self.round_, formulation_of(self.policy), left)
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
         if not self.close_enough:
@@ -210,9 +211,7 @@ class _Search:
         return msgspec.structs.replace(draft, certificate=certificate, stats=self.stats)
 
     def _optimise(self, backend: str) -> Answer:
-        left = self.seconds_left()
-        limits = self.limits.with_seconds(None if left is None else max(0.0, left))
-        start = self.decision
+        limits, start = self._prepared(), self.decision
         answer: Answer = self._in_worker(optimise, self.round_, formulation_of(self.policy), backend, limits, start)
         self.stats = msgspec.structs.replace(
             self.stats,
@@ -222,6 +221,15 @@ class _Search:
             rows=answer.rows,
         )
         return answer
+
+    def _prepared(self) -> Limits:
+        """Let the solver process read the round, which it is left to finish; return the limits with the time left."""
+        left = self.seconds_left()
+        with borrowed_worker() as worker:
+            if not worker.has(self.round_):
+                worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=left)
+        left = self.seconds_left()
+        return self.limits.with_seconds(None if left is None else max(0.0, left))
 
     def _in_worker(self, function: Any, *arguments: Any) -> Any:
         left = self.seconds_left()

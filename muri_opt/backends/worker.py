@@ -19,9 +19,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from muri_opt.backends.parcels import Receiver, Sender
 from muri_opt.backends.registry import FIRST_BACKEND, backend_named
 from muri_opt.errors import InputError
+from muri_opt.instance import Round
 
+PATIENCE_SECONDS = 30.0
+"""After which a process that was left to read a round is stopped: it hangs."""
 _BOOT = "import sys; from muri_opt.backends.worker import serve; serve(int(sys.argv[1]))"
 
 
@@ -50,7 +54,9 @@ class Worker:
                 env={**os.environ, "PYTHONPATH": path},
             )
         self._connection = Connection(ours.detach())
+        self._sender = Sender()
         self._started = False
+        self._last: _Exchange | None = None
 
     @property
     def pid(self) -> int:
@@ -62,32 +68,37 @@ class Worker:
         """Whether the process still runs."""
         return self._process.poll() is None
 
-    def call(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
-        """Return ``function(*arguments)`` as run in the process; stop it and raise when time is up or it dies.
+    def has(self, round_: Round) -> bool:
+        """Return whether this round was sent last."""
+        return self._sender.last is round_
 
-        The exchange runs in a thread of its own because sending, too, blocks when the process has stopped reading.
-        """
-        if not self._started:
-            began = time.monotonic()
-            self._wait_for_start(seconds)
-            seconds = None if seconds is None else max(0.0, seconds - (time.monotonic() - began))
-        answers: list[tuple[Any, Exception | None]] = []
-        exchange = threading.Thread(target=self._exchange, args=((function, arguments), answers), daemon=True)
-        exchange.start()
-        exchange.join(seconds)
+    def call(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
+        """Return ``function(*arguments)`` as run in the process; stop it and raise when time is up or it dies."""
+        exchange = self._exchange(function, arguments, seconds)
         if exchange.is_alive():
-            self._process.kill()
-            exchange.join()  # its other end is gone now; a connection must not be closed while a thread uses it
             self.stop()
             raise WorkerError(f"the solver process did not answer within {seconds:.3g} s and was stopped", fault=False)
-        if not answers:
-            raise self._ended()
-        answer, error = answers[0]
-        if isinstance(error, InputError):
-            raise error
-        if error is not None:
-            raise WorkerError(f"the solver raised {type(error).__name__}: {error}", fault=True)
-        return answer
+        return self._answer(exchange)
+
+    def prepare(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> None:
+        """Run a function for what the process keeps of it; when time is up, raise and leave the process to finish.
+
+        So a process that is new to a large round will know it some rounds later, however short their limits are.
+        """
+        exchange = self._exchange(function, arguments, seconds)
+        if exchange.is_alive():
+            raise WorkerError(f"the solver process was still reading the round after {seconds:.3g} s", fault=False)
+        self._answer(exchange)
+
+    def _exchange(self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float | None) -> _Exchange:
+        """Return the exchange of a call, over or out of time; the start, and what was left to finish, come first."""
+        end = None if seconds is None else time.monotonic() + max(0.0, seconds)
+        if not self._started:
+            self._wait_for_start(seconds)
+        self._wait_for_the_last(end)
+        self._last = _Exchange(self._connection, (function, self._sender.pack(arguments)))
+        self._last.over(end)
+        return self._last
 
     def _wait_for_start(self, seconds: float | None) -> None:
         """Wait until the process has said that it is ready; a process still starting is left to start."""
@@ -98,20 +109,57 @@ class Worker:
         except (EOFError, OSError):
             raise self._ended() from None
 
+    def _wait_for_the_last(self, end: float | None) -> None:
+        """Wait until the last call is over; one that was left to finish and does not is stopped in the end."""
+        last = self._last
+        if last is not None and not last.over(end):
+            if time.monotonic() - last.began > PATIENCE_SECONDS:
+                self.stop()
+            raise WorkerError("the solver process was still reading a round before", fault=False)
+
+    def _answer(self, exchange: _Exchange) -> Any:
+        if exchange.answer is None:
+            raise self._ended()
+        answer, error = exchange.answer
+        if isinstance(error, InputError):
+            raise error
+        if error is not None:
+            raise WorkerError(f"the solver raised {type(error).__name__}: {error}", fault=True)
+        return answer
+
     def _ended(self) -> WorkerError:
         self.stop()
         return WorkerError(f"the solver process ended with code {self._process.returncode}", fault=True)
-
-    def _exchange(self, request: tuple[Callable[..., Any], tuple[Any, ...]], answers: list[Any]) -> None:
-        with suppress(EOFError, OSError):
-            self._connection.send(request)
-            answers.append(self._connection.recv())
 
     def stop(self) -> None:
         """Kill the process and wait until it is gone."""
         self._process.kill()
         self._process.wait()
+        if self._last is not None:
+            self._last.join()  # its other end is gone; a connection must not be closed while a thread uses it
         self._connection.close()
+
+
+class _Exchange(threading.Thread):
+    """A call and its answer, in a thread of its own because sending, too, blocks when the process does not read."""
+
+    def __init__(self, connection: Connection[Any, Any], request: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
+        super().__init__(daemon=True)
+        self._connection, self._request = connection, request
+        self.began = time.monotonic()
+        self.answer: tuple[Any, Exception | None] | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Send the call and wait for the answer; there is none where the process has ended."""
+        with suppress(EOFError, OSError):
+            self._connection.send(self._request)
+            self.answer = self._connection.recv()
+
+    def over(self, end: float | None) -> bool:
+        """Wait for the answer until that moment; return whether the exchange is over."""
+        self.join(None if end is None else max(0.0, end - time.monotonic()))
+        return not self.is_alive()
 
 
 _idle: list[tuple[int, Worker]] = []
@@ -163,14 +211,14 @@ atexit.register(stop_workers)
 
 def serve(descriptor: int) -> None:
     """Run in the worker: answer calls until the other end is closed."""
-    connection = Connection(descriptor)
+    connection, receiver = Connection(descriptor), Receiver()
     threading.Thread(target=_die_with_parent, args=(os.getppid(),), daemon=True).start()
     backend_named(FIRST_BACKEND).version()  # loads the solver every round needs first, before the first call
     with suppress(EOFError, OSError):
         connection.send(True)
         while True:
             function, arguments = connection.recv()
-            connection.send(_answer(function, arguments))
+            connection.send(_answer(function, receiver.unpack(arguments)))
 
 
 def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:

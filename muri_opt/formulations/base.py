@@ -67,6 +67,10 @@ class Formulation(ABC):
         """Whether :meth:`duals` makes evidence of a linear relaxation."""
         return False
 
+    def prepare(self, round_: Round) -> object:
+        """Return what is worked out of a round first and kept for all that follows."""
+        return round_.amounts
+
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers that need no solver, or ``None``."""
         return None

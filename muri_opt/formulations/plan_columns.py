@@ -29,10 +29,12 @@ class PlanColumns:
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanColumns:
         """Return the columns of a round, from the last call if it was the same."""
-        key = (round_.fingerprint, rules)
-        if not _last or _last[0][0] != key:
-            _last[:] = [(key, _columns(round_, PlanOptions.of(round_, rules)))]
-        return _last[0][1]
+        for last, by, columns in _last:
+            if last is round_ and by == rules:
+                return columns
+        columns = _columns(round_, PlanOptions.of(round_, rules))
+        _last[:] = [(round_, rules, columns)]
+        return columns
 
     @property
     def alone(self) -> Ints:
@@ -40,7 +42,7 @@ class PlanColumns:
         return np.flatnonzero(self.options.q[self.option] == 1)
 
 
-_last: list[tuple[tuple[str, PlanRules], PlanColumns]] = []
+_last: list[tuple[Round, PlanRules, PlanColumns]] = []
 """The columns of the last round: building, starting and reading one program asks for them again and again."""
 
 

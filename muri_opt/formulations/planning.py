@@ -38,6 +38,10 @@ class PlanningFormulation(Formulation):
         """Return the options of the round and their columns."""
         return PlanColumns.of(round_, self.rules)
 
+    def prepare(self, round_: Round) -> PlanOptions:
+        """Return the options of the round, which are kept until another round is read."""
+        return PlanOptions.of(round_, self.rules)
+
     def build(self, round_: Round) -> Model:
         """Return the program: at most one option per job, its parts on distinct nodes, within nodes and quotas."""
         table = self.table(round_)
@@ -102,7 +106,7 @@ class PlanningFormulation(Formulation):
         self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what patterns of whole nodes add up to, from the start on, and their prices."""
-        options = self.table(round_).options
+        options = self.prepare(round_)
         known = {} if start is None else _chosen(round_, options, start)
         return search_patterns(round_, options, known, limits, relax, solve)
 
@@ -113,7 +117,7 @@ class PlanningFormulation(Formulation):
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers from the knapsack of the whole cluster, without a solver."""
-        return cluster_prices(round_, self.table(round_).options)
+        return cluster_prices(round_, self.prepare(round_))
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""

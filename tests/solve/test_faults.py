@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ from muri_opt import solve as solving
 from muri_opt.backends import start_worker, stop_workers
 from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
+from muri_opt.exact import optimise
 from muri_opt.instance.generators import generate
 from muri_opt.solution import Stats
 
@@ -31,29 +33,26 @@ SLACK = 1.0
 
 @pytest.fixture
 def warm() -> Iterator[Worker]:
-    """The one idle worker, started and ready."""
+    """The one idle worker, started, with all loaded that a program needs."""
     stop_workers()
     start_worker()
     ((_, worker),) = workers._idle
-    assert worker.call(os.getpid, seconds=60) == worker.pid
+    assert solve_round(SMALL, POLICY, "exact@highs", Limits(seconds=60)).termination.reason == "OPTIMAL"
+    assert worker.alive
     yield worker
     stop_workers()
 
 
-def when_busy(worker: Worker, signal_: signal.Signals) -> threading.Thread:
-    """Send a signal to the worker once it has been at one call for longer than the first, short one can take."""
+def signalled_when_solving(monkeypatch: pytest.MonkeyPatch, signal_: signal.Signals) -> None:
+    """Send a signal to the process that solves the program, once it has been at it for a while."""
+    plain = Worker.call
 
-    def send() -> None:
-        idle_at = time.monotonic()
-        while time.monotonic() < idle_at + 1.2:
-            if any(idle is worker for _, idle in workers._idle):
-                idle_at = time.monotonic()
-            time.sleep(0.01)
-        os.kill(worker.pid, signal_)
+    def call(worker: Worker, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
+        if function is optimise:
+            threading.Timer(0.3, os.kill, (worker.pid, signal_)).start()
+        return plain(worker, function, *arguments, seconds=seconds)
 
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
-    return thread
+    monkeypatch.setattr(Worker, "call", call)
 
 
 def timed(call: Callable[[], Result]) -> tuple[Result, float]:
@@ -74,12 +73,12 @@ def check_answer(result: Result) -> None:
     [(signal.SIGKILL, "FAULT", "ended with code -9"), (signal.SIGSTOP, "TIME", "did not answer within")],
 )
 def test_a_solver_killed_or_hung_in_the_middle_leaves_a_verified_answer_in_time(
-    warm: Worker, signal_: signal.Signals, limited_by: str, words: str
+    warm: Worker, monkeypatch: pytest.MonkeyPatch, signal_: signal.Signals, limited_by: str, words: str
 ) -> None:
     limit = 3.0
-    sender = when_busy(warm, signal_)
-    result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
-    sender.join()
+    with monkeypatch.context() as patched:
+        signalled_when_solving(patched, signal_)
+        result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
     assert seconds < limit + SLACK
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", limited_by)
     assert words in result.termination.detail
@@ -107,10 +106,10 @@ def test_a_worker_killed_between_calls_is_replaced_silently(warm: Worker) -> Non
 
 
 @pytest.mark.parametrize("method", ["exact", "exact@highs"])
-def test_exact_with_a_killed_solver_has_failed(warm: Worker, method: str) -> None:
-    sender = when_busy(warm, signal.SIGKILL)
+def test_exact_with_a_killed_solver_has_failed(warm: Worker, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    signalled_when_solving(monkeypatch, signal.SIGKILL)
     result = solve_round(HARD, POLICY, method, Limits(seconds=20))
-    sender.join()
+    assert not warm.alive
     assert (result.termination.reason, result.termination.limit) == ("FAILED", None)
     assert result.termination.detail == "the solver process ended with code -9"
     assert (result.decision, result.value) == (None, None)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from muri_opt import InputError, policy_from
+from muri_opt import InputError, policy_from, solve_round
 from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
 from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
+from muri_opt.instance.generators import generate
 
 
 @pytest.fixture
@@ -100,6 +101,44 @@ def test_a_process_still_starting_is_left_to_start(worker: Worker) -> None:
     assert not failed.value.fault
     assert worker.alive
     assert worker.call(operator.add, 2, 3, seconds=60) == 5
+
+
+def test_a_process_that_prepares_is_left_to_finish(worker: Worker) -> None:
+    worker.prepare(operator.add, 2, 3, seconds=60)
+    with pytest.raises(WorkerError, match=r"still reading the round after 0\.1 s") as late:
+        worker.prepare(time.sleep, 1.0, seconds=0.1)
+    with pytest.raises(WorkerError, match="still reading a round before") as busy:
+        worker.call(operator.add, 2, 3, seconds=0.1)
+    assert (late.value.fault, busy.value.fault) == (False, False)
+    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+
+
+def test_a_process_that_never_ends_to_prepare_is_stopped(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker.prepare(operator.add, 2, 3, seconds=60)
+    with pytest.raises(WorkerError, match="still reading the round"):
+        worker.prepare(time.sleep, 600, seconds=0.1)
+    monkeypatch.setattr(workers, "PATIENCE_SECONDS", 0.0)
+    with pytest.raises(WorkerError, match="still reading a round before"):
+        worker.call(operator.add, 2, 3, seconds=0.1)
+    assert not worker.alive
+
+
+def test_preparing_can_fail_like_a_call(worker: Worker) -> None:
+    with pytest.raises(InputError, match="did you mean 'fifo'"):
+        worker.prepare(policy_from, "fifi", seconds=60)
+    with pytest.raises(WorkerError, match="ended with code 7") as failed:
+        worker.prepare(os._exit, 7, seconds=60)
+    assert failed.value.fault
+
+
+def test_a_worker_has_the_round_that_was_sent_last() -> None:
+    stop_workers()
+    first, second = (generate("plans", jobs=4, nodes=2, seed=seed) for seed in (1, 2))
+    solve_round(first, "rubick", "exact@highs")
+    ((_, worker),) = workers._idle
+    assert (worker.has(first), worker.has(second)) == (True, False)
+    assert worker.call(operator.attrgetter("fingerprint"), second, seconds=60) == second.fingerprint
+    assert (worker.has(first), worker.has(second)) == (False, True)
 
 
 def test_a_borrowed_worker_is_lent_again() -> None:
