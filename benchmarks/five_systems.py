@@ -28,7 +28,6 @@ ELASTIC = ("max-min-elastic", "optimus", "afs-l", "afs-p")
 RUBICK = ("rubick", "sia", "synergy", "equal-share")
 AITURBO = ("aiturbo", "optimus-ps")
 SOLVED = (*MURI, "philly", "afs-l", "afs-p", "optimus", "rubick", "sia", "aiturbo", "optimus-ps")
-SOLVED_LARGE = (*MURI, "philly", "afs-l", "rubick")
 METHODS = ("heuristic", "auto")
 RESTART = 30
 LAUNCH = 260
@@ -70,10 +69,6 @@ def parts(directory: Path, folder: Path, *, first: int | None) -> list[Part]:
 
     What a trace does not say of its jobs, the measured models of another system say, which the jobs take in turn: how
     they scale and what plans they have, and the stages of jobs that are not Muri's.
-
-    In trace4 hundreds of jobs wait for weeks. There baselines are not solved exactly, nor is ``aiturbo``, which has no
-    exact answer for so many jobs in the time of a round, and ``afs-p`` is left out: turns of two hours on 64 GPUs are
-    some 80,000 rounds.
     """
 
     def text(*names: str, **options: str | int | None) -> str:
@@ -91,11 +86,13 @@ def parts(directory: Path, folder: Path, *, first: int | None) -> list[Part]:
         )
         return [(workload, policy) for workload, some in policies for policy in some]
 
-    third, fourth = (systems("muri", f"{name}.csv", cluster="8x8", stages=None) for name in ("trace3", "trace4"))
-    fourth = [(workload, policy) for workload, policy in fourth if policy != "afs-p"]
     found = [
-        Part(title="trace3, 8 x 8", cluster="8x8", pairs=third),
-        Part(title="trace4, 8 x 8", cluster="8x8", pairs=fourth, solved=SOLVED_LARGE),
+        Part(
+            title=f"{name}, 8 x 8",
+            cluster="8x8",
+            pairs=systems("muri", f"{name}.csv", cluster="8x8", stages=None),
+        )
+        for name in ("trace3", "trace4")
     ]
     stages = str(directory / "muri" / "trace3.csv")
     for tenant in ("2869ce", "e13805"):

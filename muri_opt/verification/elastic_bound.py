@@ -54,6 +54,19 @@ def priced_bound(round_: Round, values: Sequence[Mapping[int, int]], duals: Line
 
 def counted_bound(round_: Round, values: Sequence[Mapping[int, int]]) -> int | None:
     """Return the best value within GPUs and quotas alone, by dynamic programming; ``None`` where that is too long."""
+    for last, by, bound in _counted:
+        if last is round_ and by is values:
+            return bound
+    bound = _best_by_gpus(round_, values)
+    _counted[:] = [(round_, values, bound)]
+    return bound
+
+
+_counted: list[tuple[Round, Sequence[Mapping[int, int]], int | None]] = []
+"""The last bound counted: whatever is decided in a round, it is the same."""
+
+
+def _best_by_gpus(round_: Round, values: Sequence[Mapping[int, int]]) -> int | None:
     total = round_.cluster.total_gpus
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     owners: dict[str | None, list[Mapping[int, int]]] = {}
