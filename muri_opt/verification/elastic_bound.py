@@ -11,12 +11,14 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.solution import LinearDuals
 from muri_opt.verification.quantities import need_of
+from muri_opt.verification.recall import recalled
 
 Ints = NDArray[np.int64]
 MOST_STEPS = 2_000_000_000
 """Sums beyond which the dynamic program is not run."""
 
 
+@recalled
 def priced_bound(round_: Round, values: Sequence[Mapping[int, int]], duals: LinearDuals) -> int:
     """Return the largest whole value that prices of GPUs, CPUs, memory and quotas allow any shares.
 
@@ -52,21 +54,9 @@ def priced_bound(round_: Round, values: Sequence[Mapping[int, int]], duals: Line
     return total // duals.denominator
 
 
+@recalled
 def counted_bound(round_: Round, values: Sequence[Mapping[int, int]]) -> int | None:
     """Return the best value within GPUs and quotas alone, by dynamic programming; ``None`` where that is too long."""
-    for last, by, bound in _counted:
-        if last is round_ and by is values:
-            return bound
-    bound = _best_by_gpus(round_, values)
-    _counted[:] = [(round_, values, bound)]
-    return bound
-
-
-_counted: list[tuple[Round, Sequence[Mapping[int, int]], int | None]] = []
-"""The last bound counted: whatever is decided in a round, it is the same."""
-
-
-def _best_by_gpus(round_: Round, values: Sequence[Mapping[int, int]]) -> int | None:
     total = round_.cluster.total_gpus
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     owners: dict[str | None, list[Mapping[int, int]]] = {}

@@ -14,6 +14,7 @@ from muri_opt.verification.placement_ways import Ways
 from muri_opt.verification.plan_entries import NO_LIMIT
 from muri_opt.verification.plan_knapsack import MOST_CELLS, Item, Sizes, Spot, most_profits
 from muri_opt.verification.quantities import Room
+from muri_opt.verification.recall import recalled
 
 MOST_ADDED = 20_000_000
 """Cells looked at to add the jobs that are on single nodes; finer grids that would take more are made coarser."""
@@ -21,6 +22,7 @@ _BITS = 62
 """Sums of profits stay below two to this power: they must fit machine words."""
 
 
+@recalled
 def placed_bound(round_: Round, reading: Reading, duals: LinearDuals) -> int:
     """Return the largest whole value that prices of jobs and weights of quotas allow any decision.
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from muri_opt.verification.placement_bound import best_elsewhere
 from muri_opt.verification.placement_reading import Reading, Stand
+from muri_opt.verification.recall import recalled
 
 Ints = NDArray[np.int64]
 _MOST_STEPS = 50_000_000
@@ -14,6 +15,7 @@ _LARGEST = 1 << 62
 _NOT_SO = -(1 << 62)
 
 
+@recalled
 def counted_places(reading: Reading) -> int | None:
     """Return the most that jobs within the GPUs of the cluster are worth, each tenant within its quota or above.
 

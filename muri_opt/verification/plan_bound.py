@@ -11,6 +11,7 @@ from muri_opt.solution import LinearDuals
 from muri_opt.verification.plan_entries import Floor
 from muri_opt.verification.plan_knapsack import Item, Sizes, Spot, most_profits
 from muri_opt.verification.plans import Menu
+from muri_opt.verification.recall import recalled
 
 MOST_ROOMS = 8
 """Rooms of nodes with one type of GPUs that each have a table of their own."""
@@ -18,6 +19,7 @@ _BITS = 62
 """Sums of profits stay below two to this power: they must fit machine words."""
 
 
+@recalled
 def planned_bound(round_: Round, menu: Menu, duals: LinearDuals) -> int:
     """Return the largest whole value that prices of jobs and of quotas allow any decision.
 

@@ -6,11 +6,13 @@ import numpy as np
 
 from muri_opt.instance import Round
 from muri_opt.verification.plans import Menu
+from muri_opt.verification.recall import recalled
 
 _MOST_STEPS = 50_000_000
 _LARGEST = 1 << 62
 
 
+@recalled
 def counted_plans(round_: Round, menu: Menu) -> int | None:
     """Return the most that plans within the GPUs of the cluster are worth, at most one per job.
 

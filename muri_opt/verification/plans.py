@@ -217,20 +217,16 @@ def _at_home(job: Job, entry: Entry) -> bool:
 def _running_first(ways: list[tuple[Way, ...]]) -> list[tuple[Way, ...]]:
     """Return the ways, each worth more by what exceeds the largest costs of all jobs together."""
     runs = 1 - sum(min((way.away for way in mine), default=0) for mine in ways)
-    return [
-        tuple(way._replace(away=way.away + runs, home=None if way.home is None else way.home + runs) for way in mine)
-        for mine in ways
-    ]
+    return [_worth_more(mine, runs) for mine in ways]
 
 
 def _promises_first(round_: Round, ways: list[tuple[Way, ...]]) -> tuple[tuple[Way, ...], ...]:
     """Return the ways, those of guaranteed jobs worth more than the best of all jobs together on top."""
     bonus = 1 + sum(max((max(way.away, way.home or 0) for way in mine), default=0) for mine in ways)
     return tuple(
-        mine
-        if job.guarantee is None
-        else tuple(
-            way._replace(away=way.away + bonus, home=None if way.home is None else way.home + bonus) for way in mine
-        )
-        for job, mine in zip(round_.jobs, ways, strict=True)
+        mine if job.guarantee is None else _worth_more(mine, bonus) for job, mine in zip(round_.jobs, ways, strict=True)
     )
+
+
+def _worth_more(ways: tuple[Way, ...], by: int) -> tuple[Way, ...]:
+    return tuple([Way(plan, piece, away + by, None if home is None else home + by) for plan, piece, away, home in ways])

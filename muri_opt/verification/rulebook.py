@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 
 from muri_opt.errors import InputError, unknown_name
@@ -157,6 +158,7 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
 _MURI_ORDER = {"muri-s": "srsf", "muri-l": "las"}
 
 
+@lru_cache(maxsize=64)
 def rules_of(policy: str) -> Rules:
     """Return the rules of a policy given as in a result: ``name`` or ``name:key=value,...``."""
     name, _, rest = policy.partition(":")

@@ -15,6 +15,7 @@ from muri_opt.verification.counting import able_jobs
 from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.periods import Ints
 from muri_opt.verification.quantities import word_for
+from muri_opt.verification.recall import recalled
 from muri_opt.verification.rulebook import Rules
 from muri_opt.verification.sharing_prices import SharingPrices, sharing_prices
 
@@ -23,6 +24,7 @@ MOST_GROUPS = 3_000_000
 _AT_ONCE = 100_000
 
 
+@recalled
 def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None:
     """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
