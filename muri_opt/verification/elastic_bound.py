@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.solution import LinearDuals
+from muri_opt.verification.gpu_tables import with_one_more
 from muri_opt.verification.quantities import need_of
 from muri_opt.verification.recall import recalled
 
@@ -71,18 +72,9 @@ def counted_bound(round_: Round, values: Sequence[Mapping[int, int]]) -> int | N
         most = min(total, quotas[owner] or 0) if owner is not None else total
         inside = np.zeros(most + 1, dtype=np.int64) if owner is not None else best
         for table in tables:
-            inside = _with_one_more(inside, table)
-        best = _with_one_more(best, dict(enumerate(inside.tolist()))) if owner is not None else inside
+            inside = with_one_more(inside, table)
+        best = with_one_more(best, dict(enumerate(inside.tolist()))) if owner is not None else inside
     return int(best[-1])
-
-
-def _with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
-    """Return the best value for every number of GPUs if one more table may give one of its entries."""
-    result = best.copy()
-    for k, value in table.items():
-        if 0 < k < len(best):
-            np.maximum(result[k:], best[:-k] + value, out=result[k:])
-    return result
 
 
 def _whole(amounts: list[int | None]) -> int | None:

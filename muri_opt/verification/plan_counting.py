@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.instance import Round
+from muri_opt.verification.gpu_tables import with_one_more
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.recall import recalled
 
@@ -27,11 +28,7 @@ def counted_plans(round_: Round, menu: Menu) -> int | None:
         return None
     best = np.zeros(total + 1, dtype=np.int64)
     for table in tables:
-        after = best.copy()
-        for gpus, value in table.items():
-            if gpus <= total:
-                np.maximum(after[gpus:], best[: total + 1 - gpus] + value, out=after[gpus:])
-        best = after
+        best = with_one_more(best, table)
     return int(best[total])
 
 
