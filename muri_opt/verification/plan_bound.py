@@ -76,6 +76,7 @@ class _Profits:
         found = cls()
         for j, job in enumerate(round_.jobs):
             pays = once[j] + (quota.get(job.tenant or "", 0) * job.gpus if job.guarantee is not None else 0)
+            pays -= menu.bonus[j] * scale
             for way in menu.ways[j]:
                 parts = way.plan.nodes
                 away = -((pays - way.away * scale) // parts)  # rounded up

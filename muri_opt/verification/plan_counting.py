@@ -36,6 +36,6 @@ def _by_gpus(menu: Menu, job: int) -> dict[int, int]:
     """Return the best value of a job for each number of GPUs it may run with."""
     table: dict[int, int] = {}
     for way in menu.ways[job]:
-        value = max(way.away, way.home or 0)
+        value = menu.bonus[job] + (way.away if way.home is None else max(way.away, way.home))
         table[way.plan.gpus] = max(value, table.get(way.plan.gpus, 0))
     return table

@@ -23,7 +23,8 @@ class OutOfStepsError(Exception):
 class _Search:
     """Depth-first over the jobs; what the jobs from one on can add depends on the rooms and quotas left alone."""
 
-    ways: list[tuple[Way, ...]]
+    ways: tuple[tuple[Way, ...], ...]
+    bonus: tuple[int, ...]
     homes: list[tuple[int, ...]]
     asks: list[tuple[int, int] | None]
     types: list[str | None]
@@ -52,14 +53,16 @@ class _Search:
         for way in self.ways[job]:
             able = [s for s, room in enumerate(rooms) if self._takes(s, room, way)]
             if way.home is not None and set(self.homes[job]) <= set(able):
-                yield way.home + self.best(job + 1, _without(rooms, self.homes[job], way.piece), quota)
+                yield (
+                    self.bonus[job] + way.home + self.best(job + 1, _without(rooms, self.homes[job], way.piece), quota)
+                )
             seen = set()
             for nodes in combinations(able, way.plan.nodes):
                 self._count()
                 looks = tuple(sorted((self.marks[job][s], rooms[s]) for s in nodes))
                 if looks not in seen:
                     seen.add(looks)
-                    yield way.away + self.best(job + 1, _without(rooms, nodes, way.piece), quota)
+                    yield self.bonus[job] + way.away + self.best(job + 1, _without(rooms, nodes, way.piece), quota)
 
     def _takes(self, node: int, room: tuple[int, int, int], way: Way) -> bool:
         typed = way.plan.gpu_type is None or way.plan.gpu_type == self.types[node]
@@ -78,7 +81,8 @@ def planned_optimum(round_: Round, menu: Menu, *, steps: int) -> int | None:
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
     limited = {tenant: position for position, tenant in enumerate(quotas)}
     search = _Search(
-        ways=list(menu.ways),
+        ways=menu.ways,
+        bonus=menu.bonus,
         homes=homes,
         asks=[
             (limited[job.tenant or ""], job.gpus) if job.guarantee is not None and job.tenant in limited else None

@@ -27,7 +27,10 @@ from muri_opt.verification.plan_values import Planned, plan_values
 
 
 class Way(NamedTuple):
-    """A plan a job may run by, its parts, and its value: ``away`` anywhere, ``home`` where it needs no restart."""
+    """A plan a job may run by, its parts, and its value: ``away`` anywhere, ``home`` where it needs no restart.
+
+    What it is worth that a job runs at all, and that a promise is kept, comes on top: the job's bonus.
+    """
 
     plan: Plan
     piece: Piece
@@ -42,6 +45,16 @@ class Order(NamedTuple):
     asks: tuple[object, ...]
     entries: tuple[Entry, ...]
     ways: tuple[Way, ...]
+
+    @property
+    def least(self) -> int:
+        """The least that a way is worth."""
+        return min((way.away for way in self.ways), default=0)
+
+    @property
+    def most(self) -> int:
+        """The most that a way is worth."""
+        return max((way.away if way.home is None else max(way.away, way.home) for way in self.ways), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +72,22 @@ class Menu:
 
     @cached_property
     def ways(self) -> tuple[tuple[Way, ...], ...]:
-        """The ways each job may run, with what it is worth that promises are kept and that jobs run at all."""
-        ways = [order.ways for order in self.orders]
-        return _promises_first(self.round_, _running_first(ways) if self.planned.objective != "throughput" else ways)
+        """The ways each job may run."""
+        return tuple(order.ways for order in self.orders)
+
+    @cached_property
+    def bonus(self) -> tuple[int, ...]:
+        """What each job is worth besides its way.
+
+        Where remaining times count, more than the largest costs of all jobs together if it runs at all; if it has a
+        guarantee, more than the best of all jobs together on top.
+        """
+        runs = 1 - sum(order.least for order in self.orders) if self.planned.objective != "throughput" else 0
+        jobs = self.round_.jobs
+        if all(job.guarantee is None for job in jobs):
+            return (runs,) * len(jobs)
+        kept = 1 + sum(order.most + runs for order in self.orders if order.ways)
+        return tuple(runs if job.guarantee is None else runs + kept for job in jobs)
 
     @cached_property
     def homes(self) -> tuple[frozenset[str], ...]:
@@ -130,7 +156,7 @@ class Menu:
                 for way in self.ways[position]:
                     if entry is not None and way.plan is entry.plan:
                         home = way.home if self.homes[position] == set(assignment.gpus) else None
-                        total += way.away if home is None else home
+                        total += self.bonus[position] + (way.away if home is None else home)
         return total
 
 
@@ -212,21 +238,3 @@ def _at_home(job: Job, entry: Entry) -> bool:
         return False
     held = _held(job)
     return len(held) == entry.plan.nodes and set(held.values()) == {entry.piece.gpus}
-
-
-def _running_first(ways: list[tuple[Way, ...]]) -> list[tuple[Way, ...]]:
-    """Return the ways, each worth more by what exceeds the largest costs of all jobs together."""
-    runs = 1 - sum(min((way.away for way in mine), default=0) for mine in ways)
-    return [_worth_more(mine, runs) for mine in ways]
-
-
-def _promises_first(round_: Round, ways: list[tuple[Way, ...]]) -> tuple[tuple[Way, ...], ...]:
-    """Return the ways, those of guaranteed jobs worth more than the best of all jobs together on top."""
-    bonus = 1 + sum(max((max(way.away, way.home or 0) for way in mine), default=0) for mine in ways)
-    return tuple(
-        mine if job.guarantee is None else _worth_more(mine, bonus) for job, mine in zip(round_.jobs, ways, strict=True)
-    )
-
-
-def _worth_more(ways: tuple[Way, ...], by: int) -> tuple[Way, ...]:
-    return tuple([Way(plan, piece, away + by, None if home is None else home + by) for plan, piece, away, home in ways])

@@ -61,8 +61,8 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
         for way in ways:
             position = next(p for p, plan in enumerate(plans) if plan == way.plan)
             if way.home is not None:
-                mine.append((j, position, way.piece, way.home, True))
-            mine.append((j, position, way.piece, way.away, False))
+                mine.append((j, position, way.piece, menu.bonus[j] + way.home, True))
+            mine.append((j, position, way.piece, menu.bonus[j] + way.away, False))
     assert mine == theirs
 
 
