@@ -98,8 +98,8 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
         for way in ways:
             position = next(p for p, other in enumerate(round_.jobs[j].plans) if other == way.plan)
             if way.home is not None:
-                mine.append((j, position, way.home, True))
-            mine.append((j, position, way.away, False))
+                mine.append((j, position, menu.bonus[j] + way.home, True))
+            mine.append((j, position, menu.bonus[j] + way.away, False))
     assert mine == theirs
     rules = policy_from(policy).rules
     for j, position, _, _ in theirs:
