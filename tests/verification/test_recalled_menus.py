@@ -30,6 +30,7 @@ def test_recalled_menus_are_those_read_anew(family: str, policy: str) -> None:
         before = Menu.of(first, planned)
         recalled = Menu.of(second, planned)
         assert (recalled.entries, recalled.ways, recalled.homes) == (anew.entries, anew.ways, anew.homes)
+        assert recalled.bonus == anew.bonus
         for j, job in enumerate(second.jobs):
             if j != place:
                 kept = planned.power is None or job.state == "waiting"
