@@ -224,10 +224,8 @@ class _Search:
 
     def _prepared(self) -> Limits:
         """Let the solver process read the round, which it is left to finish; return the limits with the time left."""
-        left = self.seconds_left()
         with borrowed_worker() as worker:
-            if not worker.has(self.round_):
-                worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=left)
+            worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=self.seconds_left())
         left = self.seconds_left()
         return self.limits.with_seconds(None if left is None else max(0.0, left))
 

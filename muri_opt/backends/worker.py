@@ -30,7 +30,7 @@ _BOOT = "import sys; from muri_opt.backends.worker import serve; serve(int(sys.a
 
 
 class WorkerError(RuntimeError):
-    """No answer: the process died (a ``fault``), or was not done in time and was stopped, or was still starting."""
+    """No answer: the process died (a ``fault``), or was not done in time and stopped, or still starting or reading."""
 
     def __init__(self, detail: str, *, fault: bool) -> None:
         super().__init__(detail)
@@ -57,6 +57,7 @@ class Worker:
         self._sender = Sender()
         self._started = False
         self._last: _Exchange | None = None
+        self._prepared: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
     @property
     def pid(self) -> int:
@@ -68,10 +69,6 @@ class Worker:
         """Whether the process still runs."""
         return self._process.poll() is None
 
-    def has(self, round_: Round) -> bool:
-        """Return whether this round was sent last."""
-        return self._sender.last is round_
-
     def call(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
         """Return ``function(*arguments)`` as run in the process; stop it and raise when time is up or it dies."""
         exchange = self._exchange(function, arguments, seconds)
@@ -80,12 +77,16 @@ class Worker:
             raise WorkerError(f"the solver process did not answer within {seconds:.3g} s and was stopped", fault=False)
         return self._answer(exchange)
 
-    def prepare(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> None:
-        """Run a function for what the process keeps of it; when time is up, raise and leave the process to finish.
+    def prepare(self, function: Callable[..., Any], round_: Round, *arguments: Any, seconds: float | None) -> None:
+        """Run a function of a round for what the process keeps of it, unless that was the last it was prepared with.
 
-        So a process that is new to a large round will know it some rounds later, however short their limits are.
+        When time is up, raise and leave the process to finish. So a process that is new to a large round will know it
+        some rounds later, however short their limits are.
         """
-        exchange = self._exchange(function, arguments, seconds)
+        if self._sender.last is round_ and self._prepared == (function, arguments):
+            return
+        exchange = self._exchange(function, (round_, *arguments), seconds)
+        self._prepared = (function, arguments)
         if exchange.is_alive():
             raise WorkerError(f"the solver process was still reading the round after {seconds:.3g} s", fault=False)
         self._answer(exchange)

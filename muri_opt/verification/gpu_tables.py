@@ -17,7 +17,8 @@ _NEVER = -(1 << 62)
 def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     """Return the best value within each number of GPUs if one more table may add one of its entries, or none.
 
-    ``table`` has values by GPUs. Values, and their sums, are below two to the power of 62.
+    ``table`` has values by GPUs. Values, and their sums, are below two to the power of 62. The best is 0 or more, as
+    nothing need be chosen.
     """
     most = len(best) - 1
     sizes = tuple(gpus for gpus in table if gpus <= most)

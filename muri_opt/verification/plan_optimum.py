@@ -44,7 +44,7 @@ class _Search:
 
     def _running(self, job: int, rooms: Rooms, quota: tuple[int, ...]) -> Iterator[int]:
         """Yield the most that can be added with the job running, by each way in each place."""
-        asked = self.asks[job]
+        asked, bonus = self.asks[job], self.bonus[job]
         if asked is not None:
             tenant, gpus = asked
             if gpus > quota[tenant]:
@@ -53,16 +53,14 @@ class _Search:
         for way in self.ways[job]:
             able = [s for s, room in enumerate(rooms) if self._takes(s, room, way)]
             if way.home is not None and set(self.homes[job]) <= set(able):
-                yield (
-                    self.bonus[job] + way.home + self.best(job + 1, _without(rooms, self.homes[job], way.piece), quota)
-                )
+                yield bonus + way.home + self.best(job + 1, _without(rooms, self.homes[job], way.piece), quota)
             seen = set()
             for nodes in combinations(able, way.plan.nodes):
                 self._count()
                 looks = tuple(sorted((self.marks[job][s], rooms[s]) for s in nodes))
                 if looks not in seen:
                     seen.add(looks)
-                    yield self.bonus[job] + way.away + self.best(job + 1, _without(rooms, nodes, way.piece), quota)
+                    yield bonus + way.away + self.best(job + 1, _without(rooms, nodes, way.piece), quota)
 
     def _takes(self, node: int, room: tuple[int, int, int], way: Way) -> bool:
         typed = way.plan.gpu_type is None or way.plan.gpu_type == self.types[node]

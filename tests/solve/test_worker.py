@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from muri_opt import InputError, policy_from, solve_round
+from muri_opt import InputError, Round, policy_from, solve_round
 from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
 from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
+from muri_opt.exact import optimise, prepare, relax
 from muri_opt.instance.generators import generate
+
+FIRST = generate("gangs", jobs=2, nodes=1, seed=1)
 
 
 @pytest.fixture
@@ -26,6 +29,19 @@ def worker() -> Iterator[Worker]:
     yield process
     if process.alive:
         process.stop()
+
+
+def slowly(_: Round, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def leaving(_: Round, code: int) -> None:
+    os._exit(code)
+
+
+def noting(round_: Round, path: str) -> None:
+    with Path(path).open("a") as file:
+        file.write(round_.fingerprint)
 
 
 def gone(pid: int) -> bool:
@@ -104,9 +120,9 @@ def test_a_process_still_starting_is_left_to_start(worker: Worker) -> None:
 
 
 def test_a_process_that_prepares_is_left_to_finish(worker: Worker) -> None:
-    worker.prepare(operator.add, 2, 3, seconds=60)
+    worker.prepare(operator.is_, FIRST, None, seconds=60)
     with pytest.raises(WorkerError, match=r"still reading the round after 0\.1 s") as late:
-        worker.prepare(time.sleep, 1.0, seconds=0.1)
+        worker.prepare(slowly, FIRST, 1.0, seconds=0.1)
     with pytest.raises(WorkerError, match="still reading a round before") as busy:
         worker.call(operator.add, 2, 3, seconds=0.1)
     assert (late.value.fault, busy.value.fault) == (False, False)
@@ -114,9 +130,9 @@ def test_a_process_that_prepares_is_left_to_finish(worker: Worker) -> None:
 
 
 def test_a_process_that_never_ends_to_prepare_is_stopped(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker.prepare(operator.add, 2, 3, seconds=60)
+    worker.prepare(operator.is_, FIRST, None, seconds=60)
     with pytest.raises(WorkerError, match="still reading the round"):
-        worker.prepare(time.sleep, 600, seconds=0.1)
+        worker.prepare(slowly, FIRST, 600.0, seconds=0.1)
     monkeypatch.setattr(workers, "PATIENCE_SECONDS", 0.0)
     with pytest.raises(WorkerError, match="still reading a round before"):
         worker.call(operator.add, 2, 3, seconds=0.1)
@@ -125,20 +141,33 @@ def test_a_process_that_never_ends_to_prepare_is_stopped(worker: Worker, monkeyp
 
 def test_preparing_can_fail_like_a_call(worker: Worker) -> None:
     with pytest.raises(InputError, match="did you mean 'fifo'"):
-        worker.prepare(policy_from, "fifi", seconds=60)
+        worker.prepare(solve_round, FIRST, "fifi", seconds=60)
     with pytest.raises(WorkerError, match="ended with code 7") as failed:
-        worker.prepare(os._exit, 7, seconds=60)
+        worker.prepare(leaving, FIRST, 7, seconds=60)
     assert failed.value.fault
 
 
-def test_a_worker_has_the_round_that_was_sent_last() -> None:
-    stop_workers()
+def test_a_round_is_read_once_for_each_way_to_read_it(worker: Worker, tmp_path: Path) -> None:
     first, second = (generate("plans", jobs=4, nodes=2, seed=seed) for seed in (1, 2))
-    solve_round(first, "rubick", "exact@highs")
-    ((_, worker),) = workers._idle
-    assert (worker.has(first), worker.has(second)) == (True, False)
-    assert worker.call(operator.attrgetter("fingerprint"), second, seconds=60) == second.fingerprint
-    assert (worker.has(first), worker.has(second)) == (False, True)
+    one, other = (str(tmp_path / name) for name in ("one", "other"))
+    for round_, path in ((first, one), (first, one), (first, other), (second, other), (second, other), (first, other)):
+        worker.prepare(noting, round_, path, seconds=60)
+    assert Path(one).read_text() == first.fingerprint
+    assert Path(other).read_text() == first.fingerprint + second.fingerprint + first.fingerprint
+
+
+def test_a_solve_reads_its_round_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_workers()
+    sent: list[object] = []
+    plain = Worker._exchange
+
+    def exchange(worker: Worker, function: object, *rest: object) -> object:
+        sent.append(function)
+        return plain(worker, function, *rest)
+
+    monkeypatch.setattr(Worker, "_exchange", exchange)
+    solve_round(generate("plans", jobs=12, nodes=2, seed=1), "rubick", "exact@highs")
+    assert sent == [prepare, relax, optimise]
 
 
 def test_a_borrowed_worker_is_lent_again() -> None:
