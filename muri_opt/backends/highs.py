@@ -95,7 +95,7 @@ def relaxation(model: Model, seconds: float | None) -> Relaxed | None:
         if trivial.values is None:
             return None
         return Relaxed(values=trivial.values.astype(np.float64), duals=np.zeros(plain.row_count))
-    solver = _solver(plain, np.zeros(plain.column_count, dtype=np.int32))
+    solver = linear_solver(plain)
     _limit(solver, Limits(seconds=seconds))
     _run(solver)
     if solver.getModelStatus() != HighsModelStatus.kOptimal:
@@ -108,6 +108,11 @@ def relaxation_duals(model: Model, seconds: float | None) -> NDArray[np.float64]
     """Return the multipliers of :func:`relaxation`, or ``None`` without an optimum in time."""
     found = relaxation(model, seconds)
     return None if found is None else found.duals
+
+
+def linear_solver(model: Model) -> Any:
+    """Return a ``highspy.Highs`` that holds the linear relaxation of a model without groups and implications."""
+    return _solver(model, np.zeros(model.column_count, dtype=np.int32))
 
 
 def _solver(model: Model, integrality: NDArray[np.int32]) -> Any:
