@@ -18,18 +18,18 @@ from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
     Agreement,
     Certificate,
+    Claims,
     Decision,
     Evidence,
     Limit,
     Limits,
-    Proof,
     Reason,
     Result,
     Stats,
     Termination,
     relative_gap,
 )
-from muri_opt.verification import decision_value, proved_bound, verify
+from muri_opt.verification import decision_value, enumerable_optimum, proved_bound, rules_of, verify
 
 SECOND_BACKEND = "cp-sat"
 """Confirms what the first backend claims: another algorithm, another code base, integers instead of floats."""
@@ -42,9 +42,10 @@ def solve_round(
 ) -> Result:
     """Return the decision of a round with its value, bound, proof and why the solve stopped.
 
-    ``method`` is ``"heuristic"`` (the policy's own algorithm), ``"exact"`` (its exact program, a claim of optimality
-    confirmed by a second solver if nothing else proves it), ``"exact@<backend>"`` (that backend only), or ``"auto"``
-    (the heuristic, then the exact program from that start until proved or out of time; the better of the two).
+    ``method`` is ``"heuristic"`` (the policy's own algorithm), ``"exact"`` (its exact program), ``"exact@<backend>"``
+    (that backend only), or ``"auto"`` (the heuristic, then the exact program from that start until proved or out of
+    time; the better of the two). What a solver claims and nothing here proves is put to a second solver while time is
+    left, unless one backend was asked for; the word of one solver is ``claimed_bound`` and makes nothing OPTIMAL.
     Infeasible and out-of-time are results; only bad input raises.
     """
     chosen = policy_from(policy)
@@ -61,10 +62,7 @@ def solve_round(
         search.run_directly()
     if kind != "heuristic" and not search.close_enough:
         search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
-    result = search.result()
-    if method == "exact" and result.certificate.proof is Proof.CLAIM_ONLY and search.claims_optimum:
-        result = search.confirmed(result)
-    return result
+    return search.result()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,13 +76,33 @@ class _Search:
     began: float = field(default_factory=time.monotonic)
     decision: Decision | None = None
     value: int | None = None
-    bound: int | None = None
     checked: int | None = None
     evidence: tuple[Evidence, ...] = ()
+    claims: Claims = field(default_factory=Claims)
+    no_decision: tuple[str, ...] = ()
+    unconfirmed: str = "no second solver was asked"
     termination: Termination = field(
         default_factory=lambda: Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="nothing was run")
     )
     stats: Stats = field(default_factory=Stats)
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """What two solvers agree upon, where it says more than was checked."""
+        found = self.claims.agreement
+        agreed = None if found is None else found.bound
+        return found if agreed is not None and (self.checked is None or agreed < self.checked) else None
+
+    @property
+    def bound(self) -> int | None:
+        """The best bound that was checked or agreed upon; the word of one solver does not count."""
+        return self.checked if self.agreement is None else self.agreement.bound
+
+    @property
+    def claimed(self) -> int | None:
+        """What one solver claims beyond that."""
+        least = self.claims.least
+        return least if least is not None and (self.bound is None or least < self.bound) else None
 
     @property
     def proved(self) -> bool:
@@ -94,12 +112,11 @@ class _Search:
     @property
     def close_enough(self) -> bool:
         """Whether the best value is known to be as near to the optimum as the caller asks."""
-        gap = None if self.value is None or self.checked is None else relative_gap(self.value, self.checked)
-        return self.proved or (gap is not None and gap <= self.limits.gap)
+        return self.proved or self._near(self.bound)
 
-    @property
-    def claims_optimum(self) -> bool:
-        return self.termination.reason is Reason.OPTIMAL
+    def _near(self, bound: int | None) -> bool:
+        gap = None if self.value is None or bound is None else relative_gap(self.value, bound)
+        return gap is not None and gap <= self.limits.gap
 
     def seconds_left(self) -> float | None:
         """Time until the limit, less what checking the answer once more is expected to take."""
@@ -125,7 +142,7 @@ class _Search:
         if not (formulation.has_direct or formulation.has_search) or (left is not None and left <= 0):
             return
         answer: Answer | None = None
-        with suppress(WorkerError):
+        with suppress(WorkerError, RefusalError):
             limits = self._prepared()
             if formulation.has_direct:
                 answer = self._in_worker(solve_directly, self.round_, formulation)
@@ -135,11 +152,12 @@ class _Search:
             self.stats = msgspec.structs.replace(
                 self.stats, solve_seconds=self.stats.solve_seconds + answer.solve_seconds
             )
-            self._take(answer, self.evidence if answer.duals is None else (answer.duals,))
-            self._end(self.termination)
+            said = self.termination
+            self._take(None, answer, self.evidence if answer.duals is None else (answer.duals,))
+            self._end(self.termination if self.proved else said)
 
     def run_exact(self, *backends: str) -> None:
-        """Improve or prove the answer with the exact program on the first backend that takes it.
+        """Improve or prove the answer with the exact program on the first backend that takes it; the next may confirm.
 
         The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
         no answer yet.
@@ -154,12 +172,15 @@ class _Search:
             self._fail(str(error), Limit.FAULT if error.fault else Limit.TIME)
         except RefusalError as error:
             if len(backends) > 1:
+                self.unconfirmed = f"{backends[0]} does not take it"
                 self.run_exact(*backends[1:])
             elif self.decision is None:
                 raise
             else:
-                self._fail(str(error), Limit.FAULT)
+                self._fail(str(error), Limit.SIZE)
         else:
+            if len(backends) > 1 and self._in_doubt:
+                self._confirm(backends[1])
             self._end(self.termination)
 
     def _run_backend(self, backend: str) -> None:
@@ -170,26 +191,32 @@ class _Search:
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
         if not self.close_enough:
-            self._take(self._optimise(backend), evidence)
+            self._take(backend, self._optimise(backend), evidence)
 
-    def confirmed(self, result: Result) -> Result:
-        """Return the result with the proof ``Agreement`` if a second, independent solver claims the same optimum."""
-        first = self.stats.backend or FIRST_BACKEND
-        second = SECOND_BACKEND if first != SECOND_BACKEND else FIRST_BACKEND
+    @property
+    def _in_doubt(self) -> bool:
+        """Whether a solver ran to its end and says more than is proved."""
+        said = self.termination
+        ended = said.reason is Reason.OPTIMAL or said.limit is Limit.GAP
+        return (ended and self.claimed is not None) or said.reason is Reason.INFEASIBLE
+
+    def _confirm(self, second: str) -> None:
+        """Put what one solver says to a second, independent one, while time is left.
+
+        What both say counts; where they contradict each other neither is believed.
+        """
+        said, left = self.termination, self.seconds_left()
+        if left is not None and left <= 0:
+            self.unconfirmed = f"no time left to ask {second}"
+            return
         try:
             answer = self._optimise(second)
-        except WorkerError:
-            return result
-        if answer.termination.reason is not Reason.OPTIMAL or answer.decision is None:
-            return result
-        if decision_value(self.round_, self.policy.spec, answer.decision) != self.value:
-            self._take(answer, ())
-            self.bound = self.checked  # neither claim is believed
-            self._fail(f"{first} and {second} claim different optima", Limit.FAULT)
-            return self.result()
-        self.evidence = (*self.evidence, Agreement(backends=(first, second)))
-        certificate = msgspec.structs.replace(result.certificate, proof=Proof.AGREEMENT, evidence=self.evidence)
-        return msgspec.structs.replace(result, certificate=certificate, stats=self.stats)
+        except (WorkerError, RefusalError) as error:
+            self.unconfirmed = f"{second}: {error}"
+            return
+        self.unconfirmed = f"{second} says {answer.termination.reason}: {answer.termination.detail}"
+        if self._take(second, answer, ()):
+            self.termination = said
 
     def result(self) -> Result:
         """Return the answer, verified."""
@@ -199,12 +226,13 @@ class _Search:
             policy=self.policy.spec,
             method=self.method,
             value=self.value,
-            bound=self.bound,
+            bound=self.bound if self.decision is not None else None,
             gap=None if self.value is None or self.bound is None else relative_gap(self.value, self.bound),
+            claimed_bound=self.claimed if self.decision is not None else self.claims.least,
             value_unit=value_unit_of(self.policy),
             termination=self.termination,
             decision=self.decision,
-            certificate=Certificate(feasible=False, evidence=self.evidence),
+            certificate=Certificate(feasible=False, evidence=self._all_evidence()),
         )
         certificate = verify(self.round_, draft)
         self._spend("verify_seconds", began)
@@ -234,13 +262,50 @@ class _Search:
         with borrowed_worker() as worker:
             return worker.call(function, *arguments, seconds=None if left is None else max(0.0, left) + GRACE_SECONDS)
 
-    def _take(self, answer: Answer, evidence: tuple[Evidence, ...]) -> None:
+    def _all_evidence(self) -> tuple[Evidence, ...]:
+        """Return what the bound follows from, or that there is no decision."""
+        if self.termination.reason is Reason.INFEASIBLE:
+            return (*self.evidence, Agreement(backends=self.no_decision))
+        return self.evidence if self.agreement is None else (*self.evidence, self.agreement)
+
+    def _take(self, solver: str | None, answer: Answer, evidence: tuple[Evidence, ...]) -> bool:
+        """Keep what an answer adds; return whether what is claimed, by this solver and others, can be true.
+
+        A chapter's own algorithm is no ``solver``: what it says counts where it is checked.
+        """
         if answer.decision is not None:
             self._offer(answer.decision)
-        if answer.bound is not None:
-            self.bound = answer.bound if self.bound is None else min(self.bound, answer.bound)
         self.termination = answer.termination
         self._learn(evidence)
+        if solver is not None and answer.bound is not None:
+            self.claims = self.claims.with_claim(solver, answer.bound)
+        if solver is not None and answer.termination.reason is Reason.INFEASIBLE:
+            self.no_decision = (*self.no_decision, solver)
+        if self.decision is not None and self.claimed is not None:
+            self._enumerate()
+        return self._believed()
+
+    def _enumerate(self) -> None:
+        """Learn the optimum of a round that is small enough to go through all its decisions."""
+        began = time.monotonic()
+        optimum = enumerable_optimum(self.round_, rules_of(self.policy.spec))
+        self._spend("verify_seconds", began)
+        if optimum is not None and (self.checked is None or optimum < self.checked):
+            self.checked, self.evidence = optimum, ()
+
+    def _believed(self) -> bool:
+        """Drop every claim, and say so, if one of them is disproved by a decision or contradicts another."""
+        claims, known = self.claims, self.value
+        if known is None or not claims.contradicted_by(known):
+            return True
+        self.claims = Claims()
+        detail = f"{' and '.join(claims.solvers)} claim different optima"
+        if len(claims.solvers) == 1:
+            detail = (
+                f"{claims.solvers[0]} claims that no decision is worth more than {claims.least}; {known} is reached"
+            )
+        self.termination = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=detail)
+        return False
 
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far."""
@@ -257,21 +322,40 @@ class _Search:
         self._spend("verify_seconds", began)
         if known is not None and (self.checked is None or known[0] < self.checked):
             self.checked, self.evidence = known[0], evidence
-            self.bound = known[0] if self.bound is None else min(self.bound, known[0])
 
-    def _end(self, termination: Termination) -> None:
-        """Set why the search stopped: OPTIMAL wherever value and bound meet, whoever made them meet."""
-        if self.proved and termination.reason is not Reason.OPTIMAL:
-            termination = Termination(reason=Reason.OPTIMAL, detail=f"value and bound meet; {termination.detail}")
-        elif self.close_enough and termination.reason is not Reason.OPTIMAL and self.method != "heuristic":
-            termination = Termination(reason=Reason.FEASIBLE, limit=Limit.GAP, detail=termination.detail)
-        elif termination.reason is Reason.OPTIMAL and not self.proved:
+    def _end(self, said: Termination) -> None:
+        """Set why the search stopped: no stronger than what is proved, whatever a solver said."""
+        if self.proved:
+            met = "" if said.reason is Reason.OPTIMAL else "value and bound meet; "
+            self.termination = Termination(reason=Reason.OPTIMAL, detail=met + said.detail)
+        elif self.close_enough and self.method != "heuristic":
+            self.termination = Termination(reason=Reason.FEASIBLE, limit=Limit.GAP, detail=said.detail)
+        elif self._only_said(said):
+            self._end_without_proof(said)
+        elif said.reason in (Reason.NO_SOLUTION, Reason.FAILED) and self.decision is not None:
+            limit = said.limit or Limit.FAULT
+            self.termination = Termination(reason=Reason.FEASIBLE, limit=limit, detail=said.detail)
+        else:
+            self.termination = said
+
+    def _only_said(self, said: Termination) -> bool:
+        """Return whether a solver says that it ran to its end, while nothing is proved by it."""
+        if said.reason is Reason.INFEASIBLE:
+            return self.decision is not None or len(self.no_decision) < 2
+        return said.reason is Reason.OPTIMAL or said.limit is Limit.GAP
+
+    def _end_without_proof(self, said: Termination) -> None:
+        """Set that a solver ran to its end, and that what it says is not proved."""
+        solver = self.stats.backend or "a solver"
+        if said.reason is Reason.INFEASIBLE and self.decision is not None:
+            limit, detail = Limit.FAULT, f"{solver} says that there is no decision"
+        elif said.reason is Reason.OPTIMAL and self.claimed != self.value:
+            limit = Limit.RELAXATION
             detail = "the optimum of the program was not placed: CPUs or memory of single nodes are in the way"
-            termination = Termination(reason=Reason.FEASIBLE, limit=Limit.RELAXATION, detail=detail)
-        elif termination.reason in (Reason.NO_SOLUTION, Reason.FAILED) and self.decision is not None:
-            limit = termination.limit or Limit.FAULT
-            termination = Termination(reason=Reason.FEASIBLE, limit=limit, detail=termination.detail)
-        self.termination = termination
+        else:
+            limit, detail = Limit.CLAIM, f"{solver} alone says {said.reason}: {said.detail} ({self.unconfirmed})"
+        reason = Reason.NO_SOLUTION if self.decision is None else Reason.FEASIBLE
+        self.termination = Termination(reason=reason, limit=limit, detail=detail)
 
     def _fail(self, detail: str, limit: Limit) -> None:
         """End without an answer of the solver: what there was before it stands."""

@@ -9,7 +9,17 @@ from muri_opt.instance import Job, Round
 from muri_opt.report.labels import amount, count, cut, integer, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
+from muri_opt.solution import (
+    Assignment,
+    Certificate,
+    Decision,
+    Result,
+    Termination,
+    Violation,
+    Waiting,
+    change_text,
+    relative_gap,
+)
 from muri_opt.solution.percent import percent
 
 _NAME = 32
@@ -48,11 +58,20 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
         ("value", integer(result.value) + (f" ({printable(result.value_unit)})" if result.value is not None else "")),
         ("bound", integer(result.bound)),
         ("gap", percent(result.gap)),
+        *(() if result.claimed_bound is None else (("claimed", claimed_text(result)),)),
         ("termination", termination_text(result.termination)),
         ("proof", proof_sentence(result, certificate)),
         ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds})"),
     )
     return labelled(pairs)
+
+
+def claimed_text(result: Result) -> str:
+    """Return the bound that one solver claims, and the gap if it is right."""
+    claimed = result.claimed_bound
+    gap = None if result.value is None or claimed is None else relative_gap(result.value, claimed)
+    who = printable(result.stats.backend or "a solver")
+    return f"bound {integer(claimed)}, gap {percent(gap)}: the word of {who} alone, not checked"
 
 
 def labelled(pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from muri_opt.solution.after import after, changed
 from muri_opt.solution.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
+from muri_opt.solution.claims import Claims
 from muri_opt.solution.decision import Assignment, Change, Decision, Waiting, WaitingReason
 from muri_opt.solution.gangs import Placed, gang_decision, group_decision
 from muri_opt.solution.limits import Limits, relative_gap
@@ -17,6 +18,7 @@ __all__ = [
     "Assignment",
     "Certificate",
     "Change",
+    "Claims",
     "Decision",
     "Evidence",
     "Limit",

@@ -109,14 +109,19 @@ def test_a_missing_field_is_refused_by_every_method(method: str) -> None:
     assert refused.value.field == "jobs[1] ('j1').remaining_iterations"
 
 
-def test_exact_claims_are_confirmed_by_a_second_solver() -> None:
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_claims_are_confirmed_by_a_second_solver(method: str) -> None:
     alone = solve_round(CLAIMED, "srtf:nodes=fewest", "exact@highs", Limits(seconds=60))
-    assert (alone.certificate.proof, alone.termination.reason) == (Proof.CLAIM_ONLY, "OPTIMAL")
-    both = solve_round(CLAIMED, "srtf:nodes=fewest", "exact", Limits(seconds=60))
-    assert (both.certificate.proof, both.termination.reason) == (Proof.AGREEMENT, "OPTIMAL")
-    assert both.value == alone.value == alone.bound
-    assert both.certificate.checked_bound is not None
-    assert both.certificate.checked_bound > both.value
+    assert outcome(alone) == ("FEASIBLE", "CLAIM")
+    assert alone.termination.detail == "highs alone says OPTIMAL: Optimal (no second solver was asked)"
+    assert alone.value == alone.claimed_bound < alone.bound == alone.certificate.checked_bound
+    assert alone.gap > 0
+    both = solve_round(CLAIMED, "srtf:nodes=fewest", method, Limits(seconds=60))
+    assert outcome(both) == ("OPTIMAL", None)
+    assert (both.value, both.bound, both.claimed_bound, both.gap) == (alone.value, alone.value, None, 0.0)
+    assert both.certificate.proof is Proof.AGREEMENT
+    assert both.certificate.checked_bound == alone.certificate.checked_bound
+    assert verify(CLAIMED, both) == both.certificate
 
 
 @pytest.mark.parametrize("policy", ["fifo", "las:objective=lexicographic", "max-min:nodes=fewest"])
@@ -133,7 +138,7 @@ def test_a_gap_is_enough_where_a_gap_is_asked_for() -> None:
     result = solve_round(CLAIMED, "srtf:nodes=fewest", "exact@highs", Limits(seconds=60, gap=0.5))
     assert outcome(result) in [("FEASIBLE", "GAP"), ("OPTIMAL", None)]
     assert result.certificate.feasible
-    assert result.bound - result.value <= 0.5 * result.bound
+    assert result.gap <= 0.5
 
 
 def test_without_time_auto_has_the_heuristic_answer() -> None:
@@ -228,25 +233,76 @@ def test_a_solver_without_an_answer_leaves_nothing() -> None:
     search.run_exact("cp-sat")
     result = search.result()
     assert outcome(result) == ("NO_SOLUTION", "TIME")
-    assert (result.decision, result.value, result.bound, result.gap) == (None, None, 10**6, None)
+    assert (result.decision, result.value, result.bound, result.gap) == (None, None, None, None)
+    assert result.claimed_bound == 10**6
     assert result.certificate.violations == ()
 
 
 def confirmed_by(said: Answer | WorkerError) -> Result:
     search = Liar(round_=CLAIMED, policy=policy_from("srtf:nodes=fewest"), method="exact", limits=Limits(seconds=60))
     search.said = said
-    search.run_exact("highs")
-    claimed = search.result()
-    assert (claimed.certificate.proof, claimed.termination.reason) == (Proof.CLAIM_ONLY, "OPTIMAL")
-    return search.confirmed(claimed)
+    search.run_exact("highs", "cp-sat")
+    result = search.result()
+    assert verify(CLAIMED, result) == result.certificate
+    return result
+
+
+def better(value: int) -> Answer:
+    return Answer(termination=Termination(reason=Reason.OPTIMAL), decision=Decision(), bound=value)
+
+
+def test_a_second_solver_with_a_weaker_bound_confirms_that_bound() -> None:
+    optimum = solve_round(CLAIMED, "srtf:nodes=fewest", "auto", Limits(seconds=60)).value
+    stopped = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="stopped")
+    result = confirmed_by(Answer(termination=stopped, bound=optimum + 1))
+    assert outcome(result) == ("FEASIBLE", "CLAIM")
+    assert (result.value, result.bound, result.claimed_bound) == (optimum, optimum + 1, optimum)
+    assert result.certificate.proof is Proof.AGREEMENT
+    assert result.termination.detail == "highs alone says OPTIMAL: Optimal (cp-sat says FEASIBLE: stopped)"
+
+
+def test_infeasible_is_believed_of_two_solvers_only() -> None:
+    nothing = Answer(termination=Termination(reason=Reason.INFEASIBLE, detail="none"))
+    search = Liar(round_=CLAIMED, policy=policy_from("srtf"), method="exact@cp-sat", limits=Limits())
+    search.said = nothing
+    search.run_exact("cp-sat")
+    alone = search.result()
+    assert outcome(alone) == ("NO_SOLUTION", "CLAIM")
+    assert alone.certificate.violations == ()
+    search = Liar(round_=CLAIMED, policy=policy_from("srtf"), method="exact", limits=Limits())
+    search.said = nothing
+    search.no_decision = ("highs",)
+    search.run_exact("cp-sat")
+    both = search.result()
+    assert outcome(both) == ("INFEASIBLE", None)
+    assert both.certificate.violations == ()
+    search = Liar(round_=CLAIMED, policy=policy_from("srtf"), method="auto", limits=Limits())
+    search.said = nothing
+    search.run_heuristic()
+    search.run_exact("cp-sat")
+    disproved = search.result()
+    assert outcome(disproved) == ("FEASIBLE", "FAULT")
+    assert disproved.termination.detail == "cp-sat says that there is no decision"
+
+
+def test_a_claim_that_a_decision_disproves_is_dropped() -> None:
+    search = Liar(round_=CLAIMED, policy=policy_from("srtf:nodes=fewest"), method="auto", limits=Limits())
+    search.said = better(1)
+    search.run_heuristic()
+    search.run_exact("cp-sat")
+    result = search.result()
+    assert outcome(result) == ("FEASIBLE", "FAULT")
+    assert result.termination.detail.startswith("cp-sat claims that no decision is worth more than 1; ")
+    assert result.claimed_bound is None
+    assert result.certificate.violations == ()
 
 
 def test_solvers_that_disagree_are_not_believed() -> None:
-    nobody = Answer(termination=Termination(reason=Reason.OPTIMAL), decision=Decision(), bound=0)
-    result = confirmed_by(nobody)
+    result = confirmed_by(better(0))
     assert outcome(result) == ("FEASIBLE", "FAULT")
     assert result.termination.detail == "highs and cp-sat claim different optima"
     assert result.bound == result.certificate.checked_bound
+    assert result.claimed_bound is None
     assert result.value < result.bound
     assert result.certificate.violations == ()
     assert result.certificate.proof is not Proof.CLAIM_ONLY
@@ -260,6 +316,30 @@ def test_solvers_that_disagree_are_not_believed() -> None:
         Answer(termination=Termination(reason=Reason.FEASIBLE, limit=Limit.TIME), decision=Decision()),
     ],
 )
-def test_a_second_solver_without_an_optimum_confirms_nothing(said: Answer | WorkerError) -> None:
+def test_a_second_solver_without_a_bound_confirms_nothing(said: Answer | WorkerError) -> None:
     result = confirmed_by(said)
-    assert (result.certificate.proof, result.termination.reason) == (Proof.CLAIM_ONLY, "OPTIMAL")
+    assert outcome(result) == ("FEASIBLE", "CLAIM")
+    assert result.value == result.claimed_bound < result.bound == result.certificate.checked_bound
+    assert "(cp-sat" in result.termination.detail
+
+
+def test_without_time_for_a_second_solver_a_claim_stays_one() -> None:
+    search = Liar(round_=CLAIMED, policy=policy_from("srtf:nodes=fewest"), method="auto", limits=Limits(seconds=60))
+    search.run_exact("highs")
+    search.limits = Limits(seconds=0)
+    search._confirm("cp-sat")
+    assert search.unconfirmed == "no time left to ask cp-sat"
+    assert search.claims.agreement is None
+
+
+MANY_GROUPS = generate("interleaving", jobs=400, nodes=20, seed=1)
+
+
+def test_a_program_that_is_too_large_is_a_limit_of_its_own_with_the_remedy() -> None:
+    result = solve_round(MANY_GROUPS, "muri-s:group=4", "auto", Limits(seconds=60))
+    assert outcome(result) == ("FEASIBLE", "SIZE")
+    assert "groups of" in result.termination.detail
+    assert "take smaller groups, or the heuristic" in result.termination.detail
+    assert result.certificate.feasible
+    with pytest.raises(RefusalError, match="take smaller groups"):
+        solve_round(MANY_GROUPS, "muri-s:group=4", "exact", Limits(seconds=60))
