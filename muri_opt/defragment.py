@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from muri_opt.backends import WorkerError, backend_named, borrowed_worker, relaxation
-from muri_opt.defragmentation import Defragmentation, free_nodes, make_room
+from muri_opt.defragmentation import Cost, Defragmentation, free_nodes, make_room
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax, Solve
@@ -49,7 +49,33 @@ def defragment(
     certificate = check_defragmentation(round_, found)
     if certificate.proof is Proof.CLAIM_ONLY and found.proof is Proof.AGREEMENT:
         certificate = msgspec.structs.replace(certificate, proof=Proof.AGREEMENT)
+    elif certificate.proof is Proof.CLAIM_ONLY:
+        found = _with_claim_apart(found, certificate.checked_bound)
+        certificate = check_defragmentation(round_, found)
     return replace(found, certificate=certificate)
+
+
+def _with_claim_apart(found: Defragmentation, checked_gpus: int | None) -> Defragmentation:
+    """Return the answer with what one solver says as a claim, the GPUs that were checked as bound, and no optimum.
+
+    That nothing reaches the goal, or keeps to the budget, is a claim as well, unless what was checked exceeds the
+    budget already.
+    """
+    said = found.termination
+    exceeded = found.budget is not None and checked_gpus is not None and checked_gpus > found.budget
+    if said.reason is Reason.OPTIMAL or (said.reason is Reason.INFEASIBLE and not exceeded):
+        reason = Reason.NO_SOLUTION if found.cost is None else Reason.FEASIBLE
+        said = Termination(
+            reason=reason, limit=Limit.CLAIM, detail=f"one solver alone says {said.reason}: {said.detail}"
+        )
+    return replace(
+        found,
+        bound=None if checked_gpus is None else Cost(gpus=checked_gpus, jobs=0),
+        claimed_bound=found.bound,
+        needed_budget=None,
+        proof=None,
+        termination=said,
+    )
 
 
 def search_with(found: Defragmentation, round_: Round, backends: Sequence[str], limits: Limits) -> Defragmentation:

@@ -34,6 +34,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     value: int | None = None
     bound: int | None = None
     gap: float | None = None
+    claimed_bound: int | None = None
     proof: str | None = None
     solve_seconds: float
 
@@ -105,6 +106,7 @@ def run_task(task: Task) -> Found | Failed:
         value=result.value,
         bound=result.bound,
         gap=result.gap,
+        claimed_bound=result.claimed_bound,
         proof=None if result.certificate.proof is None else result.certificate.proof.value,
         solve_seconds=seconds,
     )

@@ -134,7 +134,7 @@ class _Search:
             found = solve(program.model, self.limits.with_seconds(self.left()), values)
         except RefusalError as error:
             if not self.settled:
-                self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=str(error))
+                self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.SIZE, detail=str(error))
             return
         plan = None if found.values is None else decoded(self.start, program, found.values)
         if self.settled:

@@ -112,7 +112,7 @@ class _Solve:
             outcome = solve_rest(rest.model, self.limits.with_seconds(left), rest.start)
         except RefusalError as refusal:
             detail = f"the rest was refused: {refusal}"
-            return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.RELAXATION, detail, size)
+            return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.SIZE, detail, size)
         if outcome.values is not None:
             found = rest.choice(outcome.values.astype(np.int64))
             if self.options.fits(found) and self.options.worth(found) > self.options.worth(self.choice):

@@ -144,7 +144,7 @@ class BlockSearch:
             try:
                 found = solve(program.model, self.means.limits.with_seconds(self.means.left()), pair_values(self.order))
             except RefusalError as refusal:
-                self.limit, self.detail = Limit.RELAXATION, f"{self.detail}; refused: {refusal}"
+                self.limit, self.detail = Limit.SIZE, f"{self.detail}; refused: {refusal}"
                 return
             said = found.termination
             self.detail = f"{program.model.row_count} rows; solver said: {said.detail}"

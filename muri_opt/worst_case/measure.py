@@ -69,7 +69,7 @@ class Measure(ABC):
 class ValueMeasure(Measure):
     """The part of the optimal value that the policy's algorithm misses, the program being that of the same policy.
 
-    An optimum counts if the verifier proves it without a solver; the word of one solver does not.
+    An optimum counts if the verifier proves it without a solver; the word of one solver, or of two, does not.
     """
 
     name = "value"
@@ -87,7 +87,7 @@ class ValueMeasure(Measure):
     def _of(self, round_: Round) -> Distance | None:
         result = solve_round(round_, self.policy, "auto", self.limits)
         proof = result.certificate.proof
-        if result.termination.reason is not Reason.OPTIMAL or proof in (None, Proof.CLAIM_ONLY):
+        if result.termination.reason is not Reason.OPTIMAL or proof in (None, Proof.AGREEMENT, Proof.CLAIM_ONLY):
             return None
         optimum = Fraction(result.value or 0)
         if optimum <= 0 or result.certificate.violations:

@@ -34,7 +34,7 @@ def test_the_table_and_what_is_known(run, here, tmp_path):
     code, out, err = run("compare", ROUND, *words, *here)
     assert (code, err) == (0, "")
     head, *lines = out.splitlines()
-    assert head.split()[:6] == ["policy", "method", "runs", "refused", "optimal", "best"]
+    assert head.split()[:7] == ["policy", "method", "runs", "refused", "optimal", "claimed", "best"]
     assert [line.split()[:4] for line in lines[:6]] == [
         [policy, method, "2", "2" if policy == "afs-l" else "0"]
         for policy in ("fifo:nodes=fewest", "srtf", "afs-l")

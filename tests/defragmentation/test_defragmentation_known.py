@@ -140,7 +140,7 @@ def test_prices_stand_where_every_program_is_refused():
 
     round_ = loaded(8, *[(5, 2), (3, 3), (4, 3), (5, 2), (3,)] * 4)
     refused = free_nodes(round_, nodes=3, solvers={"refuse": refuse}, relax=relaxation)
-    assert (refused.termination.reason, refused.termination.limit) == (Reason.NO_SOLUTION, Limit.FAULT)
+    assert (refused.termination.reason, refused.termination.limit) == (Reason.NO_SOLUTION, Limit.SIZE)
     assert refused.bound == (13, 5)
 
 
@@ -183,7 +183,7 @@ def test_a_refused_program_leaves_the_answer_of_who_came_before():
     exhaustive = {"exhaustive": backend_named("exhaustive").solve}
     round_ = loaded(8, (4, 2, 1), (4, 2), (4, 2, 1), *[(8,)] * 40, waiting=(4,))
     found = make_room(round_, job="w0", solvers=exhaustive)
-    assert (found.cost, found.termination.limit) == ((3, 2), Limit.FAULT)
+    assert (found.cost, found.termination.limit) == ((3, 2), Limit.SIZE)
     assert "columns" in found.termination.detail
     assert make_room(round_, job="w0", solvers=exhaustive, relax=relaxation).termination.reason is Reason.OPTIMAL
     claimed = make_room(round_, job="w0", solvers={**HIGHS, **exhaustive})

@@ -146,7 +146,11 @@ def test_refresh_of_several_policies_keeps_all_that_is_found(tmp_path):
 def test_a_bare_claim_is_not_stored_as_a_bound(gangs):
     result = answer(gangs, "auto")
     claimed = msgspec.structs.replace(
-        result, certificate=msgspec.structs.replace(result.certificate, proof=Proof.CLAIM_ONLY)
+        result,
+        bound=None,
+        gap=None,
+        claimed_bound=result.bound,
+        certificate=msgspec.structs.replace(result.certificate, proof=Proof.CLAIM_ONLY),
     )
     assert optimum_of(gangs.round(), claimed, TODAY).proof is Proof.LINEAR_DUALS
     without = msgspec.structs.replace(result.certificate, proof=Proof.CLAIM_ONLY, evidence=())

@@ -329,6 +329,40 @@ def infeasible_with_a_decision(round_: Round, result: Result) -> Result | None:
     return replace(result, termination=Termination(reason=Reason.INFEASIBLE))
 
 
+@breaks("termination")
+def optimal_by_a_claim(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.OPTIMAL)
+    return replace(result, bound=None, gap=None, claimed_bound=result.value, termination=said)
+
+
+@breaks("proof")
+def infeasible_by_nobody(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.INFEASIBLE)
+    return replace(result, decision=None, value=None, bound=None, gap=None, termination=said)
+
+
+@breaks("bound")
+def bound_without_a_decision(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME)
+    return replace(result, decision=None, value=None, bound=0, gap=None, termination=said)
+
+
+@breaks("claim")
+def claim_below_the_value(round_: Round, result: Result) -> Result | None:
+    return replace(result, claimed_bound=(result.value or 0) - 1)
+
+
+@breaks("claim")
+def claim_that_is_no_better_than_the_bound(round_: Round, result: Result) -> Result | None:
+    return None if result.bound is None else replace(result, claimed_bound=result.bound)
+
+
+@breaks("claim")
+def claim_below_the_optimum(round_: Round, result: Result) -> Result | None:
+    optimum = enumerated_optimum(round_, rules_of(result.policy))
+    return None if optimum is None or optimum == result.value else replace(result, claimed_bound=optimum - 1)
+
+
 @breaks("gap")
 def wrong_gap(round_: Round, result: Result) -> Result | None:
     return None if result.gap is None else replace(result, gap=result.gap + 0.5)
