@@ -9,6 +9,7 @@ from library_copies import best_data, copied, only, write_data
 from muri_opt import Limits, Proof, WaitingReason, solve_round, verify
 from muri_opt.library import check_instance, check_optimum, instances
 from muri_opt.library.stored_decision import StoredDecision
+from muri_opt.solution import Agreement
 
 ALL = instances()
 CHECKED = (Proof.LINEAR_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
@@ -22,6 +23,7 @@ def test_every_stored_answer_holds(instance):
     for finding, stored in zip(check_instance(instance), instance.best.optima, strict=True):
         assert finding.violations == ()
         agreed = stored.proof is Proof.AGREEMENT
+        assert agreed == any(isinstance(item, Agreement) and item.independent for item in stored.evidence)
         assert finding.proof in ((Proof.CLAIM_ONLY,) if agreed else (None,) if stored.bound is None else CHECKED)
 
 
