@@ -48,7 +48,8 @@ def test_solvers_that_agreed_agree_again(instance):
 def both_backends(instance, stored):
     for method in TWO:
         result = solve_round(instance.round(), stored.policy, method, Limits(seconds=60))
-        assert (method, result.value, result.bound) == (method, stored.value, stored.value)
+        said = result.bound if result.claimed_bound is None else result.claimed_bound
+        assert (method, result.value, said) == (method, stored.value, stored.value)
 
 
 @pytest.mark.parametrize("policy", FIRST_OF_POLICY)

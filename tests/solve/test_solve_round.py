@@ -330,16 +330,3 @@ def test_without_time_for_a_second_solver_a_claim_stays_one() -> None:
     search._confirm("cp-sat")
     assert search.unconfirmed == "no time left to ask cp-sat"
     assert search.claims.agreement is None
-
-
-MANY_GROUPS = generate("interleaving", jobs=400, nodes=20, seed=1)
-
-
-def test_a_program_that_is_too_large_is_a_limit_of_its_own_with_the_remedy() -> None:
-    result = solve_round(MANY_GROUPS, "muri-s:group=4", "auto", Limits(seconds=60))
-    assert outcome(result) == ("FEASIBLE", "SIZE")
-    assert "groups of" in result.termination.detail
-    assert "take smaller groups, or the heuristic" in result.termination.detail
-    assert result.certificate.feasible
-    with pytest.raises(RefusalError, match="take smaller groups"):
-        solve_round(MANY_GROUPS, "muri-s:group=4", "exact", Limits(seconds=60))
