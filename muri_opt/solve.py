@@ -281,29 +281,29 @@ class _Search:
             self.claims = self.claims.with_claim(solver, answer.bound)
         if solver is not None and answer.termination.reason is Reason.INFEASIBLE:
             self.no_decision = (*self.no_decision, solver)
-        if self.decision is not None and self.claimed is not None:
-            self._enumerate()
-        return self._believed()
+        if self.value is None:
+            return True
+        optimum = None if self.claimed is None else self._enumerated()
+        return self._believed(max(self.value, optimum or self.value))
 
-    def _enumerate(self) -> None:
-        """Learn the optimum of a round that is small enough to go through all its decisions."""
+    def _enumerated(self) -> int | None:
+        """Learn the optimum of a round that is small enough to go through all its decisions, and return it."""
         began = time.monotonic()
         optimum = enumerable_optimum(self.round_, rules_of(self.policy.spec))
         self._spend("verify_seconds", began)
         if optimum is not None and (self.checked is None or optimum < self.checked):
             self.checked, self.evidence = optimum, ()
+        return optimum
 
-    def _believed(self) -> bool:
-        """Drop every claim, and say so, if one of them is disproved by a decision or contradicts another."""
-        claims, known = self.claims, self.value
-        if known is None or not claims.contradicted_by(known):
+    def _believed(self, reached: int) -> bool:
+        """Drop every claim, and say so, if one is disproved by a decision of this value."""
+        claims = self.claims
+        if not claims.contradicted_by(reached):
             return True
         self.claims = Claims()
         detail = f"{' and '.join(claims.solvers)} claim different optima"
         if len(claims.solvers) == 1:
-            detail = (
-                f"{claims.solvers[0]} claims that no decision is worth more than {claims.least}; {known} is reached"
-            )
+            detail = f"{claims.solvers[0]} claims that nothing is worth more than {claims.least}; {reached} is reached"
         self.termination = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=detail)
         return False
 

@@ -292,8 +292,20 @@ def test_a_claim_that_a_decision_disproves_is_dropped() -> None:
     search.run_exact("cp-sat")
     result = search.result()
     assert outcome(result) == ("FEASIBLE", "FAULT")
-    assert result.termination.detail.startswith("cp-sat claims that no decision is worth more than 1; ")
+    assert result.termination.detail.startswith("cp-sat claims that nothing is worth more than 1; ")
     assert result.claimed_bound is None
+    assert result.certificate.violations == ()
+
+
+def test_a_claim_below_an_optimum_that_is_enumerated_is_dropped() -> None:
+    worse = solve_round(SUBOPTIMAL, "fifo", "heuristic")
+    search = Liar(round_=SUBOPTIMAL, policy=policy_from("fifo"), method="exact@cp-sat", limits=Limits(seconds=60))
+    search.said = Answer(termination=Termination(reason=Reason.OPTIMAL), decision=worse.decision, bound=2)
+    search.run_exact("cp-sat")
+    result = search.result()
+    assert outcome(result) == ("FEASIBLE", "FAULT")
+    assert result.termination.detail == "cp-sat claims that nothing is worth more than 2; 4 is reached"
+    assert (result.value, result.bound, result.claimed_bound) == (2, 4, None)
     assert result.certificate.violations == ()
 
 
