@@ -198,7 +198,7 @@ def test_an_optimum_that_single_nodes_cannot_hold_is_only_a_bound(method: str) -
 def test_jobs_that_share_gpus_need_the_cpus_and_memory_of_both(limited: dict, second: tuple) -> None:
     jobs = [sharer(j, times, **dict.fromkeys(limited, 2)) for j, times in enumerate([(1, 1, 1, 1), second])]
     round_ = sharing_round([Node(id="n0", gpus=2, **limited)], jobs)
-    result = solve_round(round_, "muri-s", "exact@highs", FOREVER)
+    result = solve_round(round_, "muri-s", "exact", FOREVER)
     assert (result.value, result.bound, result.termination.reason) == (250_000, 250_000, Reason.OPTIMAL)
 
 
