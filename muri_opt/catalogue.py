@@ -35,6 +35,13 @@ _COST_UNITS = {
     "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
     "units (10 a GPU, 5 a server or worker)",
 }
+_GANG_UNITS = {
+    ("lexicographic", "no"): "jobs that start as binary digits, the first in the queue first",
+    ("lexicographic", "yes"): "running jobs as binary digits, highest priority first",
+    ("weighted", "no"): "GPUs of jobs that start, weighted by rank: a GPU of the job of rank r among n that wait "
+    "counts n - r",
+    ("weighted", "yes"): "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r",
+}
 _PLACEMENT_UNITS = {
     "lexicographic": "GPUs within quotas first, then the fewest preempted GPUs, then work by age and closeness, "
     "thousandths of a GPU",
@@ -45,7 +52,8 @@ _PLACEMENT_UNITS = {
 def formulation_of(policy: Policy) -> Formulation:
     """Return the exact program of the round that the policy's algorithm decides."""
     if isinstance(policy, GangPolicy):
-        return GangFormulation(order=policy.order, objective=policy.objective, nodes=policy.nodes)
+        preempt = policy.preempt == "yes"
+        return GangFormulation(order=policy.order, objective=policy.objective, nodes=policy.nodes, preempt=preempt)
     if isinstance(policy, MuriPolicy):
         options = policy.options
         return GroupingFormulation(
@@ -84,6 +92,6 @@ def value_unit_of(policy: Policy) -> str:
         return _PLAN_UNITS[rules.reference] if rules.power is None else fair
     if isinstance(policy, PhillyPolicy):
         return _PLACEMENT_UNITS[policy.objective]
-    if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":
-        return "running jobs as binary digits, highest priority first"
-    return "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r"
+    if isinstance(policy, GangPolicy):
+        return _GANG_UNITS[policy.objective, policy.preempt]
+    raise TypeError(f"{type(policy).__name__} has no value in the catalogue")

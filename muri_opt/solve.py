@@ -243,7 +243,11 @@ class _Search:
         self._learn(evidence)
 
     def _offer(self, decision: Decision) -> None:
-        """Keep the decision if it is better than the best so far."""
+        """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
+        if self.decision is None and self.method != "heuristic":
+            unchanged = self.policy.unchanged(self.round_)
+            if unchanged is not None:
+                self.decision, self.value = unchanged, decision_value(self.round_, self.policy.spec, unchanged)
         value = decision_value(self.round_, self.policy.spec, decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value

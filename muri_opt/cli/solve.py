@@ -11,7 +11,7 @@ from muri_opt.cli.reply import Reply, exit_code
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
     "synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias or philly, "
-    "with parameters as in fifo:objective=lexicographic,nodes=fewest"
+    "with parameters as in fifo:objective=weighted,nodes=fewest"
 )
 
 _EXAMPLES = """  muri-opt solve round.json

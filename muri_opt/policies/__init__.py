@@ -2,7 +2,7 @@
 
 from muri_opt.policies.base import Policy
 from muri_opt.policies.elastic import ElasticPolicy
-from muri_opt.policies.gangs import GangPolicy
+from muri_opt.policies.gangs import FifoPolicy, GangPolicy
 from muri_opt.policies.muri import MuriPolicy
 from muri_opt.policies.philly import PhillyPolicy
 from muri_opt.policies.planning import PlanPolicy
@@ -12,6 +12,7 @@ from muri_opt.policies.tiresias import TiresiasPolicy
 __all__ = [
     "POLICIES",
     "ElasticPolicy",
+    "FifoPolicy",
     "GangPolicy",
     "MuriPolicy",
     "PhillyPolicy",

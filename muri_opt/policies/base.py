@@ -88,6 +88,10 @@ class Policy(ABC):
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
 
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""
+        return None
+
 
 def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:
     """Return the ``key=value`` pairs of a policy's text, refusing keys the policy does not have."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from muri_opt.errors import unknown_name
-from muri_opt.ordering import ORDERS
 from muri_opt.policies.base import Policy, parse_parameters
 from muri_opt.policies.elastic import ELASTIC
-from muri_opt.policies.gangs import GangPolicy
+from muri_opt.policies.gangs import FifoPolicy, GangPolicy
 from muri_opt.policies.muri.policy import ORDER_OF, MuriPolicy
 from muri_opt.policies.philly import PhillyPolicy
 from muri_opt.policies.planning import PLANNING
 from muri_opt.policies.tiresias import TiresiasPolicy
 
 POLICIES: dict[str, type[Policy]] = {
-    **dict.fromkeys(ORDERS, GangPolicy),
+    **dict.fromkeys(GangPolicy.names, GangPolicy),
+    **dict.fromkeys(FifoPolicy.names, FifoPolicy),
     **dict.fromkeys(TiresiasPolicy.names, TiresiasPolicy),
     **dict.fromkeys(ORDER_OF, MuriPolicy),
     **ELASTIC,

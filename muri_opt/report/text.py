@@ -9,7 +9,17 @@ from muri_opt.instance import Job, Round
 from muri_opt.report.labels import amount, count, cut, integer, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
+from muri_opt.solution import (
+    Assignment,
+    Certificate,
+    Decision,
+    Result,
+    Termination,
+    Violation,
+    Waiting,
+    WaitingReason,
+    change_text,
+)
 from muri_opt.solution.percent import percent
 
 _NAME = 32
@@ -78,7 +88,10 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
     if not waiting:
         return ["waiting: none"]
     by_reason = Counter(str(wait.reason) for wait in waiting)
-    parts = ", ".join(f"{number:,} for {reason}" for reason, number in by_reason.most_common())
+    stopped = WaitingReason.STOPPED
+    parts = ", ".join(
+        f"{number:,} {'' if reason == stopped else 'for '}{reason}" for reason, number in by_reason.most_common()
+    )
     kept, rest = shortened(waiting, whole=whole)
     rows = [(cut(wait.job, _NAME), str(wait.reason), printable(wait.detail)) for wait in kept]
     head, *body = table(("job", "reason", "detail and remedy"), rows)

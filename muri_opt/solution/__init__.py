@@ -2,6 +2,7 @@
 
 from muri_opt.solution.after import after, changed
 from muri_opt.solution.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
+from muri_opt.solution.change_words import change_text
 from muri_opt.solution.decision import Assignment, Change, Decision, Waiting, WaitingReason
 from muri_opt.solution.gangs import Placed, gang_decision, group_decision
 from muri_opt.solution.limits import Limits, relative_gap
@@ -10,7 +11,6 @@ from muri_opt.solution.plans import plan_decision
 from muri_opt.solution.result import Result, Stats, parse_result, read_result, result_json
 from muri_opt.solution.shares import share_decision
 from muri_opt.solution.termination import Limit, Reason, Termination
-from muri_opt.solution.waiting_words import change_text
 
 __all__ = [
     "Agreement",

@@ -44,8 +44,10 @@ class _Reasons:
         self._now, self._total = int(free.gpus.sum()), round_.cluster.total_gpus
 
     def waiting(self, job: int) -> Waiting:
-        """Return the first rule that keeps the job from starting."""
+        """Return the first rule that keeps the job from starting, or that it is stopped, and what binds."""
         reason, detail, remedy = self._binding_rule(job)
+        if self._round.jobs[job].state == "running":
+            reason = WaitingReason.STOPPED
         return Waiting(job=self._round.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
 
     def _binding_rule(self, job: int) -> tuple[WaitingReason, str, str]:

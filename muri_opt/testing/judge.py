@@ -19,7 +19,7 @@ from muri_opt.verification.plan_rules import taken_by_plans
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import empty_rooms, need_of
 
-PLAIN_RULES = "fifo"
+PLAIN_RULES = "fifo:objective=weighted,preempt=yes"
 """Gangs anywhere within GPUs, CPUs, memory and quotas: the rules where no policy is named."""
 
 

@@ -21,7 +21,8 @@ from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_S
 class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
-    Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. What jobs that may
+    Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. A policy that
+    ``keeps_running`` jobs stops and moves none of them. What jobs that may
     share GPUs are worth, ``sharing`` says, what shares of any size are worth, ``elastic``, what execution plans are
     worth, ``plans``, and what gangs of tenants are worth where they are, ``placement``.
     """
@@ -29,6 +30,7 @@ class Rules:
     order: str
     lexicographic: bool = False
     fewest_nodes: bool = False
+    keeps_running: bool = False
     largest_group: int = 1
     sharing: Sharing | None = None
     elastic: Elastic | None = None
@@ -75,7 +77,11 @@ _NUMBERS: dict[str, Callable[[float], bool]] = {
     _SOME_GPUS: lambda number: 1 <= number <= 1e6 and number.is_integer(),
     _SPEED: lambda number: 1e-3 <= number <= 1,
 }
-_GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
+_GANGS: dict[str, tuple[str, ...]] = {
+    "objective": ("weighted", "lexicographic"),
+    "nodes": ("any", "fewest"),
+    "preempt": ("yes", "no"),
+}
 _TIRESIAS: dict[str, tuple[str, ...]] = {
     **_GANGS,
     "queues": ("3250/7200", _SERVICES),
@@ -149,7 +155,8 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "optimus": {**_ELASTIC, "objective": ("time", "speed", "speed-up")},
     "afs-l": _AFS,
     "afs-p": {**_ELASTIC, "restarts": ("ignore",), "objective": ("speed-up",), "quantum": (_POSITIVE,)},
-    **dict.fromkeys(("fifo", "srtf", "srsf", "las", "max-min"), _GANGS),
+    "fifo": {**_GANGS, "objective": ("lexicographic", "weighted"), "preempt": ("no", "yes")},
+    **dict.fromkeys(("srtf", "srsf", "las", "max-min"), _GANGS),
     "tiresias": _TIRESIAS,
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
     **_PLANNED,
@@ -175,7 +182,13 @@ def rules_of(policy: str) -> Rules:
     if "nodes" in allowed:
         lexicographic, fewest = chosen["objective"] == "lexicographic", chosen["nodes"] == "fewest"
         queues = Queues.of(chosen) if allowed is _TIRESIAS else None
-        return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest, queues=queues)
+        return Rules(
+            order=name,
+            lexicographic=lexicographic,
+            fewest_nodes=fewest,
+            keeps_running=chosen["preempt"] == "no",
+            queues=queues,
+        )
     if "packing" in allowed:
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))

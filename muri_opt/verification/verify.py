@@ -33,6 +33,7 @@ from muri_opt.verification.plans import Menu
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
 from muri_opt.verification.sharing_bound import sharing_bound
+from muri_opt.verification.staying import open_round
 
 ENUMERABLE_JOBS = 16
 """Rounds of at most this many jobs are enumerated to confirm a claimed optimum, within a bounded number of steps."""
@@ -70,12 +71,12 @@ def proved_bound(
     if rules.sharing is not None:
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
-    values = job_values(round_, rules)
-    found = [(dual_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
+    values, left = job_values(round_, rules), open_round(round_, rules)
+    found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in duals]
     if rules.lexicographic:
-        found.append((prefix_bound(round_, values, decision), Proof.COUNTING))
+        found.append((prefix_bound(left, values, decision), Proof.COUNTING))
     if not found or min(found)[0] > decision_value(round_, policy, decision):
-        counted = knapsack_bound(round_, values)
+        counted = knapsack_bound(left, values)
         found += [] if counted is None else [(counted, Proof.COUNTING)]
     return min(found, key=lambda item: item[0], default=None)
 
