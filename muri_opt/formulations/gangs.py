@@ -107,7 +107,7 @@ class GangFormulation(Formulation):
         shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
         if shares is None:
             shares = self._as_valued(round_, order, values)
-        return gang_decision(round_, shares, consolidate=fewest)
+        return gang_decision(round_, shares, consolidate=fewest, preempt=self.preempt)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision of single gangs."""

@@ -52,10 +52,13 @@ class ListSchedule:
         return shares
 
     def _settled(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
-        """Return the same gangs, and any that now fit as well, with those that are held somewhere there if they can."""
+        """Return the same gangs, and any that now fit as well, with those that are held somewhere there if they can.
+
+        Where not all of them can, the places that move fewer GPUs are taken.
+        """
         left, order = Leftover(self._round), [job for job in self._order if job in shares]
         placed = placed_around(self._round, order, held, consolidate=self._consolidate)
-        if placed is None:
+        if placed is None or _moved_gpus(shares, held) < _moved_gpus(placed, held):
             return shares
         for job, share in placed.items():
             left.take(share, job)
@@ -80,6 +83,10 @@ class ListSchedule:
         amounts = self._round.amounts
         scarce = (amounts.G * amounts.c.max(initial=0) > amounts.C) | (amounts.G * amounts.m.max(initial=0) > amounts.M)
         return self._consolidate or bool(scarce.any())
+
+
+def _moved_gpus(shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:
+    return sum(int(share.sum()) for job, share in shares.items() if job in held and (share != held[job]).any())
 
 
 def placed_around(

@@ -59,7 +59,7 @@ class GangPolicy(Policy):
         order = priority_order(round_, self.order)
         schedule = ListSchedule(round_, order, consolidate=self.nodes == "fewest")
         shares = schedule.anew() if self.preempt == "yes" else schedule.beside(staying_jobs(round_, order))
-        return gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+        return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt == "yes")
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""

@@ -28,8 +28,9 @@ class GangChanges:
     A change is right if after the decision, with the change made and no other job waiting, the policy starts the job.
     """
 
-    def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool, preempt: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
+        self._preempt = preempt
         self._searched: dict[tuple[int, int, int], tuple[int, ...] | None] = {}
 
     def of(self, job: int, binding: Binding) -> tuple[Change, ...]:
@@ -60,8 +61,9 @@ class GangChanges:
     def _to_add(self, job: int) -> int:
         """Return the GPUs of the smallest further node that lets the job start; it has CPUs and memory without limit.
 
-        With a further node the gang might need fewer nodes, and then must sit on fewer: sizes are tried one by one,
-        and the whole gang fits on a node of its size.
+        With a further node a gang might need fewer nodes, and then must sit on fewer. So sizes are tried one by one,
+        and the whole gang fits on a node of its size; where gangs that run would have to move there too, it is large
+        enough for all of them.
         """
         asks, room = int(self._left.asks[job]), self._left.room(job)
         if not self._consolidate:
@@ -70,9 +72,23 @@ class GangChanges:
         empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
         for gpus in range(1, min(asks, MOST_NODES)):
             limit = min(nodes_needed(np.append(empty, gpus), asks), len(room) + 1)
-            if nodes_needed(np.append(room, gpus), asks) <= limit:
+            if nodes_needed(np.append(room, gpus), asks) <= limit and not self._moved_by(gpus):
                 return gpus
-        return asks
+        return asks + sum(self._moved_by(asks))
+
+    def _moved_by(self, gpus: int) -> list[int]:
+        """Return the sizes of gangs on several nodes if a further node would make one of them move, else nothing."""
+        holders = self._holders
+        spread = np.bincount(holders.group, minlength=len(holders.names))
+        wide = np.flatnonzero(spread > 1).tolist() if self._preempt else []
+        sizes = [int(holders.size[group]) for group in wide]
+        amounts = self._round.amounts
+        for group, size in zip(wide, sizes, strict=True):
+            job = self._round.job_index[holders.names[group][0]]
+            empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+            if nodes_needed(np.append(empty, gpus), size) < spread[group]:
+                return sizes
+        return []
 
     def _to_stop(self, job: int) -> tuple[int, ...] | None:
         """Return groups that together leave the job enough room, none needlessly; ``None`` if none are found."""

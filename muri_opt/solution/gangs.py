@@ -29,13 +29,22 @@ class Placed:
     period_seconds: float | None = None
 
 
-def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool) -> Decision:
-    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait."""
+def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait.
+
+    ``preempt`` says whether the policy moves gangs that run.
+    """
     placed = [
         Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
         for job, share in sorted(shares.items())
     ]
-    return _decision(round_, placed, consolidate=consolidate, single=True)
+    left, holders, waits = _beside(round_, placed, None)
+    changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in placed),
+        waiting=_waiting(round_, left, waits, rules, changes),
+    )
 
 
 def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
@@ -44,24 +53,22 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says.
     """
-    return _decision(round_, groups, consolidate=consolidate, asks=asks)
+    left, holders, waits = _beside(round_, groups, asks)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in groups),
+        waiting=_waiting(round_, left, waits, rules, None),
+    )
 
 
-def _decision(
-    round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None, single: bool = False
-) -> Decision:
-    """Return the decision; of ``single`` gangs it also says which changes would start those that wait."""
+def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
+    """Return what the groups leave, who holds what, and the jobs that are in none of them."""
     left = Leftover(round_, asks)
     for group in groups:
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    holders = Holders(round_, [(group.jobs, group.share) for group in groups] if waits else [])
-    changes = GangChanges(round_, left, holders, consolidate=consolidate) if single and waits else None
-    return Decision(
-        assignments=tuple(assignment_of(round_, group) for group in groups),
-        waiting=_waiting(round_, left, waits, consolidate, changes, holders),
-    )
+    return left, Holders(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
@@ -79,7 +86,7 @@ def assignment_of(round_: Round, group: Placed) -> Assignment:
 
 
 def _waiting(
-    round_: Round, left: Leftover, jobs: Sequence[int], consolidate: bool, changes: GangChanges | None, holders: Holders
+    round_: Round, left: Leftover, jobs: Sequence[int], rules: BindingRules, changes: GangChanges | None
 ) -> tuple[Waiting, ...]:
     """Return why each of the jobs does not run beside what does; alike ones are asked once.
 
@@ -87,7 +94,6 @@ def _waiting(
     """
     amounts = round_.amounts
     demands = np.stack([left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant])[:, jobs].T.tolist()
-    rules = BindingRules(round_, left, holders, consolidate=consolidate)
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
     for job, demand in zip(jobs, map(tuple, demands), strict=True):

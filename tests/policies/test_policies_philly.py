@@ -60,7 +60,7 @@ def test_nobody_is_evicted_for_a_job_that_cannot_start(also):
     else:
         (victim,) = set(late) - {"new"}
         assert moved == {"one": {f"n{victim[1]}": 1}}
-        assert late[victim] is WaitingReason.QUOTA
+        assert late[victim] is WaitingReason.STOPPED
 
 
 def test_idle_quota_is_lent_after_all_who_are_within_theirs():
@@ -157,7 +157,7 @@ def test_nobody_is_preempted_below_the_load(preempt_at, evicted):
     nodes = [8, 8, 1, 1, 1, 1]
     started, late = decided(nodes, jobs, f"philly:preempt_at={preempt_at}", high=10, low=0)
     assert started == ({"new": {"n0": 2}} if evicted else {})
-    assert late == ({"low": WaitingReason.QUOTA} if evicted else {"new": WaitingReason.FRAGMENTATION})
+    assert late == ({"low": WaitingReason.STOPPED} if evicted else {"new": WaitingReason.FRAGMENTATION})
 
 
 def test_what_a_victim_leaves_over_is_lent_again():
@@ -168,7 +168,7 @@ def test_what_a_victim_leaves_over_is_lent_again():
     ]
     started, late = decided([4], jobs, high=4, low=0)
     assert started == {"new": {"n0": 3}, "tiny": {"n0": 1}}
-    assert late == {"low": WaitingReason.QUOTA}
+    assert late == {"low": WaitingReason.STOPPED}
 
 
 def test_a_borrower_that_has_just_started_goes_back_to_the_queue():
@@ -224,7 +224,7 @@ def test_a_preempted_job_starts_again_as_far_apart_as_it_could_start(waited, aga
         running("pinned", {"n1": 2, "n2": 2}, restart_seconds=None),
         waiting("new", 4, tenant="high"),
     ]
-    late = {} if again else {"low": WaitingReason.QUOTA}
+    late = {} if again else {"low": WaitingReason.STOPPED}
     assert decided([4, 4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0) == ({"new": {"n0": 4}, **again}, late)
 
 

@@ -55,7 +55,7 @@ def test_the_fields_of_the_file_are_the_documented_ones() -> None:
     assert written["termination"] == {"reason": "OPTIMAL", "limit": None, "detail": written["termination"]["detail"]}
     assert list(written["decision"]) == ["assignments", "waiting"]
     assert list(written["decision"]["assignments"][0]) == ["jobs", "order", "plan", "gpus", "cpus", "period_seconds"]
-    assert list(written["decision"]["waiting"][0]) == ["job", "reason", "detail", "remedy"]
+    assert list(written["decision"]["waiting"][0]) == ["job", "reason", "detail", "remedy", "changes"]
     assert list(written["certificate"])[:4] == ["feasible", "violations", "proof", "checked_bound"]
     assert {"build_seconds", "solve_seconds", "verify_seconds", "backend"} <= set(written["stats"])
 
