@@ -40,10 +40,10 @@ class ListSchedule:
         held = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
         shares = self._settled(self._in_order(held), held)
         while self._places_matter():
-            again = self._settled(self._in_order(shares), shares)
+            again = self._in_order(shares)
             if again.keys() == shares.keys():
                 return shares
-            shares = self._settled(again, held)
+            shares = self._settled(self._settled(again, shares), held)
         return shares
 
     def _in_order(self, held: Mapping[int, Ints]) -> Shares:
@@ -56,6 +56,8 @@ class ListSchedule:
 
         Where not all of them can, the places that move fewer GPUs are taken.
         """
+        if not any(job in held for job in shares):
+            return shares
         left, order = Leftover(self._round), [job for job in self._order if job in shares]
         placed = placed_around(self._round, order, held, consolidate=self._consolidate)
         if placed is None or _moved_gpus(shares, held) < _moved_gpus(placed, held):

@@ -9,6 +9,7 @@ from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
 from muri_opt.verification.quantities import empty_rooms, micro, need_of
 from muri_opt.verification.queues import Queues
+from muri_opt.verification.recall import recalled
 from muri_opt.verification.rulebook import Rules
 
 MOST_DIGITS = 10_000
@@ -18,6 +19,7 @@ Kept = dict[str, Mapping[str, int]]
 """GPUs per node of jobs that stay."""
 
 
+@recalled
 def kept_jobs(round_: Round, rules: Rules) -> Kept:
     """Return the running jobs that must stay, none where the policy may stop jobs.
 

@@ -10,9 +10,11 @@ from muri_opt.instance import Job, Node, Round
 from muri_opt.solution import Decision, Violation
 from muri_opt.verification.objective import Kept, kept_jobs
 from muri_opt.verification.quantities import Room, empty_rooms, need_of
+from muri_opt.verification.recall import recalled
 from muri_opt.verification.rulebook import Rules
 
 
+@recalled
 def open_round(round_: Round, rules: Rules) -> Round:
     """Return the round that is left to decide: without the jobs that stay, and what they hold."""
     kept = kept_jobs(round_, rules)
