@@ -1,4 +1,4 @@
-"""Five systems and their baselines on four traces, heuristic and exact, by the own clock, with ratios to ``fifo:preempt=yes``.
+"""Five systems and their baselines on four traces, heuristic and exact, by the own clock, with ratios to a list policy.
 
 DIR holds your own copies of the files, which are not part of this project: traces of the Muri authors as
 ``muri/trace3.csv`` and ``muri/trace4.csv``, the flattened Philly trace of the Sia artifact as
@@ -40,7 +40,7 @@ HEAD += ("ms a round", "settled")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Runs that are compared with each other: the text of a workload and a policy each, the first one that of the ratios.
+    """Runs that are compared with each other: the text of a workload and a policy each; ratios are to the first.
 
     ``solved`` are policies whose exact program is run too. ``settings`` are those of every run.
     """
@@ -148,7 +148,7 @@ def table(part: Part, runs: Iterable[StudyRun], rows: Mapping[StudyRun, RunRow])
 
 
 def overview(every: Sequence[Part], runs: Sequence[Sequence[StudyRun]], rows: Mapping[StudyRun, RunRow]) -> list[str]:
-    """Return the lines of one table of all parts: mean completion times as ratios to ``fifo:preempt=yes``, by both methods."""
+    """Return the lines of one table of all parts: mean completion times as ratios to the first, by both methods."""
     ratios: dict[str, dict[tuple[str, str], float]] = {}
     for part, mine in zip(every, runs, strict=True):
         done = [rows[run] for run in mine if run in rows]
