@@ -20,7 +20,7 @@ from muri_opt.report.text import (
     remedies,
     waiting_lines,
 )
-from muri_opt.solution import Decision, Result, Waiting, WaitingReason
+from muri_opt.solution import Decision, Result, Waiting
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 _WIDEST = 64
@@ -187,7 +187,7 @@ def _verdict(job: Job, decision: Decision) -> list[tuple[str, str]]:
         for wait in decision.waiting
         if wait.job == job.id
         for pair in (
-            ("decision", "is stopped" if wait.reason is WaitingReason.STOPPED else f"waits, for {wait.reason}"),
+            ("decision", "is stopped" if job.state == "running" else f"waits, for {wait.reason}"),
             ("because", printable(wait.detail)),
             *_remedies(wait),
         )

@@ -227,7 +227,7 @@ def test_what_a_solver_returns_is_verified_too():
             return overfull(round_)
 
     with pytest.raises(ReplayError, match="gpu-capacity"):
-        replay(TWO, ONE_GPU, Careless(name="fifo"), method="auto")
+        replay(TWO, ONE_GPU, Careless(name="las"), method="auto")
 
 
 def test_functions_are_verified_by_the_rules_that_are_named():

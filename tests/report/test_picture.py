@@ -105,13 +105,19 @@ def test_many_waiting_jobs_are_counted():
     jobs = tuple(Job(id=f"job-{j}", gpus=1, state="running" if j == 0 else "waiting") for j in range(30))
     round_ = Round(cluster=Cluster(nodes=()), jobs=jobs)
     waiting = tuple(
-        Waiting(job=job.id, reason=WaitingReason.CAPACITY, detail="no node", remedy="add one") for job in jobs
+        Waiting(
+            job=job.id,
+            reason=WaitingReason.STOPPED if job.state == "running" else WaitingReason.CAPACITY,
+            detail="no node",
+            remedy="add one",
+        )
+        for job in jobs
     )
     tree = drawn(round_, Decision(waiting=waiting))
     assert "Waiting: 30 jobs" in words(tree)
-    assert "and 22 more" in words(tree)
-    assert "stops; no node" in words(tree)
-    assert len(marks(tree, "waiting")) == 8
+    assert "and 21 more" in words(tree)
+    assert "stopped: 1 job" in words(tree)
+    assert len(marks(tree, "waiting")) == 9
 
 
 def test_without_a_decision_it_shows_what_runs_now():

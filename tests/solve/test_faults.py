@@ -84,7 +84,7 @@ def test_a_solver_killed_or_hung_in_the_middle_leaves_a_verified_answer_in_time(
     assert words in result.termination.detail
     check_answer(result)
     assert not warm.alive
-    again = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    again = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=60))
     assert (again.value, again.termination.reason) == (4, "OPTIMAL")
 
 
@@ -101,7 +101,7 @@ def test_a_worker_killed_between_calls_is_replaced_silently(warm: Worker) -> Non
     os.kill(warm.pid, signal.SIGKILL)
     while warm.alive:
         time.sleep(0.01)
-    result = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    result = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=60))
     assert (result.value, result.termination.reason) == (4, "OPTIMAL")
 
 
@@ -122,14 +122,14 @@ def test_time_too_short_for_a_cold_worker_is_a_time_limit_and_the_worker_goes_on
 ) -> None:
     stop_workers()
     monkeypatch.setattr(solving, "GRACE_SECONDS", 0.0)
-    result = solve_round(SMALL, "fifo", "auto", Limits(seconds=0.04))
+    result = solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=0.04))
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
     assert "still starting" in result.termination.detail
     assert (result.value, result.certificate.feasible) == (2, True)
-    nothing = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=0.01))
+    nothing = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=0.01))
     assert (nothing.termination.reason, nothing.termination.limit) == ("NO_SOLUTION", "TIME")
     ((_, started),) = workers._idle
-    proved = solve_round(SMALL, "fifo", "auto", Limits(seconds=60))
+    proved = solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=60))
     assert (proved.value, proved.termination.reason) == (4, "OPTIMAL")
     assert [idle for _, idle in workers._idle] == [started]
 

@@ -45,7 +45,7 @@ def outcome(result: Result) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize("method", ["exact", "auto", *(f"exact@{name}" for name in BACKENDS)])
 def test_every_exact_method_solves_a_small_round(method: str) -> None:
-    result = solve_round(SUBOPTIMAL, "fifo", method)
+    result = solve_round(SUBOPTIMAL, "fifo:objective=weighted", method)
     assert (result.value, result.bound, result.gap) == (4, 4, 0.0)
     assert outcome(result) == ("OPTIMAL", None)
     assert result.decision is not None
@@ -53,30 +53,30 @@ def test_every_exact_method_solves_a_small_round(method: str) -> None:
     assert result.certificate.feasible
     assert result.certificate.proof in (Proof.LINEAR_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
     assert result.method == method
-    assert result.policy == "fifo"
+    assert result.policy == "fifo:objective=weighted"
     assert result.fingerprint == SUBOPTIMAL.fingerprint
     assert result.stats.backend == (method.partition("@")[2] or "highs")
     assert result.stats.columns > 0
 
 
 def test_a_heuristic_says_how_far_it_may_be_from_the_optimum() -> None:
-    result = solve_round(SUBOPTIMAL, "fifo", "heuristic")
+    result = solve_round(SUBOPTIMAL, "fifo:objective=weighted", "heuristic")
     assert outcome(result) == ("FEASIBLE", "HEURISTIC")
     assert (result.value, result.bound, result.gap) == (2, 4, 1.0)
     assert result.stats.backend is None
 
 
 def test_a_heuristic_whose_bound_meets_its_value_is_optimal() -> None:
-    result = solve_round(round_of([4], [2, 2]), "fifo", "heuristic")
+    result = solve_round(round_of([4], [2, 2]), "fifo:objective=weighted", "heuristic")
     assert outcome(result) == ("OPTIMAL", None)
-    assert result.termination.detail == "value and bound meet; fifo ran to its end"
-    assert solve_round(round_of([4], [2, 2]), "fifo", "auto").stats.backend is None
+    assert result.termination.detail == "value and bound meet; fifo:objective=weighted ran to its end"
+    assert solve_round(round_of([4], [2, 2]), "fifo:objective=weighted", "auto").stats.backend is None
 
 
 def test_the_policy_may_be_an_object_and_has_a_default() -> None:
     assert solve_round(SUBOPTIMAL, policy_from("las"), "heuristic").policy == "las"
     result = solve_round(SUBOPTIMAL)
-    assert (result.policy, result.method, result.value) == ("fifo", "auto", 4)
+    assert (result.policy, result.method, result.value) == ("fifo", "auto", 2)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_policy_may_be_an_object_and_has_a_default() -> None:
 )
 def test_an_unknown_method_or_backend_is_refused(method: str, field: str, found: str) -> None:
     with pytest.raises(InputError) as refused:
-        solve_round(SUBOPTIMAL, "fifo", method)
+        solve_round(SUBOPTIMAL, "fifo:objective=weighted", method)
     assert (refused.value.field, refused.value.found) == (field, found)
 
 
@@ -119,7 +119,7 @@ def test_exact_claims_are_confirmed_by_a_second_solver() -> None:
     assert both.certificate.checked_bound > both.value
 
 
-@pytest.mark.parametrize("policy", ["fifo", "las:objective=lexicographic", "max-min:nodes=fewest"])
+@pytest.mark.parametrize("policy", ["fifo:objective=weighted", "las:objective=lexicographic", "max-min:nodes=fewest"])
 def test_exact_on_a_middling_round_is_agreed_or_better(policy: str) -> None:
     round_ = generate("tenants", jobs=30, nodes=4, seed=2)
     result = solve_round(round_, policy, "exact", Limits(seconds=60))
@@ -137,7 +137,7 @@ def test_a_gap_is_enough_where_a_gap_is_asked_for() -> None:
 
 
 def test_without_time_auto_has_the_heuristic_answer() -> None:
-    result = solve_round(SUBOPTIMAL, "fifo", "auto", Limits(seconds=0))
+    result = solve_round(SUBOPTIMAL, "fifo:objective=weighted", "auto", Limits(seconds=0))
     assert outcome(result) == ("FEASIBLE", "TIME")
     assert (result.value, result.bound) == (2, 4)
     assert result.certificate.feasible
@@ -145,7 +145,7 @@ def test_without_time_auto_has_the_heuristic_answer() -> None:
 
 @pytest.mark.parametrize("method", ["exact", "exact@cbc"])
 def test_without_time_exact_has_nothing(method: str) -> None:
-    result = solve_round(SUBOPTIMAL, "fifo", method, Limits(seconds=0))
+    result = solve_round(SUBOPTIMAL, "fifo:objective=weighted", method, Limits(seconds=0))
     assert outcome(result) == ("NO_SOLUTION", "TIME")
     assert (result.decision, result.value, result.bound, result.gap) == (None, None, None, None)
     assert not result.certificate.feasible
@@ -153,8 +153,8 @@ def test_without_time_exact_has_nothing(method: str) -> None:
 
 
 def test_stopped_early_auto_is_no_worse_than_the_heuristic_and_its_bound_holds() -> None:
-    result = solve_round(HARD, "fifo:nodes=fewest", "auto", Limits(seconds=1))
-    heuristic = solve_round(HARD, "fifo:nodes=fewest", "heuristic")
+    result = solve_round(HARD, "fifo:objective=weighted,nodes=fewest", "auto", Limits(seconds=1))
+    heuristic = solve_round(HARD, "fifo:objective=weighted,nodes=fewest", "heuristic")
     assert outcome(result) == ("FEASIBLE", "TIME")
     assert result.certificate.violations == ()
     assert heuristic.value <= result.value <= result.bound <= heuristic.bound
@@ -177,7 +177,7 @@ BIG_NUMBERS = round_of(
 
 @pytest.mark.parametrize("method", ["auto", "exact"])
 def test_a_model_the_first_solver_refuses_goes_to_the_second(method: str) -> None:
-    result = solve_round(BIG_NUMBERS, "fifo", method)
+    result = solve_round(BIG_NUMBERS, "fifo:objective=weighted", method)
     assert outcome(result) == ("OPTIMAL", None)
     assert result.stats.backend == "cp-sat"
     assert result.certificate.proof is Proof.EXHAUSTIVE
@@ -185,9 +185,9 @@ def test_a_model_the_first_solver_refuses_goes_to_the_second(method: str) -> Non
 
 def test_a_model_the_named_solver_refuses_is_refused_with_the_remedy() -> None:
     with pytest.raises(RefusalError, match="use cp-sat"):
-        solve_round(BIG_NUMBERS, "fifo", "exact@highs")
+        solve_round(BIG_NUMBERS, "fifo:objective=weighted", "exact@highs")
     with pytest.raises(RefusalError, match="exhaustive"):
-        solve_round(HARD, "fifo", "exact@exhaustive")
+        solve_round(HARD, "fifo:objective=weighted", "exact@exhaustive")
 
 
 @given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["auto", "exact@highs"]))
@@ -202,8 +202,8 @@ def test_exact_answers_are_verified_optima(round_: Round, policy: str, method: s
 def test_duals_of_the_relaxation_can_prove_the_heuristic_answer() -> None:
     """CPUs for two of four GPUs: counting GPUs lets both gangs run, the relaxation knows that one must wait."""
     round_ = round_of([Node(id="n0", gpus=4, cpus=2)], [gang(0, 2, cpus=2), gang(1, 2, cpus=2)])
-    assert solve_round(round_, "fifo", "heuristic").bound == 6
-    result = solve_round(round_, "fifo", "auto", Limits(seconds=None))
+    assert solve_round(round_, "fifo:objective=weighted", "heuristic").bound == 6
+    result = solve_round(round_, "fifo:objective=weighted", "auto", Limits(seconds=None))
     assert outcome(result) == ("OPTIMAL", None)
     assert (result.value, result.bound, result.certificate.proof) == (4, 4, Proof.LINEAR_DUALS)
     assert (result.stats.backend, result.stats.columns) == ("highs", 0)

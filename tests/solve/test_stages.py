@@ -14,7 +14,7 @@ from muri_opt.verification import decision_value
 
 FOREVER = Limits(seconds=None)
 SOLVERS = sorted(set(BACKENDS) - {"exhaustive"})
-WEIGHTED, LEXICOGRAPHIC = "fifo:nodes=fewest", "fifo:objective=lexicographic,nodes=fewest"
+WEIGHTED, LEXICOGRAPHIC = "fifo:objective=weighted,nodes=fewest", "fifo:nodes=fewest"
 ROUND = round_of([3, 3, 4], [2, 2, 4, 2, 1] * 4)
 """Twenty jobs: two stages."""
 

@@ -238,7 +238,7 @@ round_ = Round(
     jobs=(Job(id="a", gpus=1, submitted=0.0), Job(id="b", gpus=4, submitted=1.0)),
 )
 def solved():
-    result = solve_round(round_, "fifo", "exact@highs")
+    result = solve_round(round_, "fifo:objective=weighted", "exact@highs")
     return f"{result.value} {result.termination.reason}"
 print("before", solved(), flush=True)
 child = os.fork()

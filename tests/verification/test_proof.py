@@ -101,7 +101,7 @@ def test_small_rounds_leave_no_claim_unchecked(
 
 def test_without_a_bound_there_is_nothing_to_prove() -> None:
     round_ = round_of([4], [1, 4])
-    result = solve_round(round_, "fifo", "heuristic")
+    result = solve_round(round_, "fifo:objective=weighted", "heuristic")
     said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME)
     certificate = verify(round_, replace(result, bound=None, gap=None, termination=said))
     assert certificate.proof is None
@@ -112,7 +112,7 @@ def test_without_a_decision_nothing_is_feasible_and_nothing_is_broken() -> None:
     round_ = round_of([4], [1])
     nothing = Result(
         fingerprint=round_.fingerprint,
-        policy="fifo",
+        policy="fifo:objective=weighted",
         method="exact",
         termination=Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME),
         certificate=Certificate(feasible=False),
@@ -124,8 +124,8 @@ def test_a_round_too_large_to_search_in_steps_is_a_claim_only() -> None:
     """CPUs leave 7 of 8 GPUs usable, which no count of GPUs can tell; a gang of 8 splits in 75,582 ways."""
     nodes = [Node(id=f"n{s}", gpus=8, cpus=7) for s in range(12)]
     round_ = round_of(nodes, [gang(j, 8, cpus=8) for j in range(14)])
-    result = solve_round(round_, "fifo", "heuristic")
-    assert enumerated_optimum(round_, rules_of("fifo")) is None
+    result = solve_round(round_, "fifo:objective=weighted", "heuristic")
+    assert enumerated_optimum(round_, rules_of("fifo:objective=weighted")) is None
     assert verify(round_, claiming(result, bound=result.value)).proof is Proof.CLAIM_ONLY
 
 
@@ -135,7 +135,7 @@ def test_a_round_too_large_to_search_in_steps_is_a_claim_only() -> None:
 )
 def test_a_result_of_an_unknown_policy_is_refused(policy: str) -> None:
     round_ = round_of([4], [1])
-    result = replace(solve_round(round_, "fifo", "heuristic"), policy=policy)
+    result = replace(solve_round(round_, "fifo:objective=weighted", "heuristic"), policy=policy)
     with pytest.raises(InputError) as refused:
         verify(round_, result)
     assert refused.value.field == "policy"
