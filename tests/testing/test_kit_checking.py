@@ -146,7 +146,7 @@ def test_a_round_that_is_drawn_again_is_not_asked_for_again():
 
 
 def test_amounts_go_on_being_measured_after_the_first_breach():
-    report = find_breaches(published("fifo"), [INVARIANTS["envy"]], policy="fifo", max_examples=30)
+    report = find_breaches(published("srtf"), [INVARIANTS["envy"]], policy="srtf", max_examples=30)
     assert report.examples == 30
     assert report.worst["envy"] >= report.of("envy").breach.amount > 0
 
