@@ -50,17 +50,17 @@ def test_five_systems_are_replayed_once_and_compared(directory, tmp_path, capsys
         "Philly 2869ce, 16 x 4, 30 s a restart",
         "Philly e13805, 16 x 4, 30 s a restart",
         "Rubick's workload-base, 8 x 8, rounds of 60 s, 260 s a launch or change",
-        "Mean completion times of all, as ratios to fifo",
+        "Mean completion times of all, as ratios to fifo:preempt=yes",
     ]
     *details, overview = tables[2].split("\n**")
-    lines = [line for table in details for line in table.splitlines() if line[:3] == "| f"]
+    lines = [line for table in details for line in table.splitlines() if line.startswith("| fifo:")]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-    assert [row[:3] for row in rows] == [["fifo", "heuristic", jobs] for jobs in "44444"]
+    assert [row[:3] for row in rows] == [["fifo:preempt=yes", "heuristic", jobs] for jobs in "44444"]
     assert all(row[4] == row[6] == row[8] == "1.000" for row in rows)
     assert "| muri-s | auto | 4 |" in tables[2]
     assert "| muri-s | auto | 4 |" not in tables[1]
     cells = {line.split(" | ")[0]: line.split(" | ")[1:] for line in overview.splitlines() if line.startswith("| ")}
-    assert cells["| fifo"] == ["1.000", "", "1.000", "", "1.000", "", "1.000", "", "1.000", " |"]
+    assert cells["| fifo:preempt=yes"] == ["1.000", "", "1.000", "", "1.000", "", "1.000", "", "1.000", " |"]
     assert all(cells["| muri-s"][column] for column in range(8))
     total = told.splitlines()[-1].split()[-1]
 
