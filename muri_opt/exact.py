@@ -1,25 +1,22 @@
-"""The exact path of a round, from building to decoding, as calls that a solver process can run."""
+"""The exact path of a round, from building to decoding, as calls that a solver process can run.
+
+The process that asks for them imports this module too, so backends are looked up only where they run.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from muri_opt.backends import (
-    FIRST_BACKEND,
-    backend_named,
-    is_wide,
-    priced,
-    relaxation,
-    relaxation_duals,
-    solve_stages,
-    solve_wide,
-)
-from muri_opt.formulations import Formulation
+from muri_opt import backends
 from muri_opt.instance import Round
-from muri_opt.modelling import Model
 from muri_opt.solution import Decision, Limit, Limits, LinearDuals, Reason, Termination
+
+if TYPE_CHECKING:
+    from muri_opt.formulations import Formulation
+    from muri_opt.modelling import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +57,11 @@ def relax(round_: Round, formulation: Formulation, seconds: float | None) -> Lin
     left = None if seconds is None else seconds - (time.monotonic() - began)
     if left is not None and left <= 0:
         return None
-    if is_wide(model):
-        found = priced(model, left)
+    if backends.is_wide(model):
+        found = backends.priced(model, left)
         row_duals = None if found is None else found.duals
     else:
-        row_duals = relaxation_duals(model, left)
+        row_duals = backends.relaxation_duals(model, left)
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
 
 
@@ -93,8 +90,8 @@ def solve_directly(round_: Round, formulation: Formulation) -> Answer | None:
 def search_chapter(round_: Round, formulation: Formulation, limits: Limits, start: Decision | None) -> Answer | None:
     """Return what the chapter's own search finds, or ``None`` where it has nothing to look for."""
     began = time.monotonic()
-    solve = partial(solve_stages, backend_named(FIRST_BACKEND))
-    found = formulation.search(round_, start, limits, relaxation, solve)
+    solve = partial(backends.solve_stages, backends.backend_named(backends.FIRST_BACKEND))
+    found = formulation.search(round_, start, limits, backends.relaxation, solve)
     if found is None:
         return None
     return Answer(
@@ -121,10 +118,12 @@ def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limi
     if left is not None and left <= 0:
         return answer
     stages = formulation.stages(round_, model)
-    if is_wide(model) and len(stages) == 1:
-        outcome = solve_wide(backend_named(backend), model, limits.with_seconds(left), values)
+    if backends.is_wide(model) and len(stages) == 1:
+        outcome = backends.solve_wide(backends.backend_named(backend), model, limits.with_seconds(left), values)
     else:
-        outcome = solve_stages(backend_named(backend), model, stages, limits.with_seconds(left), values)
+        outcome = backends.solve_stages(
+            backends.backend_named(backend), model, stages, limits.with_seconds(left), values
+        )
     return replace(
         answer,
         termination=outcome.termination,

@@ -61,6 +61,8 @@ class Policy(ABC):
     name: str
 
     choices: ClassVar[Mapping[str, Allowed]] = {}
+    chapter: ClassVar[str] = ""
+    """The chapter of the book that its exact program is in, if it has one."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():

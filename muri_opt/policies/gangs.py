@@ -33,6 +33,7 @@ class GangPolicy(Policy):
         "objective": ("weighted", "lexicographic"),
         "nodes": ("any", "fewest"),
     }
+    chapter: ClassVar[str] = "gangs"
     names: ClassVar[Collection[str]] = tuple(ORDERS)
 
     def __post_init__(self) -> None:

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from muri_opt.instance import Round
 from muri_opt.verification.objective import job_values
-from muri_opt.verification.placement_optimum import placement_optimum
-from muri_opt.verification.plan_optimum import planned_optimum
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
@@ -78,8 +75,13 @@ class _Search:
 def enumerated_optimum(round_: Round, rules: Rules, *, steps: int = 20_000) -> int | None:
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
     if rules.plans is not None:
+        from muri_opt.verification.plan_optimum import planned_optimum
+        from muri_opt.verification.plans import Menu
+
         return planned_optimum(round_, Menu.of(round_, rules.plans), steps=steps)
     if rules.placement is not None:
+        from muri_opt.verification.placement_optimum import placement_optimum
+
         return placement_optimum(round_, rules.placement, steps=steps)
     values = job_values(round_, rules)
     jobs = sorted(round_.jobs, key=lambda job: -values[job.id])

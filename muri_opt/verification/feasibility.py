@@ -5,49 +5,77 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
+from typing import TYPE_CHECKING
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
-from muri_opt.verification.elastic_rules import share_breaches
-from muri_opt.verification.placement_breaches import placement_breaches
-from muri_opt.verification.placement_reading import Reading
-from muri_opt.verification.plan_rules import plan_breaches, promised_gpus, taken_by_plans
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
+
+if TYPE_CHECKING:
+    from muri_opt.verification.elastic import Elastic
+    from muri_opt.verification.plan_values import Planned
 
 
 def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violation]:
     """Return every breach of a decision; an empty list is a feasible decision."""
     jobs = {job.id: job for job in round_.jobs}
     empty = Counter(empty_rooms(round_))
-    menu = None if rules.plans is None else Menu.of(round_, rules.plans)
-    reading = None if rules.placement is None else Reading.of(round_, rules.placement)
     found = [*_listing(jobs, decision)]
     for place, assignment in enumerate(decision.assignments):
         where = f"assignments[{place}]"
         shape = [*_shape(round_, jobs, assignment, where, rules)]
         found += shape
         if not shape and rules.elastic is not None:
-            for job in (jobs[job] for job in assignment.jobs if job in jobs):
-                found += share_breaches(round_, job, assignment, where, rules.elastic)
-        elif not shape and menu is not None and rules.plans is not None:
-            for position in (round_.job_index[job] for job in assignment.jobs if job in jobs):
-                found += plan_breaches(round_, menu, position, assignment, where, rules.plans)
+            found += _share(round_, jobs, assignment, where, rules.elastic)
+        elif not shape and rules.plans is not None:
+            found += _way(round_, jobs, assignment, where, rules.plans)
         elif not shape:
             found += _gang(jobs, assignment, where, rules, empty)
             found += _period(jobs, assignment, where, rules)
-        found += [] if shape or menu is not None else _cpus(jobs, assignment, where)
-    if not found and menu is not None:
-        found += _capacity(round_, taken_by_plans(round_, menu, decision))
-        found += _quota(round_, promised_gpus(round_, decision))
-    elif not found and reading is not None:
-        found += _capacity(round_, _taken(jobs, decision))
-        found += placement_breaches(round_, decision, reading)
-    elif not found:
-        found += _capacity(round_, _taken(jobs, decision))
-        found += _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None))
-    return found
+        found += [] if shape or rules.plans is not None else _cpus(jobs, assignment, where)
+    return found if found else [*_totals(round_, jobs, decision, rules)]
+
+
+def _totals(round_: Round, jobs: dict[str, Job], decision: Decision, rules: Rules) -> Iterator[Violation]:
+    """All assignments together fit the nodes and the quotas."""
+    if rules.plans is not None:
+        from muri_opt.verification.plan_rules import promised_gpus, taken_by_plans
+        from muri_opt.verification.plans import Menu
+
+        yield from _capacity(round_, taken_by_plans(round_, Menu.of(round_, rules.plans), decision))
+        yield from _quota(round_, promised_gpus(round_, decision))
+        return
+    yield from _capacity(round_, _taken(jobs, decision))
+    if rules.placement is not None:
+        from muri_opt.verification.placement_breaches import placement_breaches
+        from muri_opt.verification.placement_reading import Reading
+
+        yield from placement_breaches(round_, decision, Reading.of(round_, rules.placement))
+    else:
+        yield from _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None))
+
+
+def _share(
+    round_: Round, jobs: dict[str, Job], assignment: Assignment, where: str, elastic: Elastic
+) -> Iterator[Violation]:
+    """A share is one that the job may have."""
+    from muri_opt.verification.elastic_rules import share_breaches
+
+    for job in (jobs[job] for job in assignment.jobs if job in jobs):
+        yield from share_breaches(round_, job, assignment, where, elastic)
+
+
+def _way(
+    round_: Round, jobs: dict[str, Job], assignment: Assignment, where: str, plans: Planned
+) -> Iterator[Violation]:
+    """A plan is one that the job may have, with the parts it names on its nodes."""
+    from muri_opt.verification.plan_rules import plan_breaches
+    from muri_opt.verification.plans import Menu
+
+    menu = Menu.of(round_, plans)
+    for position in (round_.job_index[job] for job in assignment.jobs if job in jobs):
+        yield from plan_breaches(round_, menu, position, assignment, where, plans)
 
 
 def _listing(jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
 from muri_opt.verification.quantities import micro
-from muri_opt.verification.queues import Queues
 from muri_opt.verification.rulebook import Rules
+
+if TYPE_CHECKING:
+    from muri_opt.verification.queues import Queues
 
 
 def job_values(round_: Round, rules: Rules) -> dict[str, int]:

@@ -8,10 +8,6 @@ from dataclasses import replace
 
 from muri_opt.instance import Round
 from muri_opt.solution import Decision, Violation, WaitingReason
-from muri_opt.verification.placement_reading import Reading
-from muri_opt.verification.placement_reasons import wrong_placement_reasons
-from muri_opt.verification.plan_rules import wrong_plan_reasons
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Need, Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
 
@@ -19,9 +15,15 @@ from muri_opt.verification.rulebook import Rules
 def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
     """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
     if rules.plans is not None:
+        from muri_opt.verification.plan_rules import wrong_plan_reasons
+        from muri_opt.verification.plans import Menu
+
         yield from wrong_plan_reasons(round_, Menu.of(round_, rules.plans), decision)
         return
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading
+        from muri_opt.verification.placement_reasons import wrong_placement_reasons
+
         yield from wrong_placement_reasons(round_, decision, Reading.of(round_, rules.placement))
         return
     free = Counter({room: nodes for room, nodes in _free_rooms(round_, decision).items() if room.gpus})

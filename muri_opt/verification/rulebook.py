@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
+from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.verification.elastic import Elastic
-from muri_opt.verification.placement_rules import Tenancy
-from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.quantities import micro
-from muri_opt.verification.queues import Queues
-from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
+
+if TYPE_CHECKING:
+    from muri_opt.verification.elastic import Elastic
+    from muri_opt.verification.placement_rules import Tenancy
+    from muri_opt.verification.plan_values import Planned
+    from muri_opt.verification.queues import Queues
+    from muri_opt.verification.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,12 +177,16 @@ def rules_of(policy: str) -> Rules:
         chosen[key] = value
     if "nodes" in allowed:
         lexicographic, fewest = chosen["objective"] == "lexicographic", chosen["nodes"] == "fewest"
-        queues = Queues.of(chosen) if allowed is _TIRESIAS else None
+        queues = _queues(chosen) if allowed is _TIRESIAS else None
         return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest, queues=queues)
     if "packing" in allowed:
+        from muri_opt.verification.elastic import Elastic
+
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
     if allowed is _PHILLY:
+        from muri_opt.verification.placement_rules import Tenancy
+
         return Rules(order=name, placement=Tenancy.of(chosen))
     if name in _PLANNED:
         return Rules(order=name, plans=_planned(name, chosen))
@@ -196,8 +203,17 @@ def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
     return all(_NUMBER.fullmatch(part) is not None and within(float(part)) for part in parts)
 
 
+def _queues(chosen: dict[str, str]) -> Queues:
+    """Return the queues of Tiresias under its settings."""
+    from muri_opt.verification.queues import Queues
+
+    return Queues.of(chosen)
+
+
 def _planned(name: str, chosen: dict[str, str]) -> Planned:
     """Return which plans the policy may choose and what they are worth; how it chooses is its own affair."""
+    from muri_opt.verification.plan_values import Planned
+
     if "switch" in chosen:
         change = {"on": "neighbours", "off": "same"}[chosen["step"]] if "step" in chosen else "configurations"
         return Planned(change=change, objective=chosen.get("objective", "time"), switch=chosen["switch"] == "on")
@@ -211,6 +227,8 @@ def _planned(name: str, chosen: dict[str, str]) -> Planned:
 
 def _sharing(chosen: dict[str, str]) -> Sharing:
     """Return how jobs share under the settings of Muri; which of them are grouped is the policy's own affair."""
+    from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
+
     authors, queue = chosen["preset"] == "authors", chosen["matching"] == "queue"
     if queue and chosen["ordering"] == "worst":
         raise InputError("policy", "ordering=worst with matching=queue", "one of the two ablations at a time")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from muri_opt.errors import InputError
@@ -19,20 +21,15 @@ from muri_opt.solution import (
 )
 from muri_opt.verification.bounds import dual_bound
 from muri_opt.verification.counting import knapsack_bound, prefix_bound
-from muri_opt.verification.elastic_bound import counted_bound, priced_bound
 from muri_opt.verification.enumeration import enumerated_optimum
 from muri_opt.verification.feasibility import broken_rules
-from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
-from muri_opt.verification.placement_bound import placed_bound
-from muri_opt.verification.placement_counting import counted_places
-from muri_opt.verification.placement_reading import Reading, places_of
-from muri_opt.verification.plan_bound import planned_bound
-from muri_opt.verification.plan_counting import counted_plans
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.reasons import wrong_reasons
 from muri_opt.verification.rulebook import Rules, rules_of
-from muri_opt.verification.sharing_bound import sharing_bound
+
+if TYPE_CHECKING:
+    from muri_opt.verification.placement_reading import Reading
+    from muri_opt.verification.plans import Menu
 
 ENUMERABLE_JOBS = 16
 """Rounds of at most this many jobs are enumerated to confirm a claimed optimum, within a bounded number of steps."""
@@ -46,8 +43,12 @@ def decision_value(round_: Round, policy: str, decision: Decision) -> int:
         shares = [(assignment.jobs[:1], sum(assignment.gpus.values())) for assignment in decision.assignments]
         return sum(tables[job].get(gpus, 0) for jobs, gpus in shares for job in jobs if job in tables)
     if rules.plans is not None:
+        from muri_opt.verification.plans import Menu
+
         return Menu.of(round_, rules.plans).value(round_, decision)
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading, places_of
+
         return Reading.of(round_, rules.placement).value(places_of(round_, decision))
     if rules.sharing is None:
         values = job_values(round_, rules)
@@ -64,10 +65,16 @@ def proved_bound(
     if rules.elastic is not None:
         return _bound_of_shares(round_, rules.elastic.values(round_), duals)
     if rules.plans is not None:
+        from muri_opt.verification.plans import Menu
+
         return _bound_of_plans(round_, Menu.of(round_, rules.plans), decision, duals)
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading
+
         return _bound_of_places(round_, Reading.of(round_, rules.placement), decision, duals)
     if rules.sharing is not None:
+        from muri_opt.verification.sharing_bound import sharing_bound
+
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
     values = job_values(round_, rules)
@@ -82,6 +89,8 @@ def proved_bound(
 
 def _value_of_groups(round_: Round, rules: Rules, groups: list[tuple[str, ...]]) -> int:
     """Return what groups are worth together; one without a period adds nothing, its breach is told elsewhere."""
+    from muri_opt.verification.group_values import Sharers
+
     alike: dict[int, list[list[int]]] = {}
     for group in groups:
         jobs = [round_.job_index[job] for job in group if job in round_.job_index]
@@ -145,6 +154,8 @@ def _header(round_: Round, result: Result) -> list[Violation]:
 
 
 def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[LinearDuals]) -> tuple[int, Proof] | None:
+    from muri_opt.verification.elastic_bound import counted_bound, priced_bound
+
     found = [(priced_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
     counted = counted_bound(round_, values)
     found += [] if counted is None else [(counted, Proof.COUNTING)]
@@ -154,6 +165,9 @@ def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[Li
 def _bound_of_plans(
     round_: Round, menu: Menu, decision: Decision, duals: list[LinearDuals]
 ) -> tuple[int, Proof] | None:
+    from muri_opt.verification.plan_bound import planned_bound
+    from muri_opt.verification.plan_counting import counted_plans
+
     found = [(planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals]
     if not found or min(found)[0] > menu.value(round_, decision):
         counted = counted_plans(round_, menu)
@@ -164,6 +178,10 @@ def _bound_of_plans(
 def _bound_of_places(
     round_: Round, reading: Reading, decision: Decision, duals: list[LinearDuals]
 ) -> tuple[int, Proof] | None:
+    from muri_opt.verification.placement_bound import placed_bound
+    from muri_opt.verification.placement_counting import counted_places
+    from muri_opt.verification.placement_reading import places_of
+
     found = [(placed_bound(round_, reading, item), Proof.LINEAR_DUALS) for item in duals]
     if not found or min(found)[0] > reading.value(places_of(round_, decision)):
         counted = counted_places(reading)

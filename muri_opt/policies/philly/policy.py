@@ -51,6 +51,7 @@ class PhillyPolicy(Policy):
     horizon: str = "600"
     objective: str = "lexicographic"
 
+    chapter: ClassVar[str] = "placement"
     own_name: ClassVar[str] = "philly"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "rack_after": _TIME,

@@ -24,6 +24,7 @@ SECONDS: Final = 2_000_000_000
 class PlanPolicy(Policy):
     """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait."""
 
+    chapter: ClassVar[str] = "planning"
     own_name: ClassVar[str]
 
     def __post_init__(self) -> None:
