@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         write_round,
     )
     from muri_opt.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
+    from muri_opt.loading import warm_up
     from muri_opt.policies import POLICIES, Policy, policy_from
     from muri_opt.solution import (
         Assignment,
@@ -79,6 +80,7 @@ __all__ = [
     "result_json",
     "solve_round",
     "verify",
+    "warm_up",
     "weights_ppm",
     "write_round",
 ]
@@ -100,6 +102,7 @@ __getattr__, __dir__ = names_on_demand(
             "write_round",
         ),
         "muri_opt.interleaving": ("Interleaving", "best_period", "group_periods", "pair_periods", "weights_ppm"),
+        "muri_opt.loading": ("warm_up",),
         "muri_opt.policies": ("POLICIES", "Policy", "policy_from"),
         "muri_opt.solution": (
             "Assignment",

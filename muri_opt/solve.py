@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from muri_opt.backends import BACKENDS, FIRST_BACKEND, WorkerError, borrowed_worker
+from muri_opt.backends import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, WorkerError, borrowed_worker
+from muri_opt.backends.worker import Worker
 from muri_opt.catalogue import DEFAULT_POLICY, formulation_of, value_unit_of
 from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.exact import Answer, optimise, prepare, relax, search_chapter, solve_directly
 from muri_opt.instance import Round
+from muri_opt.loading import load_backend, load_here, load_program
 from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
     Agreement,
@@ -31,8 +34,6 @@ from muri_opt.solution import (
 )
 from muri_opt.verification import decision_value, proved_bound, verify
 
-SECOND_BACKEND = "cp-sat"
-"""Confirms what the first backend claims: another algorithm, another code base, integers instead of floats."""
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
 
@@ -45,7 +46,8 @@ def solve_round(
     ``method`` is ``"heuristic"`` (the policy's own algorithm), ``"exact"`` (its exact program, a claim of optimality
     confirmed by a second solver if nothing else proves it), ``"exact@<backend>"`` (that backend only), or ``"auto"``
     (the heuristic, then the exact program from that start until proved or out of time; the better of the two).
-    Infeasible and out-of-time are results; only bad input raises.
+    Infeasible and out-of-time are results; only bad input raises. The limit in seconds begins when all is loaded: the
+    first call of a process takes longer by ``stats.startup_seconds``, unless :func:`~muri_opt.warm_up` was called.
     """
     chosen = policy_from(policy)
     kind, _, backend = method.partition("@")
@@ -55,6 +57,7 @@ def solve_round(
         raise unknown_name("backend", backend, BACKENDS)
     chosen.check(round_)
     search = _Search(round_=round_, policy=chosen, method=method, limits=limits or Limits())
+    search.start_up()
     if kind != "exact":
         search.run_heuristic()
     if kind != "heuristic" and not backend and not search.close_enough:
@@ -100,6 +103,18 @@ class _Search:
     @property
     def claims_optimum(self) -> bool:
         return self.termination.reason is Reason.OPTIMAL
+
+    def start_up(self) -> None:
+        """Import what the policy needs in this process; the clock stands still meanwhile."""
+        began = time.monotonic()
+        load_here(self.policy)
+        self._put_off(time.monotonic() - began)
+
+    def _put_off(self, seconds: float) -> None:
+        """Let the limit begin later by what a start took, and tell it apart."""
+        self.began += seconds
+        spent = self.stats.startup_seconds + seconds
+        self.stats = msgspec.structs.replace(self.stats, startup_seconds=spent)
 
     def seconds_left(self) -> float | None:
         """Time until the limit, less what checking the answer once more is expected to take."""
@@ -165,7 +180,7 @@ class _Search:
     def _run_backend(self, backend: str) -> None:
         """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
         self.stats = msgspec.structs.replace(self.stats, backend=backend)
-        left = self._prepared().seconds
+        left = self._prepared(backend).seconds
         duals = self._in_worker(relax, self.round_, formulation_of(self.policy), left)
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
@@ -211,7 +226,7 @@ class _Search:
         return msgspec.structs.replace(draft, certificate=certificate, stats=self.stats)
 
     def _optimise(self, backend: str) -> Answer:
-        limits, start = self._prepared(), self.decision
+        limits, start = self._prepared(backend), self.decision
         answer: Answer = self._in_worker(optimise, self.round_, formulation_of(self.policy), backend, limits, start)
         self.stats = msgspec.structs.replace(
             self.stats,
@@ -222,17 +237,25 @@ class _Search:
         )
         return answer
 
-    def _prepared(self) -> Limits:
+    def _prepared(self, backend: str = FIRST_BACKEND) -> Limits:
         """Let the solver process read the round, which it is left to finish; return the limits with the time left."""
-        with borrowed_worker() as worker:
+        with self._worker(backend) as worker:
             worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=self.seconds_left())
         left = self.seconds_left()
         return self.limits.with_seconds(None if left is None else max(0.0, left))
 
     def _in_worker(self, function: Any, *arguments: Any) -> Any:
-        left = self.seconds_left()
-        with borrowed_worker() as worker:
+        with self._worker() as worker:
+            left = self.seconds_left()
             return worker.call(function, *arguments, seconds=None if left is None else max(0.0, left) + GRACE_SECONDS)
+
+    @contextmanager
+    def _worker(self, backend: str = FIRST_BACKEND) -> Iterator[Worker]:
+        """Lend a solver process that has loaded what it needs; the clock stands still until it has."""
+        with borrowed_worker() as worker:
+            self._put_off(worker.load(load_program, type(formulation_of(self.policy)), seconds=self.seconds_left()))
+            self._put_off(worker.load(load_backend, backend, seconds=self.seconds_left()))
+            yield worker
 
     def _take(self, answer: Answer, evidence: tuple[Evidence, ...]) -> None:
         if answer.decision is not None:

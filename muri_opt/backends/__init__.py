@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from muri_opt.backends.answer import Outcome, checked, exact_bound
     from muri_opt.backends.base import Backend, Capabilities, check_capabilities
     from muri_opt.backends.highs import Relaxed, relaxation, relaxation_duals
-    from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, available, backend_named
+    from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, available, backend_named
     from muri_opt.backends.staged import solve_stages
     from muri_opt.backends.wide import is_wide, priced, restricted, solve_wide
     from muri_opt.backends.worker import WorkerError, borrowed_worker, start_worker, stop_workers
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "FIRST_BACKEND",
+    "SECOND_BACKEND",
     "Backend",
     "Capabilities",
     "Outcome",
@@ -49,7 +50,7 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.backends.answer": ("Outcome", "checked", "exact_bound"),
         "muri_opt.backends.base": ("Backend", "Capabilities", "check_capabilities"),
         "muri_opt.backends.highs": ("Relaxed", "relaxation", "relaxation_duals"),
-        "muri_opt.backends.registry": ("BACKENDS", "FIRST_BACKEND", "available", "backend_named"),
+        "muri_opt.backends.registry": ("BACKENDS", "FIRST_BACKEND", "SECOND_BACKEND", "available", "backend_named"),
         "muri_opt.backends.staged": ("solve_stages",),
         "muri_opt.backends.wide": ("is_wide", "priced", "restricted", "solve_wide"),
         "muri_opt.backends.worker": ("WorkerError", "borrowed_worker", "start_worker", "stop_workers"),

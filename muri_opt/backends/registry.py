@@ -23,6 +23,8 @@ BACKENDS: Final[Mapping[str, type[Backend]]] = OnDemand(
 
 FIRST_BACKEND: Final = "highs"
 """Tried first: it loads in a tenth of the time of the others and also solves linear relaxations."""
+SECOND_BACKEND: Final = "cp-sat"
+"""Confirms what the first backend claims: another algorithm, another code base, integers instead of floats."""
 
 
 def backend_named(name: str) -> Backend:

@@ -54,7 +54,6 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Solve the round and return the answer."""
     check_writable(arguments.output)
     check_writable(arguments.picture)
-    from muri_opt.report.picture import round_picture
     from muri_opt.report.text import result_text
     from muri_opt.solution import Limits, result_json
     from muri_opt.solve import solve_round
@@ -65,6 +64,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     if arguments.output is not None:
         write_text(arguments.output, result_json(result) + "\n")
     if arguments.picture is not None:
+        from muri_opt.report.picture import round_picture
+
         write_text(arguments.picture, round_picture(round_, result.decision, result))
     text = result_json(result) + "\n" if arguments.json else result_text(round_, result, whole=arguments.all)
     return Reply(text, exit_code(result))

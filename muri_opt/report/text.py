@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from muri_opt import solution
 from muri_opt.instance import Job, Round
 from muri_opt.report.labels import amount, count, cut, integer, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
+from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting
 from muri_opt.solution.percent import percent
 
 _NAME = 32
 _MOST_NODES = 6
+_SHOWN_SECONDS = 0.001
 
 
 def header(round_: Round) -> str:
@@ -43,6 +45,7 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
     stats = result.stats
     phases = (("build", stats.build_seconds), ("solve", stats.solve_seconds), ("verify", stats.verify_seconds))
     seconds = ", ".join(f"{phase} {spent:.3f}" for phase, spent in phases)
+    starting = f", after {stats.startup_seconds:.3f} to start" if stats.startup_seconds >= _SHOWN_SECONDS else ""
     pairs = (
         ("policy", f"{printable(result.policy)}, method {printable(result.method)}"),
         ("value", integer(result.value) + (f" ({printable(result.value_unit)})" if result.value is not None else "")),
@@ -50,7 +53,7 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
         ("gap", percent(result.gap)),
         ("termination", termination_text(result.termination)),
         ("proof", proof_sentence(result, certificate)),
-        ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds})"),
+        ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds}){starting}"),
     )
     return labelled(pairs)
 
@@ -91,7 +94,7 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
 
 def remedies(wait: Waiting) -> list[str]:
     """Return what would help a waiting job, one line each: its remedy, then the other changes."""
-    words = (change_text(change) for change in wait.changes)
+    words = (solution.change_text(change) for change in wait.changes)
     others = [text for text in words if text != wait.remedy]
     return [f"remedy: {printable(wait.remedy)}", *(f"or {printable(text)}" for text in others)]
 

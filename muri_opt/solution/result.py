@@ -17,8 +17,12 @@ RESULT_FORMAT: Literal["muri-opt/result/1"] = "muri-opt/result/1"
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the time went, which backend ran, and how large its model was."""
+    """Where the time went, which backend ran, and how large its model was.
 
+    ``startup_seconds`` went by until modules were imported and a solver process was ready; no limit counts them.
+    """
+
+    startup_seconds: float = 0.0
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     verify_seconds: float = 0.0

@@ -15,8 +15,7 @@ import pytest
 from handmade import round_of
 
 from muri_opt import Limits, Result, solve_round, verify
-from muri_opt import solve as solving
-from muri_opt.backends import start_worker, stop_workers
+from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
 from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
 from muri_opt.exact import optimise
@@ -117,16 +116,36 @@ def test_exact_with_a_killed_solver_has_failed(warm: Worker, monkeypatch: pytest
     assert result.certificate.violations == ()
 
 
-def test_time_too_short_for_a_cold_worker_is_a_time_limit_and_the_worker_goes_on_starting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def hung_for_a_while(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let every new process take at least so long to start."""
+    monkeypatch.setattr(workers, "_BOOT", f"import time; time.sleep({seconds}); {workers._BOOT}")
+
+
+def test_a_cold_worker_is_waited_for_beyond_the_limit_and_the_wait_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call and the second give the same answer, though the process takes longer to start than they may."""
     stop_workers()
-    monkeypatch.setattr(solving, "GRACE_SECONDS", 0.0)
-    result = solve_round(SMALL, "fifo", "auto", Limits(seconds=0.04))
+    hung_for_a_while(monkeypatch, 5.0)
+    first, second = (solve_round(SMALL, "fifo", "auto", Limits(seconds=4.0)) for _ in range(2))
+    assert (first.value, first.termination.reason) == (4, "OPTIMAL")
+    assert first.stats.startup_seconds >= 5.0 > second.stats.startup_seconds
+    assert msgspec.structs.replace(first, stats=Stats()) == msgspec.structs.replace(second, stats=Stats())
+    stop_workers()
+
+
+def test_a_process_that_stands_in_for_a_stopped_one_starts_within_the_limit(
+    warm: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has called before counts on an answer in time, also while a new process starts."""
+    hung_for_a_while(monkeypatch, 15.0)
+    with borrowed_worker() as worker:
+        assert worker is warm
+        with pytest.raises(WorkerError, match="was stopped"):
+            worker.call(time.sleep, 600, seconds=0.1)
+    result = solve_round(SMALL, "fifo", "auto", Limits(seconds=2.0))
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
     assert "still starting" in result.termination.detail
     assert (result.value, result.certificate.feasible) == (2, True)
-    nothing = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=0.01))
+    nothing = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=2.0))
     assert (nothing.termination.reason, nothing.termination.limit) == ("NO_SOLUTION", "TIME")
     ((_, started),) = workers._idle
     proved = solve_round(SMALL, "fifo", "auto", Limits(seconds=60))

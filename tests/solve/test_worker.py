@@ -19,6 +19,7 @@ from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
 from muri_opt.exact import optimise, prepare, relax
 from muri_opt.instance.generators import generate
+from muri_opt.loading import load_backend, load_program
 
 FIRST = generate("gangs", jobs=2, nodes=1, seed=1)
 
@@ -37,6 +38,15 @@ def slowly(_: Round, seconds: float) -> None:
 
 def leaving(_: Round, code: int) -> None:
     os._exit(code)
+
+
+def noting_nothing() -> None:
+    pass
+
+
+def writing(path: str) -> None:
+    with Path(path).open("a") as file:
+        file.write("x")
 
 
 def noting(round_: Round, path: str) -> None:
@@ -111,12 +121,48 @@ def test_a_process_that_reads_nothing_is_stopped(worker: Worker) -> None:
     assert not worker.alive
 
 
-def test_a_process_still_starting_is_left_to_start(worker: Worker) -> None:
-    with pytest.raises(WorkerError, match="still starting") as failed:
-        worker.call(operator.add, 2, 3, seconds=0.0)
-    assert not failed.value.fault
-    assert worker.alive
-    assert worker.call(operator.add, 2, 3, seconds=60) == 5
+def test_the_start_of_a_process_is_not_charged_to_the_first_call(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that takes longer to start than the limit of its first call: the limit begins when it is ready."""
+    plain = worker._wait_for_start
+
+    def after_a_while(seconds: float | None) -> None:
+        time.sleep(3)
+        plain(seconds)
+
+    monkeypatch.setattr(worker, "_wait_for_start", after_a_while)
+    assert worker.call(operator.add, 2, 3, seconds=2.5) == 5
+
+
+def test_a_process_that_stands_in_for_another_starts_within_the_limit_or_is_left_to_start() -> None:
+    spare = Worker(spare=True)
+    try:
+        with pytest.raises(WorkerError, match="still starting") as failed:
+            spare.call(operator.add, 2, 3, seconds=0.0)
+        assert not failed.value.fault
+        assert spare.alive
+        assert spare.call(operator.add, 2, 3, seconds=60) == 5
+        assert spare.load(noting_nothing, seconds=60) == 0.0
+    finally:
+        spare.stop()
+
+
+def test_a_process_that_never_starts_is_stopped(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "START_SECONDS", 0.0)
+    with pytest.raises(WorkerError, match="did not start within 0 s") as failed:
+        worker.call(operator.add, 2, 3, seconds=60)
+    assert failed.value.fault
+    assert not worker.alive
+
+
+def test_what_is_loaded_once_is_not_loaded_again(worker: Worker, tmp_path: Path) -> None:
+    one, other = (str(tmp_path / name) for name in ("one", "other"))
+    beyond = [worker.load(writing, path, seconds=0.0) for path in (one, one, other, one)]
+    assert (Path(one).read_text(), Path(other).read_text()) == ("x", "x")
+    assert [spent > 0 for spent in beyond] == [True, False, True, False]
+    with pytest.raises(WorkerError, match="the solver raised ZeroDivisionError"):
+        worker.load(operator.truediv, 1, 0, seconds=None)
 
 
 def test_a_process_that_prepares_is_left_to_finish(worker: Worker) -> None:
@@ -167,7 +213,7 @@ def test_a_solve_reads_its_round_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Worker, "_exchange", exchange)
     solve_round(generate("plans", jobs=12, nodes=2, seed=1), "rubick", "exact@highs")
-    assert sent == [prepare, relax, optimise]
+    assert sent == [load_program, load_backend, prepare, relax, optimise]
 
 
 def test_a_borrowed_worker_is_lent_again() -> None:
