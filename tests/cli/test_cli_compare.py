@@ -135,7 +135,7 @@ def test_a_bar_is_for_terminals_only(tmp_path):
     ours, theirs = pty.openpty()
     argv = [sys.executable, "-m", "muri_opt", "compare", ROUND, "--policies", "fifo", "--methods", "heuristic"]
     argv += ["--engine", "here", "--folder", str(tmp_path / "study")]
-    ended = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=120, check=False)
+    ended = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=900, check=False)
     os.close(theirs)
     told = os.read(ours, 10_000).decode()
     os.close(ours)

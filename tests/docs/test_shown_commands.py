@@ -41,7 +41,7 @@ def run(command, folder):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         env={**os.environ, "COLUMNS": "120"},
     )
     return done.returncode, done.stdout + done.stderr

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from muri_opt import Limits, Reason, Round, solve_round
 from muri_opt.instance.generators import generate
-from muri_opt.policies import policy_from
 from muri_opt.policies import POLICIES as KINDS
+from muri_opt.policies import policy_from
 from muri_opt.verification import rules_of
 
 EXACT = ("auto", "exact", "exact@highs", "exact@cp-sat")

@@ -65,7 +65,7 @@ def gone(pid: int) -> bool:
 
 
 def wait_until_gone(pid: int) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 600
     while not gone(pid):
         assert time.monotonic() < end, f"process {pid} goes on"
         time.sleep(0.05)
@@ -168,7 +168,7 @@ def test_what_is_loaded_once_is_not_loaded_again(worker: Worker, tmp_path: Path)
 def test_a_process_that_prepares_is_left_to_finish(worker: Worker) -> None:
     worker.prepare(operator.is_, FIRST, None, seconds=60)
     with pytest.raises(WorkerError, match=r"still reading the round after 0\.1 s") as late:
-        worker.prepare(slowly, FIRST, 1.0, seconds=0.1)
+        worker.prepare(slowly, FIRST, 5.0, seconds=0.1)
     with pytest.raises(WorkerError, match="still reading a round before") as busy:
         worker.call(operator.add, 2, 3, seconds=0.1)
     assert (late.value.fault, busy.value.fault) == (False, False)
@@ -297,5 +297,5 @@ print("parent", solved(), flush=True)
 
 
 def test_a_forked_process_gets_a_worker_of_its_own() -> None:
-    told = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=120)
+    told = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=900)
     assert told.stdout.splitlines() == ["before 4 OPTIMAL", "child 4 OPTIMAL", "parent 4 OPTIMAL"]

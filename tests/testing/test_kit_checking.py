@@ -87,8 +87,8 @@ def test_an_allocator_that_hangs_is_reported_at_once():
             time.sleep(0.001)
         return Decision()
 
-    report = find_breaches(hangs_on_two_jobs, seconds=0.1)
-    assert report.of("answers").breach.detail == "no decision after 0.1 s"
+    report = find_breaches(hangs_on_two_jobs, seconds=2.0)
+    assert report.of("answers").breach.detail == "no decision after 2 s"
     assert len(report.of("answers").round_.jobs) >= 2
     assert sum(jobs >= 2 for jobs in calls) <= 3
     assert report.untested == tuple(one.name for one in SAFETY if one.name != "answers")
