@@ -99,8 +99,14 @@ def told(settings: dict[str, str], at: int) -> str:
 
 def printed(text: str, settings: dict[str, str]) -> str:
     """Return what a piece of Python prints in a new process."""
-    command = [sys.executable, "-c", text]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **settings}).stdout
+    command, elsewhere = (
+        [sys.executable, "-c", text],
+        tempfile.gettempdir(),
+    )  # no checkout comes before PYTHONPATH there
+    ended = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=elsewhere, env={**os.environ, **settings}
+    )
+    return ended.stdout
 
 
 def cpu_seconds(text: str, settings: dict[str, str]) -> float:
