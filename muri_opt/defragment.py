@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from muri_opt.defragmentation import Defragmentation, free_nodes, make_room
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax, Solve
-from muri_opt.solution import Limit, Limits, Proof, Reason, Termination
+from muri_opt.solution import Budget, Limit, Limits, Proof, Reason, Termination
 from muri_opt.verification.defragmentation import check_defragmentation
 
 GRACE_SECONDS = 0.25
@@ -40,12 +39,10 @@ def defragment(
         raise InputError("goal", f"nodes {nodes} and job {job!r}", "either nodes to free or a job to make room for")
     for name in backends:
         backend_named(name)
-    began = time.monotonic()
-    within = limits or Limits()
-    found = _search(round_, nodes, job, budget, {}, None, within)
+    within = Budget(limits=limits or Limits())
+    found = _search(round_, nodes, job, budget, {}, None, within.limits)
     if not _settled(found):
-        left = None if within.seconds is None else max(0.0, within.seconds - (time.monotonic() - began))
-        found = _apart(found, round_, tuple(backends), within.with_seconds(left))
+        found = _apart(found, round_, tuple(backends), within.left())
     certificate = check_defragmentation(round_, found)
     if certificate.proof is Proof.CLAIM_ONLY and found.proof is Proof.AGREEMENT:
         certificate = msgspec.structs.replace(certificate, proof=Proof.AGREEMENT)

@@ -12,7 +12,7 @@ import msgspec
 from muri_opt.backends import BACKENDS, FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.catalogue import DEFAULT_POLICY, formulation_of, value_unit_of
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.exact import Answer, optimise, prepare, relax, search_chapter, solve_directly
+from muri_opt.exact import Answer, optimise, prepare, relax_within, search_chapter, solve_directly
 from muri_opt.instance import Round
 from muri_opt.policies import Policy, policy_from
 from muri_opt.solution import (
@@ -45,7 +45,8 @@ def solve_round(
     ``method`` is ``"heuristic"`` (the policy's own algorithm), ``"exact"`` (its exact program, a claim of optimality
     confirmed by a second solver if nothing else proves it), ``"exact@<backend>"`` (that backend only), or ``"auto"``
     (the heuristic, then the exact program from that start until proved or out of time; the better of the two).
-    Infeasible and out-of-time are results; only bad input raises.
+    Infeasible and out-of-time are results; only bad input raises. With ``Limits(work=...)`` no clock is asked for
+    anything, and the same call gives the same result (but for the seconds in its ``stats``) wherever it runs.
     """
     chosen = policy_from(policy)
     kind, _, backend = method.partition("@")
@@ -85,6 +86,8 @@ class _Search:
         default_factory=lambda: Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="nothing was run")
     )
     stats: Stats = field(default_factory=Stats)
+    spent: float = 0.0
+    """Units of work that the solver process counted."""
 
     @property
     def proved(self) -> bool:
@@ -107,6 +110,11 @@ class _Search:
             return None
         return self.limits.seconds - (time.monotonic() - self.began) - 2 * self.stats.verify_seconds
 
+    def left(self) -> Limits:
+        """Return the limits with the time and the work that are left."""
+        seconds = self.seconds_left()
+        return self.limits.with_seconds(None if seconds is None else max(0.0, seconds)).less(self.spent)
+
     def run_heuristic(self) -> None:
         """Take the policy's own answer, with the bound that needs no solver."""
         began = time.monotonic()
@@ -121,8 +129,8 @@ class _Search:
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
-        left, formulation = self.seconds_left(), formulation_of(self.policy)
-        if not (formulation.has_direct or formulation.has_search) or (left is not None and left <= 0):
+        formulation = formulation_of(self.policy)
+        if not (formulation.has_direct or formulation.has_search) or self.left().nothing_left:
             return
         answer: Answer | None = None
         with suppress(WorkerError):
@@ -132,6 +140,7 @@ class _Search:
             else:
                 answer = self._in_worker(search_chapter, self.round_, formulation, limits, self.decision)
         if answer is not None:
+            self.spent += answer.work
             self.stats = msgspec.structs.replace(
                 self.stats, solve_seconds=self.stats.solve_seconds + answer.solve_seconds
             )
@@ -144,9 +153,11 @@ class _Search:
         The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
         no answer yet.
         """
-        left = self.seconds_left()
-        if left is not None and left <= 0:
-            self._end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="no time left for a solver"))
+        left = self.left()
+        if left.nothing_left:
+            limit = Limit.TIME if left.seconds == 0 else Limit.WORK
+            detail = f"no {limit.lower()} left for a solver"
+            self._end(Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail))
             return
         try:
             self._run_backend(backends[0])
@@ -165,8 +176,9 @@ class _Search:
     def _run_backend(self, backend: str) -> None:
         """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
         self.stats = msgspec.structs.replace(self.stats, backend=backend)
-        left = self._prepared().seconds
-        duals = self._in_worker(relax, self.round_, formulation_of(self.policy), left)
+        limits = self._prepared()
+        duals, work = self._in_worker(relax_within, self.round_, formulation_of(self.policy), limits)
+        self.spent += work
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
         if not self.close_enough:
@@ -213,6 +225,7 @@ class _Search:
     def _optimise(self, backend: str) -> Answer:
         limits, start = self._prepared(), self.decision
         answer: Answer = self._in_worker(optimise, self.round_, formulation_of(self.policy), backend, limits, start)
+        self.spent += answer.work
         self.stats = msgspec.structs.replace(
             self.stats,
             build_seconds=self.stats.build_seconds + answer.build_seconds,
@@ -223,11 +236,10 @@ class _Search:
         return answer
 
     def _prepared(self) -> Limits:
-        """Let the solver process read the round, which it is left to finish; return the limits with the time left."""
+        """Let the solver process read the round, which it is left to finish; return the limits that are left."""
         with borrowed_worker() as worker:
             worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=self.seconds_left())
-        left = self.seconds_left()
-        return self.limits.with_seconds(None if left is None else max(0.0, left))
+        return self.left()
 
     def _in_worker(self, function: Any, *arguments: Any) -> Any:
         left = self.seconds_left()

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.backends import costs
 from muri_opt.backends.answer import Outcome, checked, keeping, nothing, something
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import INFINITY, Groups, Ints, Model, Rows, Values, evaluate, lower
@@ -55,6 +56,7 @@ class Backend(ABC):
     def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
         """Return the solver's claims about a model it has loaded; ``limits`` has the time left, ``start`` is feasible.
 
+        With a limit of work and none of time no clock may decide anything, and the outcome says what work it took.
         Values come back rounded (:func:`~muri_opt.backends.answer.rounded`); nothing else need be checked here.
         """
 
@@ -85,8 +87,11 @@ class Backend(ABC):
         return nothing(known.reason, detail, known.limit)
 
     def _timed(self, model: Model, limits: Limits, start: Values | None) -> Outcome:
-        if limits.seconds == 0:
-            return nothing(Reason.NO_SOLUTION, "no time was given", Limit.TIME)
+        if limits.nothing_left:
+            return nothing(Reason.NO_SOLUTION, *_not_begun(limits))
+        if limits.work is not None and limits.work < costs.reading(model):
+            said = f"{limits.work:.3g} units of work are too few to begin on {costs.entries(model):,} coefficients"
+            return replace(nothing(Reason.NO_SOLUTION, said, Limit.WORK), work=limits.work)
         began = perf_counter()
         loaded = self.load(model)
         built = perf_counter()
@@ -96,6 +101,10 @@ class Backend(ABC):
         else:
             outcome = self.run(loaded, model, left, start)
         return replace(outcome, build_seconds=built - began, solve_seconds=perf_counter() - built)
+
+
+def _not_begun(limits: Limits) -> tuple[str, Limit]:
+    return ("no time was given", Limit.TIME) if limits.seconds == 0 else ("no work was given", Limit.WORK)
 
 
 def remaining(limits: Limits, began: float) -> Limits:

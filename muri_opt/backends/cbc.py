@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.backends import costs
 from muri_opt.backends.answer import Outcome, exact_bound, nothing, rounded
 from muri_opt.backends.base import Backend, remaining
 from muri_opt.backends.floating import claimed, floating
@@ -59,7 +60,7 @@ class Cbc(Backend):
             (place / "model.mps").write_text(loaded)
             if start is not None and model.integer.any():
                 (place / "start.sol").write_text(_start_text(model, start))
-            log = _log_of(_command(place, limits), place, limits.seconds)
+            log = _log_of(_command(place, limits, model), place, limits.seconds)
             answer = place / "answer.sol"
             first, *lines = (answer.read_text() if answer.exists() else "").splitlines() or [""]
             exact = _exact_values(model, place / "answer.bin")
@@ -78,7 +79,7 @@ class Cbc(Backend):
         values = _values(model, lines)
         if exact is not None and np.allclose(values, exact, rtol=1e-7, atol=1e-7):
             values = exact
-        return _found(model, said, values, log)
+        return replace(_found(model, said, values, log), work=_work(model, log))
 
 
 def executable() -> str:
@@ -91,12 +92,15 @@ def executable() -> str:
     return str(path)
 
 
-def _command(place: Path, limits: Limits) -> list[str]:
+def _command(place: Path, limits: Limits, model: Model) -> list[str]:
     command = [executable(), "model.mps", "-timeMode", "elapsed", "-ratioGap", repr(limits.gap)]
     seed = str(limits.seed % (2**31 - 2) + 1)  # from 1, because 0 means the time of day, to the largest int32
     command += ["-randomSeed", seed, "-randomCbcSeed", seed]
     if limits.seconds is not None:
         command += ["-sec", repr(limits.seconds)]
+    if limits.work is not None:
+        nodes = costs.count(limits.work - costs.reading(model), costs.node(model))
+        command += ["-maxNodes", str(nodes)]
     if limits.threads > 1:
         command += ["-threads", str(limits.threads)]
     if (place / "start.sol").exists():
@@ -152,11 +156,19 @@ def _found(model: Model, said: str, values: NDArray[np.float64], log: str) -> Ou
     bound = _bound(model, log)
     if said.startswith("Optimal"):
         return claimed(model, values, said, None, bound)
-    limit = Limit.TIME if said.startswith("Stopped on time") else Limit.FAULT
+    stopped = {"Stopped on time": Limit.TIME, "Stopped on nodes": Limit.WORK}
+    limit = next((limit for words, limit in stopped.items() if said.startswith(words)), Limit.FAULT)
     if "no integer solution" in said or rounded(model, values) is None:
         # Stopped before the first whole solution, CBC writes out the relaxation.
         return nothing(Reason.NO_SOLUTION, said, limit, bound)
     return claimed(model, values, said, limit, bound)
+
+
+def _work(model: Model, log: str) -> float:
+    """Return the work that the log tells of."""
+    nodes = sum(map(int, re.findall(r"^Enumerated nodes:\s+(\d+)$", log, re.MULTILINE)))
+    iterations = sum(map(int, re.findall(r"^Total iterations:\s+(\d+)$", log, re.MULTILINE)))
+    return costs.reading(model) + max(nodes * costs.node(model), iterations * costs.inner_iteration())
 
 
 def _bound(model: Model, log: str) -> Number | None:

@@ -74,7 +74,7 @@ class Task:
 
 def fingerprint_of(round_: Round, policy: str, method: str, limits: Limits) -> str:
     """Return the fingerprint of a run: of the round and not of its name, of how it is solved, and of this version."""
-    settings = (round_.fingerprint, policy, method, limits.seconds, limits.gap, __version__)
+    settings = (round_.fingerprint, policy, method, limits.seconds, limits.work, limits.gap, __version__)
     return hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
 
 

@@ -1,6 +1,7 @@
 """What was decided, why the solve stopped, and what was checked."""
 
 from muri_opt.solution.after import after, changed
+from muri_opt.solution.budget import Budget, unlimited
 from muri_opt.solution.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
 from muri_opt.solution.decision import Assignment, Change, Decision, Waiting, WaitingReason
 from muri_opt.solution.gangs import Placed, gang_decision, group_decision
@@ -15,6 +16,7 @@ from muri_opt.solution.waiting_words import change_text
 __all__ = [
     "Agreement",
     "Assignment",
+    "Budget",
     "Certificate",
     "Change",
     "Decision",
@@ -43,4 +45,5 @@ __all__ = [
     "relative_gap",
     "result_json",
     "share_decision",
+    "unlimited",
 ]

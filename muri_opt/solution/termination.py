@@ -22,6 +22,7 @@ class Limit(StrEnum):
     """What kept a solve from knowing more."""
 
     TIME = "TIME"
+    WORK = "WORK"
     GAP = "GAP"
     HEURISTIC = "HEURISTIC"
     FAULT = "FAULT"

@@ -9,7 +9,7 @@ from muri_opt.backends.answer import nothing
 from muri_opt.knapsack import Basis, Options, feasible_choice, lagrangian, quick_answer, rest_program, solve_options
 from muri_opt.knapsack import solve as solve_module
 from muri_opt.knapsack.polishing import enumerated
-from muri_opt.solution import Limit, Limits, Reason
+from muri_opt.solution import Budget, Limit, Limits, Reason
 
 UNTIMED = Limits(seconds=None)
 
@@ -167,6 +167,6 @@ def test_time_that_runs_out_during_the_enumeration_proves_nothing():
     every = table_options(30, "noisy", 4)
     priced = lagrangian(every)
     waiting = np.full(every.jobs, -1)
-    late = enumerated(every, priced, waiting, 10**6, deadline=0.0)
+    late = enumerated(every, priced, waiting, 10**6, Budget(limits=Limits(seconds=0)))
     assert not late.proved
     assert late.choice is None or every.fits(late.choice)

@@ -23,7 +23,7 @@ from muri_opt.packing.placing import placed, seen_patterns
 from muri_opt.packing.remaining import Remaining
 from muri_opt.packing.repacking import repacked
 from muri_opt.plans import PlanOptions, PlanRules
-from muri_opt.solution import Limits, plan_decision
+from muri_opt.solution import Budget, Limits, plan_decision, unlimited
 from muri_opt.verification import decision_value, proved_bound
 from muri_opt.verification.plan_optimum import planned_optimum
 from muri_opt.verification.plans import Menu
@@ -89,7 +89,7 @@ def test_patterns_of_a_choice_are_placed_as_the_same_choice(round_, policy, data
 def test_repacking_and_filling_only_gain(round_, policy, data, cells):
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = data.draw(choices(round_, options))
-    better = repacked(round_, options, chosen, cells=cells, seconds_left=lambda: None)
+    better = repacked(round_, options, chosen, cells=cells, budget=unlimited())
     check(round_, options, policy, better)
     assert value_of(options, better) >= value_of(options, chosen)
     full = filled(round_, options, better)
@@ -162,7 +162,7 @@ def test_a_tight_round_is_solved_nearly_to_the_optimum_and_always_the_same():
 def test_a_gap_ends_the_search_early():
     round_ = tight_round(14, 3)
     options = PlanOptions.of(round_, PlanRules())
-    found = pack(round_, options, {}, Limits(seconds=None, gap=0.5), never, never)
+    found = pack(round_, options, {}, Budget(limits=Limits(seconds=None, gap=0.5)), never, never)
     check(round_, options, "rubick", found.chosen)
     bound = proved_bound(round_, "rubick", plan_decision(round_, options, found.chosen), (found.duals,))[0]
     assert value_of(options, found.chosen) * 1.5 >= bound
@@ -180,7 +180,7 @@ def test_without_relaxations_and_solvers_the_first_choice_stands():
     round_ = tight_round(10, 2)
     options = PlanOptions.of(round_, PlanRules())
     for solve in (refusing, lambda *_: Nothing):
-        found = pack(round_, options, {}, Limits(seconds=None), lambda *_: None, solve)
+        found = pack(round_, options, {}, unlimited(), lambda *_: None, solve)
         assert check(round_, options, "rubick", found.chosen) > 0
 
 
