@@ -26,13 +26,13 @@ from muri_opt import Limits, Round, solve_round
 from muri_opt.instance.generators import generate
 from muri_opt.solution import Limit, Result, Stats, result_json
 
-ROUNDS, WORK = 50, 0.3
+ROUNDS, WORK = 50, 0.1
 POLICIES = {
-    "muri-s": ("interleaving", 16, 4),
-    "afs-l": ("elastic", 30, 6),
-    "rubick": ("plans", 24, 6),
-    "philly": ("philly", 60, 12),
-    "srtf:nodes=fewest": ("gangs", 40, 8),
+    "muri-s": ("interleaving", 14, 3),
+    "afs-l": ("elastic", 60, 10),
+    "rubick": ("plans", 24, 5),
+    "philly": ("philly", 40, 8),
+    "srtf:nodes=fewest": ("gangs", 32, 6),
 }
 """Each policy with the family of its rounds, and their jobs and nodes on average."""
 PASSES = {"quiet": False, "quiet, other order": False, "loaded": True}

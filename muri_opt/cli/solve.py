@@ -6,6 +6,7 @@ import argparse
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import Reply, exit_code
 
 POLICY_HELP = (
@@ -14,6 +15,7 @@ POLICY_HELP = (
     "with parameters as in fifo:objective=lexicographic,nodes=fewest"
 )
 
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt solve round.json
   muri-opt solve round.json --policy srtf:nodes=fewest --method exact@cp-sat --seconds 60
   muri-opt solve round.json --output result.json --picture round.svg
@@ -30,9 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="heuristic, auto, exact, or exact@ and one of highs, cp-sat, cbc, scip, exhaustive (default: %(default)s)",
     )
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=10.0, help="time for the whole solve (default: %(default)s)"
-    )
+    add_limits(parser, what="for the whole solve", seconds=_SECONDS)
     parser.add_argument(
         "--gap", metavar="G", type=float, default=0.0, help="stop at this relative gap (default: %(default)s)"
     )
@@ -56,10 +56,11 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.picture)
     from muri_opt.report.picture import round_picture
     from muri_opt.report.text import result_text
-    from muri_opt.solution import Limits, result_json
+    from muri_opt.solution import result_json
     from muri_opt.solve import solve_round
 
-    limits = Limits(seconds=arguments.seconds, gap=arguments.gap, threads=arguments.threads, seed=arguments.seed)
+    others = {"gap": arguments.gap, "threads": arguments.threads, "seed": arguments.seed}
+    limits = limits_from(arguments, seconds=_SECONDS, **others)
     round_ = round_from(arguments.round)
     result = solve_round(round_, policy=arguments.policy, method=arguments.method, limits=limits)
     if arguments.output is not None:
