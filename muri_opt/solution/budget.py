@@ -14,6 +14,10 @@ from muri_opt.solution.limits import LEAST_WORK, Limits
 from muri_opt.solution.termination import Limit
 
 
+def _now() -> float:
+    return time.monotonic()
+
+
 @dataclass(slots=True)
 class _Meter:
     """Work spent by all budgets that came from one."""
@@ -29,7 +33,7 @@ class Budget:
     """
 
     limits: Limits
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=_now)
     before: float = 0.0
     meter: _Meter = field(default_factory=_Meter)
 
@@ -61,7 +65,7 @@ class Budget:
         limits = self.limits.less(self.spent)
         if limits.seconds is None:
             return limits
-        return limits.with_seconds(max(0.0, limits.seconds - (time.monotonic() - self.began)))
+        return limits.with_seconds(max(0.0, limits.seconds - (_now() - self.began)))
 
     def until(self, part: float) -> Budget:
         """Return the budget that ends when this part of the whole is used up, whoever used it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from copy import copy
 from math import inf, nan
 
 import pytest
@@ -50,7 +50,7 @@ def test_seconds_are_ten_unless_work_is_given() -> None:
     assert (Limits(work=3).seconds, Limits(work=3).work) == (None, 3.0)
     assert Limits(work=3, seconds=5).seconds == 5.0
     assert Limits(seconds=None).nothing_left is False
-    assert pickle.loads(pickle.dumps(Limits(work=3))) == Limits(work=3)
+    assert copy(Limits(work=3)) == Limits(work=3)
 
 
 @pytest.mark.parametrize("reason", list(Reason))
