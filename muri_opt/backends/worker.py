@@ -26,6 +26,8 @@ from muri_opt.instance import Round
 
 PATIENCE_SECONDS = 30.0
 """After which a process that was left to read a round is stopped: it hangs."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Sums of floats that several threads share out depend on how many there are; solvers make their own threads."""
 _BOOT = "import sys; from muri_opt.backends.worker import serve; serve(int(sys.argv[1]))"
 
 
@@ -51,7 +53,7 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, **_ONE_THREAD},
             )
         self._connection = Connection(ours.detach())
         self._sender = Sender()
