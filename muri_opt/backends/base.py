@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.backends.answer import Outcome, checked, keeping, nothing, something
+from muri_opt.backends.trust import KnownFault, known_fault
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import INFINITY, Groups, Ints, Model, Rows, Values, evaluate, lower
 from muri_opt.solution import Limit, Limits, Reason
@@ -42,10 +44,16 @@ class Backend(ABC):
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
+    known_faults: ClassVar[tuple[KnownFault, ...]] = ()
+    """Versions that have been seen to lie with the settings used here; they are refused, not used."""
 
     @abstractmethod
     def version(self) -> str:
         """Return the version of the solver that would run; raises ``ImportError`` where it is missing."""
+
+    def program(self) -> Path | None:
+        """Return the executable that would run, ``None`` where the solver is a library."""
+        return None
 
     @abstractmethod
     def load(self, model: Model) -> Any:
@@ -88,6 +96,7 @@ class Backend(ABC):
         if limits.seconds == 0:
             return nothing(Reason.NO_SOLUTION, "no time was given", Limit.TIME)
         began = perf_counter()
+        check_version(self)
         loaded = self.load(model)
         built = perf_counter()
         left = remaining(limits, began)
@@ -131,6 +140,16 @@ def _impossible(model: Model) -> Iterator[tuple[str, tuple[int, ...]]]:
             bad &= {"<=": family.rhs < 0, ">=": family.rhs > 0, "=": family.rhs != 0}[family.sense]
         for at in np.flatnonzero(bad).tolist():
             yield family.label, tuple(family.index[at].tolist())
+
+
+def check_version(backend: Backend) -> None:
+    """Refuse a solver whose version has been seen to lie, naming what was seen and the remedy."""
+    if not backend.known_faults:
+        return
+    version = backend.version()
+    fault = known_fault(version, backend.known_faults)
+    if fault is not None:
+        raise RefusalError(f"{backend.name}: version", f"{version}, {fault.seen}", fault.remedy)
 
 
 def check_capabilities(backend: Backend, model: Model) -> None:
