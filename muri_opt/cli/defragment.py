@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import round_from
+from muri_opt.cli.files import add_round, round_from
 from muri_opt.cli.reply import ExitCode, Reply
 
 _EXAMPLES = """  muri-opt defragment round.json --nodes 2
@@ -20,7 +20,7 @@ _CODES = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--nodes", metavar="N", type=int, help="free so many nodes with GPUs")
     goal.add_argument("--job", metavar="ID", help="make room for a waiting job on as few nodes as it needs")

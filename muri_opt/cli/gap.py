@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
 from muri_opt.cli.reply import Reply
 from muri_opt.cli.solve import POLICY_HELP
 from muri_opt.errors import InputError
@@ -23,7 +23,7 @@ _EXAMPLES = """  muri-opt gap round.json --policy muri-s
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--policy", metavar="P", help=f"{POLICY_HELP} (default: fifo, or that of the results)")
     parser.add_argument(
         "--method", metavar="M", help="how the optimum is found: auto, exact, or exact@BACKEND (default: auto)"

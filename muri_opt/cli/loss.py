@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import round_from
+from muri_opt.cli.files import add_round, round_from
 from muri_opt.cli.reply import Reply
 
 _EXAMPLES = """  muri-opt loss round.json
@@ -15,7 +15,7 @@ _EXAMPLES = """  muri-opt loss round.json
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument(
         "--policy", metavar="P", default="muri-s", help="muri-s or muri-l, with parameters (default: %(default)s)"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.reply import Reply, exit_code
 
 POLICY_HELP = (
@@ -15,6 +15,7 @@ POLICY_HELP = (
 )
 
 _EXAMPLES = """  muri-opt solve round.json
+  muri-opt solve toy/two-gangs --policy fifo
   muri-opt solve round.json --policy srtf:nodes=fewest --method exact@cp-sat --seconds 60
   muri-opt solve round.json --output result.json --picture round.svg
   muri-opt generate gangs | muri-opt solve - --json"""
@@ -22,7 +23,7 @@ _EXAMPLES = """  muri-opt solve round.json
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--policy", metavar="P", default="fifo", help=f"{POLICY_HELP} (default: %(default)s)")
     parser.add_argument(
         "--method",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import result_from, round_from
+from muri_opt.cli.files import add_round, result_from, round_from
 from muri_opt.cli.reply import ExitCode, Reply
 
 _EXAMPLES = """  muri-opt verify round.json result.json
@@ -16,7 +16,7 @@ The check has rules and arithmetic of its own. It ends with code 1 if any rule i
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round")
+    add_round(parser)
     parser.add_argument("result", metavar="RESULT.json", help="its result; - reads it from the standard input")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON: the certificate")
 
