@@ -1,5 +1,10 @@
 """For tests of schedulers: strategies of rounds, invariants of allocators. Needs the extra ``muri-opt[testing]``."""
 
+try:
+    import hypothesis as _hypothesis  # noqa: F401 - nothing below can be imported without it
+except ModuleNotFoundError as _missing:
+    raise ImportError("muri_opt.testing needs Hypothesis: pip install 'muri-opt[testing]'") from _missing
+
 from muri_opt.testing.allocators import Allocator, from_dicts, published
 from muri_opt.testing.checking import Broken, Report, check_allocator, find_breaches
 from muri_opt.testing.invariant import Breach, Case, Finding, Invariant, Tier, invariant
