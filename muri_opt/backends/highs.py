@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.backends.answer import Outcome, exact_bound, nothing
 from muri_opt.backends.base import Backend, at_once, remaining
 from muri_opt.backends.floating import claimed, floating, with_infinities
+from muri_opt.backends.trust import KnownFault
 from muri_opt.modelling import Model, Values, lower
 from muri_opt.solution import Limit, Limits, Reason
 
@@ -30,12 +32,18 @@ class Highs(Backend):
     name = "highs"
     # A thousand weights of the largest size. At 2**42 HiGHS was seen to stop 1 short of the optimum.
     capabilities = floating(largest_coefficient=10**7, largest_objective=2**40)
+    known_faults = (
+        KnownFault(
+            first=(1, 14),
+            last=(1, 14, 0),
+            seen="which calls 1 the optimum of a program of two columns whose optimum is 5/3",
+            remedy="highspy 1.13 (pip install 'highspy<1.14'), or use cp-sat",
+        ),
+    )
 
     def version(self) -> str:
         """Return the version of the HiGHS library."""
-        from highspy import Highs as Solver
-
-        return f"HiGHS {Solver().version()}"
+        return f"HiGHS {_version()}"
 
     def load(self, model: Model) -> Any:
         """Return a ``highspy.Highs`` that holds the model."""
@@ -70,6 +78,14 @@ class Highs(Backend):
         if status in (Status.kUnbounded, Status.kUnboundedOrInfeasible):
             return self.unbounded_or_infeasible(model, remaining(limits, began), said)
         return _found(solver, model, said, optimal=status == Status.kOptimal, timed=status == Status.kTimeLimit)
+
+
+@cache  # asked for before every solve
+def _version() -> str:
+    from highspy import Highs as Solver
+
+    said: str = Solver().version()
+    return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -80,3 +80,10 @@ def test_the_version_is_that_of_the_executable_that_would_run(tmp_path, monkeypa
         RefusalError, match=r"cbc: version: found CBC 2\.10\.5, which was seen to lie; allowed: 2\.10\.10"
     ):
         Cbc().solve(gangs(), HOUR)
+
+
+def test_highs_1_14_is_refused():
+    """It calls x = 1, y = 0 the optimum of ``continuous(mixed=True)``, worth 1; the optimum is 5/3."""
+    (fault,) = Highs.known_faults
+    assert known_fault("HiGHS 1.14.0", [fault]) is fault
+    assert [known_fault(f"HiGHS {said}", [fault]) for said in ("1.12.0", "1.13.1", "1.15.1")] == [None, None, None]
