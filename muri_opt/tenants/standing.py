@@ -63,7 +63,6 @@ class Standing:
         held = tuple(_held(round_, position) for position in range(len(round_.jobs)))
         running = np.array([job.state == "running" for job in round_.jobs], dtype=bool)
         _check_room(round_, held)
-        _check_quotas(round_)
         restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         waited = [waited_by(round_, job) for job in round_.jobs]
         spread = [
@@ -160,12 +159,3 @@ def _check_room(round_: Round, held: tuple[Held, ...]) -> None:
                     server = round_.cluster.nodes[node].id
                     found = f"running jobs with {taken[name][node]} {name} on node {server!r}"
                     raise InputError(where, found, f"at most the {has[name][node]} {name} of the node")
-
-
-def _check_quotas(round_: Round) -> None:
-    """Refuse a quota that the cluster cannot keep."""
-    total = round_.cluster.total_gpus
-    for position, tenant in enumerate(round_.cluster.tenants):
-        if tenant.quota_gpus is not None and tenant.quota_gpus > total:
-            where = f"cluster.tenants[{position}] ({tenant.id!r}).quota_gpus"
-            raise InputError(where, str(tenant.quota_gpus), f"at most the {total} GPUs of the cluster")

@@ -93,7 +93,7 @@ class PhillyPolicy(Policy):
         )
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs, and running jobs or quotas that cannot be."""
+        """Refuse a job of no GPUs, and running jobs that cannot be."""
         _check_gangs(round_)
         Standing.of(round_, self.rules)
 
