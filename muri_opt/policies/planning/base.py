@@ -41,7 +41,7 @@ class PlanPolicy(Policy):
         """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
 
     def check(self, round_: Round) -> None:
-        """Refuse a job without plans, plans that cannot be told apart, and promises that cannot be kept."""
+        """Refuse a job without plans, and plans that cannot be told apart."""
         PlanOptions.of(round_, self.rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:
