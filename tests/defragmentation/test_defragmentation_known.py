@@ -244,11 +244,11 @@ def bad(round_, position, **changes):
         (lambda: free_nodes(ONE_TO_FREE, nodes=4), "nodes: found 4; allowed: at most the 3 nodes with GPUs"),
         (lambda: free_nodes(ONE_TO_FREE, nodes=-1), "nodes: found -1"),
         (lambda: free_nodes(ONE_TO_FREE, nodes=1, budget=-1), "budget: found -1"),
-        (lambda: free_nodes(bad(ONE_TO_FREE, 0, placement=None), nodes=1), "jobs[0] ('r0').placement: found no placem"),
+        (lambda: free_nodes(bad(ONE_TO_FREE, 0, placement=None), nodes=1), "jobs[0] ('r0').placement: found nothing"),
         (lambda: free_nodes(bad(ONE_TO_FREE, 0, gpus=3), nodes=1), "jobs[0] ('r0').placement: found 2 GPUs; allowed"),
         (
             lambda: free_nodes(bad(ONE_TO_FREE, 1, gpus=4, placement={"n1": 4}), nodes=1),
-            "cluster.nodes[1] ('n1'): found",
+            "jobs[2] ('r2').placement[n1]: found 1 GPUs, which makes 5",
         ),
         (
             lambda: free_nodes(bad(ONE_TO_FREE, 0, gpus=0, placement={"n0": 0, "n1": 0}), nodes=1),
@@ -265,6 +265,10 @@ def test_bad_input_is_named(ask, said):
 
 def test_cpus_that_are_overfilled_are_named():
     nodes = (Node(id="n0", gpus=4, cpus=4), Node(id="n1", gpus=4))
-    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(running(0, {"n0": 2}, cpus=6.0),))
-    with pytest.raises(InputError, match=re.escape("cluster.nodes[0] ('n0'): found 6,000 milli-CPUs held by running")):
+    with pytest.raises(InputError, match=re.escape("jobs[0] ('r0').placement[n0]: found 6 CPUs")):
+        Round(cluster=Cluster(nodes=nodes), jobs=(running(0, {"n0": 2}, cpus=6.0),))
+    shares = {"stage_seconds": (1.0, 1.0, 1.0, 1.0)}
+    jobs = tuple(running(number, {"n1": 3}, **shares) for number in range(2))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs)
+    with pytest.raises(InputError, match=re.escape("cluster.nodes[1] ('n1'): found 6 GPUs held by running")):
         free_nodes(round_, nodes=1)

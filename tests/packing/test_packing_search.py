@@ -213,17 +213,19 @@ def test_equal_jobs_in_parts_on_the_same_nodes_are_kept_as_they_start():
 
 
 def test_a_home_too_small_for_the_plan_is_none():
-    small, large = Node(id="small", gpus=2, memory_gib=1.0), Node(id="large", gpus=2, memory_gib=8.0)
+    """Half of 2,049 MiB is 1,024.5: a part takes the half MiB more that its node does not have."""
+    nodes = tuple(Node(id=f"n{s}", gpus=1, memory_gib=memory) for s, memory in enumerate((1.0, 1.0, 8.0, 8.0)))
+    split = Plan(name="p", gpus=2, nodes=2, memory_gib=2049 / 1024, throughput=1.0)
     job = Job(
         id="j",
         gpus=2,
-        plans=(Plan(name="p", gpus=2, memory_gib=4.0, throughput=1.0), Plan(name="q", gpus=1, throughput=0.1)),
+        plans=(split, Plan(name="q", gpus=1, throughput=0.1)),
         plan="p",
         state="running",
-        placement={"small": 2},
+        placement={"n0": 1, "n1": 1},
         restart_seconds=60.0,
     )
-    round_ = Round(cluster=Cluster(nodes=(small, large)), jobs=(job,))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(job,))
     options = PlanOptions.of(round_, PlanRules())
     _, families = parts_of(round_, options)
     assert not any(family.at_home for family in families)
