@@ -23,6 +23,7 @@ from muri_opt.policies import policy_from
 from muri_opt.solution import Assignment, Decision, after
 from muri_opt.testing.judge import Judge
 from muri_opt.testing.strategies_configurations import CONFIGURED, configured
+from muri_opt.testing.strategies_gangs import gang_rounds
 from muri_opt.verification import rules_of
 
 FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
@@ -48,6 +49,11 @@ def family_of(policy: str | None) -> str:
         return "plans" if rules.plans.objective == "throughput" else "configurations"
     told = {"tenants": rules.placement, "stages": rules.sharing, "scaling": rules.elastic}
     return next((family for family, rule in told.items() if rule is not None), "gangs")
+
+
+def full_rounds(family: str = "gangs") -> st.SearchStrategy[Round]:
+    """Return a strategy of rounds of a family that say all that such a round can say: what checks draw by default."""
+    return gang_rounds() if family == "gangs" else family_rounds(family, tight=True)
 
 
 @st.composite

@@ -1,0 +1,193 @@
+"""Make a round smaller, step by step, for as long as something still holds of it.
+
+Every step leaves a round that says less: without a job, a node, a tenant or a field, or with a smaller number. A step
+that loses what holds is not taken. The result depends on nothing but the round and the question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from muri_opt.errors import InputError
+from muri_opt.instance import Job, Node, Round, Tenant
+from muri_opt.testing.changed_rounds import renumbered
+from muri_opt.verification.quantities import empty_rooms, need_of
+
+MOST_TRIES: Final = 600
+"""How many smaller rounds are tried at most."""
+_OPTIONAL: Final = ("tenant", "user", "cpus", "memory_gib")
+_OPTIONAL_OF_GANGS: Final = (
+    "guarantee",
+    "plans",
+    "scaling",
+    "stage_seconds",
+    "predictable",
+    "restarts",
+    "restart_seconds",
+    "executed_seconds",
+    "waiting_seconds",
+)
+_LEAST: Final = {"submitted": 0.0, "attained_gpu_seconds": 0.0, "remaining_iterations": 1, "iteration_seconds": 1.0}
+_AMOUNTS: Final = (0.0, 1.0, 2.0, 3.0, 4.0)
+_SIZED: Final = frozenset({"scaling", "plans", "configurations"})
+"""The families in which tables or plans say the GPUs of a job."""
+
+Step = Callable[[], Round]
+"""Makes a smaller round; refused where it is none, by ``InputError``."""
+
+
+def reduced(round_: Round, holds: Callable[[Round], bool], *, family: str, most_tries: int = MOST_TRIES) -> Round:
+    """Return a smallest round of which something holds that steps lead to, from a round of which it holds.
+
+    Fields that the policies of the family need are kept, and the state stays one that can be: running jobs fit together
+    and their quotas, if they did before. ``holds`` is asked ``most_tries`` times at most.
+    """
+    passes = (
+        _fewer_jobs,
+        _fewer_nodes,
+        _fewer_tenants,
+        partial(_less_said_of_jobs, family=family),
+        partial(_less_said_of_cluster, family=family),
+        partial(_smaller_numbers, family=family),
+        _plain_names,
+    )
+    left, before = most_tries, None
+    while before != round_:
+        before = round_
+        for steps in passes:
+            smaller: Round | None = round_
+            while smaller is not None:
+                round_, smaller = smaller, None
+                for one in _possible(steps(round_), lent=family == "tenants"):
+                    left -= 1
+                    if left < 0:
+                        return round_
+                    if holds(one):
+                        smaller = one
+                        break
+    return round_
+
+
+def _possible(steps: Iterator[Step], *, lent: bool) -> Iterator[Round]:
+    """Yield the rounds of those steps that lead to a state that can be; with ``lent``, beyond quotas, too."""
+    for step in steps:
+        try:
+            round_ = step()
+        except InputError:
+            continue
+        rooms, held = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True)), Counter[str]()
+        for job in round_.jobs:
+            for node, gpus in (job.placement or {}).items():
+                rooms[node] = rooms[node].without(need_of(job), gpus)
+                held[job.tenant or ""] += gpus
+        over = any(t.quota_gpus is not None and held[t.id] > t.quota_gpus for t in round_.cluster.tenants)
+        if all(room.possible for room in rooms.values()) and (lent or not over):
+            yield round_
+
+
+def _fewer_jobs(round_: Round) -> Iterator[Step]:
+    for at in reversed(range(len(round_.jobs))):
+        yield lambda at=at: replace(round_, jobs=(*round_.jobs[:at], *round_.jobs[at + 1 :]))
+
+
+def _fewer_nodes(round_: Round) -> Iterator[Step]:
+    """Without a node; jobs that run there wait."""
+    nodes = round_.cluster.nodes
+    for at, gone in reversed(list(enumerate(nodes))):
+        jobs = tuple(_stopped(job) if gone.id in (job.placement or {}) else job for job in round_.jobs)
+        less = (*nodes[:at], *nodes[at + 1 :])
+        yield lambda less=less, jobs=jobs: replace(round_, cluster=replace(round_.cluster, nodes=less), jobs=jobs)
+
+
+def _fewer_tenants(round_: Round) -> Iterator[Step]:
+    tenants = round_.cluster.tenants
+    for gone in reversed(tenants):
+        less = tuple(tenant for tenant in tenants if tenant is not gone)
+        jobs = tuple(replace(job, tenant=None) if job.tenant == gone.id else job for job in round_.jobs)
+        yield lambda less=less, jobs=jobs: replace(round_, cluster=replace(round_.cluster, tenants=less), jobs=jobs)
+
+
+def _less_said_of_jobs(round_: Round, family: str) -> Iterator[Step]:
+    for at, job in enumerate(round_.jobs):
+        if job.state == "running":
+            yield lambda at=at, job=job: _with_job(round_, at, _stopped(job))
+        for field in _OPTIONAL + _OPTIONAL_OF_GANGS * (family == "gangs"):
+            if getattr(job, field) is not None:
+                yield lambda at=at, job=job, field=field: _with_job(round_, at, replace(job, **{field: None}))
+        for field, least in _LEAST.items():
+            if getattr(job, field) != least and (family == "gangs" or getattr(job, field) is not None):
+                yield lambda at=at, job=job, change={field: least}: _with_job(round_, at, replace(job, **change))
+
+
+def _less_said_of_cluster(round_: Round, family: str) -> Iterator[Step]:
+    for at, node in enumerate(round_.cluster.nodes):
+        optional = ("rack", "gpu_type", "memory_gib", *["cpus"] * (family != "configurations"))
+        for field in (one for one in optional if getattr(node, one) is not None):
+            yield lambda at=at, node=node, field=field: _with_node(round_, at, replace(node, **{field: None}))
+    for at, tenant in enumerate(round_.cluster.tenants):
+        if tenant.quota_gpus is not None:
+            yield lambda at=at, tenant=tenant: _with_tenant(round_, at, replace(tenant, quota_gpus=None))
+
+
+def _smaller_numbers(round_: Round, family: str) -> Iterator[Step]:
+    for at, job in enumerate(round_.jobs):
+        for change in _smaller_job(job, family):
+            yield lambda at=at, job=job, change=change: _with_job(round_, at, replace(job, **change))
+    for at, node in enumerate(round_.cluster.nodes):
+        for change in _smaller_node(node):
+            yield lambda at=at, node=node, change=change: _with_node(round_, at, replace(node, **change))
+    for at, tenant in enumerate(round_.cluster.tenants):
+        for quota in range(tenant.quota_gpus or 0):
+            yield lambda at=at, tenant=tenant, quota=quota: _with_tenant(round_, at, replace(tenant, quota_gpus=quota))
+
+
+def _smaller_job(job: Job, family: str) -> Iterator[dict[str, Any]]:
+    if family not in _SIZED:
+        for gpus in sorted({1, 2, 3, job.gpus - 1} & set(range(1, job.gpus))):
+            if job.placement is None:
+                yield {"gpus": gpus}
+            elif len(job.placement) == 1:
+                yield {"gpus": gpus, "placement": dict.fromkeys(job.placement, gpus)}
+    for field in ("cpus", "memory_gib"):
+        yield from ({field: less} for less in _smaller_amounts(getattr(job, field)))
+
+
+def _smaller_node(node: Node) -> Iterator[dict[str, Any]]:
+    yield from ({"gpus": gpus} for gpus in sorted({1, 2, 3, node.gpus - 1} & set(range(1, node.gpus))))
+    for field in ("cpus", "memory_gib"):
+        yield from ({field: less} for less in _smaller_amounts(getattr(node, field)))
+
+
+def _smaller_amounts(amount: float | None) -> Iterator[float]:
+    """Yield small whole numbers: those below a whole amount, and all of them for another one."""
+    if amount is not None:
+        yield from (less for less in _AMOUNTS if less < amount or amount != int(amount))
+
+
+def _plain_names(round_: Round) -> Iterator[Step]:
+    plain = renumbered(round_)
+    if plain != round_:
+        yield lambda: plain
+
+
+def _stopped(job: Job) -> Job:
+    return replace(job, state="waiting", placement=None)
+
+
+def _with_job(round_: Round, at: int, job: Job) -> Round:
+    return replace(round_, jobs=(*round_.jobs[:at], job, *round_.jobs[at + 1 :]))
+
+
+def _with_node(round_: Round, at: int, node: Node) -> Round:
+    nodes = round_.cluster.nodes
+    return replace(round_, cluster=replace(round_.cluster, nodes=(*nodes[:at], node, *nodes[at + 1 :])))
+
+
+def _with_tenant(round_: Round, at: int, tenant: Tenant) -> Round:
+    tenants = round_.cluster.tenants
+    return replace(round_, cluster=replace(round_.cluster, tenants=(*tenants[:at], tenant, *tenants[at + 1 :])))
