@@ -96,7 +96,7 @@ def find_breaches(
     names = {one.breach.invariant for one in found}
     worst |= {one.breach.invariant: max(one.breach.amount, worst[one.breach.invariant]) for one in found}
     kept = tuple(one.name for one in chosen if one.name not in names)
-    exercised = {one.name: search.exercised(one) for one in chosen}
+    exercised = search.exercised(chosen)
     return Report(examples=search.drawn, broken=found, kept=kept, untested=(), worst=worst, exercised=exercised, **told)
 
 
@@ -160,11 +160,23 @@ class _Search:
                     return
         self.answered[round_.fingerprint] = round_
 
-    def exercised(self, one: Invariant) -> dict[str, int]:
-        """Return in how many different rounds that were answered each aspect was; a refusal is an answer as such."""
-        rounds = self.asked if one.name == ANSWERS.name else self.answered
-        asked = [aspect for aspect in one.aspects if aspect.in_family(self.family)]
-        return {aspect.name: sum(map(aspect.holds, rounds.values())) for aspect in asked}
+    def exercised(self, invariants: Sequence[Invariant]) -> dict[str, dict[str, int]]:
+        """Return in how many different rounds each aspect of each invariant was.
+
+        Rounds that were refused count for whether there is an answer, and for nothing else.
+        """
+        told: dict[str, dict[str, int]] = {}
+        counts: dict[tuple[str, bool], int] = {}
+        for one in invariants:
+            all_asked = one.name == ANSWERS.name
+            rounds = (self.asked if all_asked else self.answered).values()
+            told[one.name] = {}
+            for aspect in (aspect for aspect in one.aspects if aspect.in_family(self.family)):
+                key = aspect.name, all_asked and self.refused > 0
+                if key not in counts:
+                    counts[key] = sum(map(aspect.holds, rounds))
+                told[one.name][aspect.name] = counts[key]
+        return told
 
     def smallest(self, one: Invariant, *, shrink: bool) -> Broken:
         """Return the smallest round on which an invariant breaks that is come to from the first one seen.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 
 from muri_opt.instance import Round, canonical_json, parse_round
-from muri_opt.solution import Decision
+from muri_opt.solution import Decision, Violation
 from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, RefusedError, TooLateError, answer
 from muri_opt.testing.aspects import Aspect
 from muri_opt.testing.judge import PLAIN, Judge
@@ -61,7 +61,7 @@ class Case:
     timed_out: bool = False
     refused: str | None = None
     _known: dict[str, Decision] = field(default_factory=dict)
-    _sound: dict[str, bool] = field(default_factory=dict)
+    _breaches: dict[str, list[Violation]] = field(default_factory=dict)
 
     def decision(self, round_: Round | None = None) -> Decision:
         """Return the decision of the round, or of another one; kept, so that it is asked for once."""
@@ -94,13 +94,17 @@ class Case:
         """Return what a decision is worth in a round."""
         return self.judge.value(round_, decision)
 
-    def sound(self, round_: Round | None = None) -> bool:
-        """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
+    def breaches(self, round_: Round | None = None) -> list[Violation]:
+        """Return every rule that the decision of the round, or of another one, breaks; found once."""
         asked = self.round_ if round_ is None else round_
         key = asked.fingerprint
-        if key not in self._sound:
-            self._sound[key] = not self.judge.breaches(asked, self.decision(asked))
-        return self._sound[key]
+        if key not in self._breaches:
+            self._breaches[key] = self.judge.breaches(asked, self.decision(asked))
+        return self._breaches[key]
+
+    def sound(self, round_: Round | None = None) -> bool:
+        """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
+        return not self.breaches(round_)
 
 
 Test = Callable[[Case], Finding | None]

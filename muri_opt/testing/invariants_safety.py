@@ -16,7 +16,7 @@ _ONCE = frozenset({"job-once", "known-job", "waiting-listed"})
 
 def _rules(case: Case, named: frozenset[str], *, others: bool = False) -> Finding | None:
     """Return the breaches of the named rules, or of all but these."""
-    found = [one for one in case.judge.breaches(case.round_, case.decision()) if (one.rule in named) != others]
+    found = [one for one in case.breaches() if (one.rule in named) != others]
     words = "; ".join(f"{one.where}: {one.detail} ({one.rule})" for one in found)
     return Finding(amount=float(len(found)), detail=words) if found else None
 

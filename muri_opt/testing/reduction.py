@@ -7,7 +7,7 @@ that loses what holds is not taken. The result depends on nothing but the round 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -153,8 +153,19 @@ def _smaller_job(job: Job, family: str) -> Iterator[dict[str, Any]]:
                 yield {"gpus": gpus}
             elif len(job.placement) == 1:
                 yield {"gpus": gpus, "placement": dict.fromkeys(job.placement, gpus)}
+        for held in _fewer_held(job.placement or {}):
+            yield {"gpus": sum(held.values()), "placement": held}
     for field in ("cpus", "memory_gib"):
         yield from ({field: less} for less in _smaller_amounts(getattr(job, field)))
+
+
+def _fewer_held(placement: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Yield parts of a placement on several nodes: without a node, or with one GPU on each."""
+    if len(placement) > 1:
+        for gone in placement:
+            yield {node: gpus for node, gpus in placement.items() if node != gone}
+        if set(placement.values()) != {1}:
+            yield dict.fromkeys(placement, 1)
 
 
 def _smaller_node(node: Node) -> Iterator[dict[str, Any]]:

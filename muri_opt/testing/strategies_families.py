@@ -69,8 +69,8 @@ def family_rounds(
 ) -> Round:
     """Draw a round of a family, with up to ``max_jobs`` jobs on up to ``max_nodes`` nodes of up to ``max_gpus`` GPUs.
 
-    GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times. A job may ask
-    for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already, scattered over the nodes.
+    GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times, and nodes may
+    have no GPU. A job may ask for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already, scattered over the nodes.
     ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes without any.
     """
     cluster = draw(family_clusters(family, max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
@@ -219,7 +219,7 @@ def _joined(judge: Judge, round_: Round, decision: Decision, job: Job) -> Decisi
 def _node_drafts(family: str, max_gpus: int, tight: bool) -> st.SearchStrategy[Draft]:
     amount = st.none() | st.integers(1, 2 * max_gpus).map(float) if tight else st.none()
     rack = st.sampled_from(("r0", "r1", None)) if family == "tenants" else st.none()
-    gpus, cpus = st.integers(1, max_gpus), amount
+    gpus, cpus = st.sampled_from((*range(1, max_gpus + 1), *[0] * tight)), amount
     if family == "configurations":
         gpus, cpus = st.sampled_from((*range(1, max_gpus + 1), 0)), st.integers(2, 2 * max_gpus).map(float)
     return st.fixed_dictionaries({"gpus": gpus, "cpus": cpus, "memory_gib": amount, "rack": rack})
