@@ -203,9 +203,10 @@ class _Search:
 
         if shrink and self.strategy is None:
             reduced(round_, breaks, family=self.family)
+            _, breach, round_ = found[-1]  # each that breaks is a step from the one before
         elif shrink and self.strategy is not None:
             show(self.strategy, look, (Phase.generate, Phase.shrink), examples=self.examples, seed_=self.seed)
-        _, breach, round_ = min(found, key=lambda item: item[0])
+            _, breach, round_ = min(found, key=lambda item: item[0])
         return Broken(breach=breach, round_=round_, after_examples=after)
 
     def _case(self, round_: Round, one: Invariant) -> Case:

@@ -50,9 +50,10 @@ def allocator_machine(
     """Return a machine of ``hypothesis.stateful`` for an allocator; its ``TestCase`` is a test for pytest.
 
     It begins with a round of the family. Each step is an arrival, the end of a running job, time that passes, or a few
-    decisions in a row, which are applied. After every step the decision keeps the invariants. A job that is preempted ``patience``
-    times while nothing arrives or ends and no time passes is a loop. What is reported is the smallest round that shows
-    it when it is decided, once or again and again. ``policy`` names the rules and the family of the jobs.
+    decisions in a row, which are applied. After every step the decision keeps the invariants. A job that is preempted
+    ``patience`` times while nothing arrives or ends and no time passes is a loop. What is reported is the smallest
+    round that shows it when it is decided, once or again and again. ``policy`` names the rules and the family of the
+    jobs.
     """
     family = family_of(policy)
     checked = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]

@@ -70,8 +70,9 @@ def family_rounds(
     """Draw a round of a family, with up to ``max_jobs`` jobs on up to ``max_nodes`` nodes of up to ``max_gpus`` GPUs.
 
     GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times, and nodes may
-    have no GPU. A job may ask for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already, scattered over the nodes.
-    ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes without any.
+    have no GPU. A job may ask for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already,
+    scattered over the nodes. ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes
+    without any.
     """
     cluster = draw(family_clusters(family, max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
     one = family_drafts(family, max_gpus=max_nodes * max_gpus + 1, tight=tight, running=running)

@@ -4,7 +4,7 @@ import heapq
 import random
 
 from muri_opt import Assignment, Decision
-from tests.testing.gang_allocator import Gangs
+from gang_allocator import Gangs
 
 
 class RunsGangsInPart(Gangs):

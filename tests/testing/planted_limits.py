@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tests.testing.gang_allocator import Gangs
+from gang_allocator import Gangs
 
 
 class ForgetsMemory(Gangs):
@@ -216,5 +216,5 @@ QUOTA = (
     QuotasPooled,
     QuotaOfNeighbours,
 )
-LIMITS = {kind: "capacity" for kind in CAPACITY} | {kind: "quota" for kind in QUOTA}
+LIMITS = dict.fromkeys(CAPACITY, "capacity") | dict.fromkeys(QUOTA, "quota")
 """Each bug with the invariant that it breaks."""
