@@ -141,7 +141,8 @@ def _first_fit(round_: Round, rooms: Sequence[Room], job: Job) -> list[int]:
     """Return the GPUs of each node that a job has already, or takes by first fit; none where it does not fit."""
     if job.placement:
         return [job.placement.get(node.id, 0) for node in round_.cluster.nodes]
-    shares, need = [], need_of(job)
+    need = need_of(job)
+    shares: list[int] = []
     for room in rooms:
         shares.append(min(room.holds(need), job.gpus - sum(shares)))
     return shares if sum(shares) == job.gpus else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 from hypothesis import Phase
@@ -87,17 +88,17 @@ def find_breaches(
     )
     others = [one for one in chosen if one.name != ANSWERS.name]
     worst = search.survey([ANSWERS, *others])
-    told = {"refused": search.refused, "refusal": search.refusal, "complete": require_exercised}
+    made = partial(
+        Report, examples=search.drawn, refused=search.refused, refusal=search.refusal, complete=require_exercised
+    )
     if worst[ANSWERS.name]:
         silent = search.smallest(ANSWERS, shrink=shrink)
-        untested = tuple(one.name for one in others)
-        return Report(examples=search.drawn, broken=(silent,), kept=(), untested=untested, worst={}, **told)
+        return made(broken=(silent,), kept=(), untested=tuple(one.name for one in others), worst={})
     found = tuple(search.smallest(one, shrink=shrink) for one in others if worst[one.name] > one.most)
     names = {one.breach.invariant for one in found}
     worst |= {one.breach.invariant: max(one.breach.amount, worst[one.breach.invariant]) for one in found}
     kept = tuple(one.name for one in chosen if one.name not in names)
-    exercised = search.exercised(chosen)
-    return Report(examples=search.drawn, broken=found, kept=kept, untested=(), worst=worst, exercised=exercised, **told)
+    return made(broken=found, kept=kept, untested=(), worst=worst, exercised=search.exercised(chosen))
 
 
 @dataclass(slots=True, kw_only=True)

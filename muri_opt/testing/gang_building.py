@@ -156,19 +156,19 @@ def _names(letter: str, count: int, backwards: bool) -> list[str]:
 def _limit(drawn: Any, demands: Sequence[float]) -> float | None:
     """Return a node's limit: as drawn, or the demands of some jobs together, a fraction of them, or a little less."""
     if not isinstance(drawn, tuple):
-        return drawn
+        return None if drawn is None else float(drawn)
     which, fraction, step = drawn
     total = sum(demand for place, demand in enumerate(demands[:3]) if which >> place & 1)
-    return max(0.0, total * fraction + step)
+    return max(0.0, float(total * fraction + step))
 
 
 def _quota(drawn: Any, jobs: Sequence[Draft], tenant: int) -> int | None:
     """Return a quota: as drawn, or what some jobs of the tenant ask for together, or one GPU less."""
     if not isinstance(drawn, tuple):
-        return drawn
+        return None if drawn is None else int(drawn)
     which, step = drawn
     own = [job["gpus"] for job in jobs if job["tenant"] == tenant][:3]
-    return max(0, sum(gpus for place, gpus in enumerate(own) if which >> place & 1) + step)
+    return max(0, int(sum(gpus for place, gpus in enumerate(own) if which >> place & 1) + step))
 
 
 def gang_job(draft: Draft, name: str, cluster: Cluster) -> Job:

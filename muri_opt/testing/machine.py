@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -157,7 +158,7 @@ class Drive:
         for one in (ANSWERS, *self.invariants):
             breach = one.checked(cases.setdefault(one.judge, self._case(self.round_, one.judge)))
             if breach is not None:
-                self._report(one.name, str(breach), self.round_, lambda round_, one=one: self._breach(one, round_))
+                self._report(one.name, str(breach), self.round_, partial(self._breach, one))
         try:
             decision = next(iter(cases.values())).decision()
         except NoAnswerError:

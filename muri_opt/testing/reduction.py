@@ -33,6 +33,7 @@ _OPTIONAL_OF_GANGS: Final = (
     "waiting_seconds",
 )
 _LEAST: Final = {"submitted": 0.0, "attained_gpu_seconds": 0.0, "remaining_iterations": 1, "iteration_seconds": 1.0}
+_STOPPED: Final = {"state": "waiting", "placement": None}
 _AMOUNTS: Final = (0.0, 1.0, 2.0, 3.0, 4.0)
 _SIZED: Final = frozenset({"scaling", "plans", "configurations"})
 """The families in which tables or plans say the GPUs of a job."""
@@ -47,13 +48,14 @@ def reduced(round_: Round, holds: Callable[[Round], bool], *, family: str, most_
     Fields that the policies of the family need are kept, and the state stays one that can be: running jobs fit together
     and their quotas, if they did before. ``holds`` is asked ``most_tries`` times at most.
     """
-    passes = (
+    passes: tuple[Callable[[Round], Iterator[Step]], ...] = (
         _fewer_jobs,
         _fewer_nodes,
         _fewer_tenants,
         partial(_less_said_of_jobs, family=family),
         partial(_less_said_of_cluster, family=family),
         partial(_smaller_numbers, family=family),
+        partial(_both_smaller, family=family),
         _plain_names,
     )
     left, before = most_tries, None
@@ -92,58 +94,73 @@ def _possible(steps: Iterator[Step], *, lent: bool) -> Iterator[Round]:
 
 def _fewer_jobs(round_: Round) -> Iterator[Step]:
     for at in reversed(range(len(round_.jobs))):
-        yield lambda at=at: replace(round_, jobs=(*round_.jobs[:at], *round_.jobs[at + 1 :]))
+        yield partial(replace, round_, jobs=(*round_.jobs[:at], *round_.jobs[at + 1 :]))
 
 
 def _fewer_nodes(round_: Round) -> Iterator[Step]:
     """Without a node; jobs that run there wait."""
-    nodes = round_.cluster.nodes
-    for at, gone in reversed(list(enumerate(nodes))):
-        jobs = tuple(_stopped(job) if gone.id in (job.placement or {}) else job for job in round_.jobs)
-        less = (*nodes[:at], *nodes[at + 1 :])
-        yield lambda less=less, jobs=jobs: replace(round_, cluster=replace(round_.cluster, nodes=less), jobs=jobs)
+    for gone in reversed(round_.cluster.nodes):
+        yield partial(_without_node, round_, gone)
+
+
+def _without_node(round_: Round, gone: Node) -> Round:
+    jobs = (replace(job, **_STOPPED) if gone.id in (job.placement or {}) else job for job in round_.jobs)
+    less = replace(round_.cluster, nodes=tuple(node for node in round_.cluster.nodes if node is not gone))
+    return replace(round_, cluster=less, jobs=tuple(jobs))
 
 
 def _fewer_tenants(round_: Round) -> Iterator[Step]:
-    tenants = round_.cluster.tenants
-    for gone in reversed(tenants):
-        less = tuple(tenant for tenant in tenants if tenant is not gone)
-        jobs = tuple(replace(job, tenant=None) if job.tenant == gone.id else job for job in round_.jobs)
-        yield lambda less=less, jobs=jobs: replace(round_, cluster=replace(round_.cluster, tenants=less), jobs=jobs)
+    for gone in reversed(round_.cluster.tenants):
+        yield partial(_without_tenant, round_, gone)
+
+
+def _without_tenant(round_: Round, gone: Tenant) -> Round:
+    jobs = (replace(job, tenant=None) if job.tenant == gone.id else job for job in round_.jobs)
+    less = replace(round_.cluster, tenants=tuple(one for one in round_.cluster.tenants if one is not gone))
+    return replace(round_, cluster=less, jobs=tuple(jobs))
 
 
 def _less_said_of_jobs(round_: Round, family: str) -> Iterator[Step]:
     for at, job in enumerate(round_.jobs):
         if job.state == "running":
-            yield lambda at=at, job=job: _with_job(round_, at, _stopped(job))
+            yield partial(_with_job, round_, at, _STOPPED)
         for field in _OPTIONAL + _OPTIONAL_OF_GANGS * (family == "gangs"):
             if getattr(job, field) is not None:
-                yield lambda at=at, job=job, field=field: _with_job(round_, at, replace(job, **{field: None}))
+                yield partial(_with_job, round_, at, {field: None})
         for field, least in _LEAST.items():
             if getattr(job, field) != least and (family == "gangs" or getattr(job, field) is not None):
-                yield lambda at=at, job=job, change={field: least}: _with_job(round_, at, replace(job, **change))
+                yield partial(_with_job, round_, at, {field: least})
 
 
 def _less_said_of_cluster(round_: Round, family: str) -> Iterator[Step]:
     for at, node in enumerate(round_.cluster.nodes):
         optional = ("rack", "gpu_type", "memory_gib", *["cpus"] * (family != "configurations"))
         for field in (one for one in optional if getattr(node, one) is not None):
-            yield lambda at=at, node=node, field=field: _with_node(round_, at, replace(node, **{field: None}))
+            yield partial(_with_node, round_, at, {field: None})
     for at, tenant in enumerate(round_.cluster.tenants):
         if tenant.quota_gpus is not None:
-            yield lambda at=at, tenant=tenant: _with_tenant(round_, at, replace(tenant, quota_gpus=None))
+            yield partial(_with_quota, round_, at, None)
 
 
 def _smaller_numbers(round_: Round, family: str) -> Iterator[Step]:
     for at, job in enumerate(round_.jobs):
         for change in _smaller_job(job, family):
-            yield lambda at=at, job=job, change=change: _with_job(round_, at, replace(job, **change))
+            yield partial(_with_job, round_, at, change)
     for at, node in enumerate(round_.cluster.nodes):
         for change in _smaller_node(node):
-            yield lambda at=at, node=node, change=change: _with_node(round_, at, replace(node, **change))
+            yield partial(_with_node, round_, at, change)
     for at, tenant in enumerate(round_.cluster.tenants):
         for quota in range(tenant.quota_gpus or 0):
-            yield lambda at=at, tenant=tenant, quota=quota: _with_tenant(round_, at, replace(tenant, quota_gpus=quota))
+            yield partial(_with_quota, round_, at, quota)
+
+
+def _both_smaller(round_: Round, family: str) -> Iterator[Step]:
+    """A waiting job and a node with one GPU less each."""
+    for at, job in enumerate(round_.jobs):
+        for place, node in enumerate(round_.cluster.nodes):
+            if job.gpus > 1 and node.gpus > 1 and job.placement is None and family not in _SIZED:
+                smaller = _with_job(round_, at, {"gpus": job.gpus - 1})
+                yield partial(_with_node, smaller, place, {"gpus": node.gpus - 1})
 
 
 def _smaller_job(job: Job, family: str) -> Iterator[dict[str, Any]]:
@@ -181,24 +198,21 @@ def _smaller_amounts(amount: float | None) -> Iterator[float]:
 
 
 def _plain_names(round_: Round) -> Iterator[Step]:
-    plain = renumbered(round_)
-    if plain != round_:
-        yield lambda: plain
+    if renumbered(round_) != round_:
+        yield partial(renumbered, round_)
 
 
-def _stopped(job: Job) -> Job:
-    return replace(job, state="waiting", placement=None)
+def _with_job(round_: Round, at: int, change: Mapping[str, Any]) -> Round:
+    return replace(round_, jobs=(*round_.jobs[:at], replace(round_.jobs[at], **change), *round_.jobs[at + 1 :]))
 
 
-def _with_job(round_: Round, at: int, job: Job) -> Round:
-    return replace(round_, jobs=(*round_.jobs[:at], job, *round_.jobs[at + 1 :]))
-
-
-def _with_node(round_: Round, at: int, node: Node) -> Round:
+def _with_node(round_: Round, at: int, change: Mapping[str, Any]) -> Round:
     nodes = round_.cluster.nodes
-    return replace(round_, cluster=replace(round_.cluster, nodes=(*nodes[:at], node, *nodes[at + 1 :])))
+    changed = (*nodes[:at], replace(nodes[at], **change), *nodes[at + 1 :])
+    return replace(round_, cluster=replace(round_.cluster, nodes=changed))
 
 
-def _with_tenant(round_: Round, at: int, tenant: Tenant) -> Round:
+def _with_quota(round_: Round, at: int, quota: int | None) -> Round:
     tenants = round_.cluster.tenants
-    return replace(round_, cluster=replace(round_.cluster, tenants=(*tenants[:at], tenant, *tenants[at + 1 :])))
+    changed = (*tenants[:at], replace(tenants[at], quota_gpus=quota), *tenants[at + 1 :])
+    return replace(round_, cluster=replace(round_.cluster, tenants=changed))

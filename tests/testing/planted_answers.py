@@ -3,8 +3,9 @@
 import heapq
 import random
 
-from muri_opt import Assignment, Decision
 from gang_allocator import Gangs
+
+from muri_opt import Assignment, Decision
 
 
 class RunsGangsInPart(Gangs):

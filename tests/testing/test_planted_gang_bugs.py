@@ -4,12 +4,12 @@ The rounds of a seed are the same however many follow, so that what is found amo
 """
 
 import pytest
-
-from muri_opt import parse_round
-from muri_opt.testing import INVARIANTS, RATIONALITY, SAFETY, check_allocator, find_breaches, published
 from gang_allocator import CORRECT, FirstFit, Gangs
 from planted_answers import ANSWERS
 from planted_limits import LIMITS
+
+from muri_opt import parse_round
+from muri_opt.testing import INVARIANTS, RATIONALITY, SAFETY, check_allocator, find_breaches, published
 
 PLANTED = LIMITS | ANSWERS
 POLICIES = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias")
