@@ -20,6 +20,7 @@ NOW: Final = 4000.0
 """The moment of every round; jobs were submitted before it."""
 THEMES: Final = ("gpus", "quotas", "cpus", "memory", "all")
 """What is short in a round."""
+BOUND: Final = ("cpus", "memory")
 
 Pick = Callable[[Sequence[Any]], Any]
 """Chooses one of several options."""
@@ -51,20 +52,30 @@ _NODE_ASIDE: Final[tuple[Draft, ...]] = (
 
 _GANGS: Final = (1, 2, 3, 1, 2, 4, 5, 6, 1_000)
 """GPUs of a job; the largest becomes one more than the cluster has."""
-_SMALL_GANGS: Final = (1, 2, 3, 1, 2, 3, 3, 4, 1, 1_000)
+_SMALL_GANGS: Final = (1, 2, 3, 1, 2, 3, 3, 5, 3, 1, 1_000)
 _NODES: Final = (1, 2, 3, 4, 2, 0)
-_ROOMY_NODES: Final = (1, 4, 8, 4, 3, 8, 0)
+_ROOMY_NODES: Final = (1, 4, 8, 3, 2, 8, 4, 2, 0)
+_LARGE_NODES: Final = (1, 8, 4, 8, 8, 0)
+_GPUS_OF_NODES: Final = {
+    "gpus": _NODES,
+    "quotas": _LARGE_NODES,
+    "cpus": _ROOMY_NODES,
+    "memory": _ROOMY_NODES,
+    "all": _ROOMY_NODES,
+}
 _DEMANDS: Final = (1.0, 2.0, 4.0, 0.5, 5.0, 0.335, None)
 _FEW_DEMANDS: Final = (None, None, None, None, 1.0, 4.0)
 _MOSTLY: Final = (False, True, True, True)
+_NEARLY_ALWAYS: Final = (False, *[True] * 7)
 _SELDOM: Final = (False, False, False, False, True)
+_FEW_NODE_COUNTS: Final = (1, 2, 1, 2, 1, 2, 1, 2, 3, 1, 2, 1, 2, 4, 0)
 _NODE_COUNTS: Final = (1, 2, 3, 1, 2, 3, 1, 2, 1, 2, 3, 1, 2, 5, 0)
-_FRACTIONS: Final = (1.0, 1.0, 0.5, 1 / 3, 2 / 3)
-_CPU_STEPS: Final = (0.0, -1.0, -0.001, -0.5)
-_MEMORY_STEPS: Final = (0.0, -1.0, -1 / 1024, -0.5)
+_FRACTIONS: Final = (1.0, 1.0, 1.0, 2 / 3, 1.0, 0.5, 1 / 3)
+_CPU_STEPS: Final = (0.0, -1.0, 0.0, -0.001, 0.0, -0.5, -0.001)
+_MEMORY_STEPS: Final = (0.0, -1.0, 0.0, -1 / 1024, 0.0, -0.5, -1 / 1024)
 _PLAIN_LIMITS: Final = (None, 0.0, 1.0, 2.0, 4.0)
 _QUOTAS: Final = (None, 0, 1, 2, 3, 4, 20)
-_WHICH: Final = (1, 2, 3, 1, 2, 4, 7)
+_WHICH: Final = (1, 2, 1, 3, 1, 2, 4, 7)
 """Which of three jobs, as bits; few, so that the others find no room."""
 _TIMES: Final = (0.0, 1.0, 2.0, 3.0)
 
@@ -83,9 +94,9 @@ def gang_round(pick: Pick, *, max_jobs: int = 5, theme: str | None = None) -> Ro
         if pick(_MOSTLY):
             again = bool(jobs) and pick(_SELDOM)
             jobs.append(jobs[-1] if again else job_draft(pick, short))
-    nodes = [_node_draft(pick, short) for _ in range(pick(_NODE_COUNTS))]
+    nodes = [_node_draft(pick, short) for _ in range(pick(_FEW_NODE_COUNTS if short in BOUND else _NODE_COUNTS))]
     often = short in ("quotas", "all")
-    tenants = [_quota_draft(pick) for _ in range(2) if pick(_MOSTLY if often else _SELDOM)]
+    tenants = [_quota_draft(pick) for _ in range(2) if pick(_NEARLY_ALWAYS if often else _SELDOM)]
     return _built(jobs, nodes, tenants, backwards=pick(_SELDOM))
 
 
@@ -95,11 +106,11 @@ def job_draft(pick: Pick, theme: str) -> Draft:
         "gpus": pick(_GANGS if theme == "gpus" else _SMALL_GANGS),
         "cpus": pick(_DEMANDS if theme in ("cpus", "all") else _FEW_DEMANDS),
         "memory_gib": pick(_DEMANDS if theme in ("memory", "all") else _FEW_DEMANDS),
-        "tenant": pick((0, 1, 2, 1) if theme in ("quotas", "all") else (0, 1, 2)),
+        "tenant": pick((0, 1, 2, 1, 2, 1) if theme in ("quotas", "all") else (0, 1, 2)),
         "submitted": pick(_TIMES),
         "attained_gpu_seconds": pick(_TIMES),
         "remaining_iterations": pick((1, 2, 3, 4)),
-        "runs": pick((0, 1, 0, 2)),
+        "runs": pick((0, 1, 0, 2, 0, 0)),
         "scattered": pick(_SELDOM),
         "aside": pick(_SELDOM_ASIDE),
     }
@@ -107,7 +118,7 @@ def job_draft(pick: Pick, theme: str) -> Draft:
 
 def _node_draft(pick: Pick, theme: str) -> Draft:
     return {
-        "gpus": pick(_NODES if theme == "gpus" else _ROOMY_NODES),
+        "gpus": pick(_GPUS_OF_NODES[theme]),
         "cpus": _limit_draft(pick, _CPU_STEPS) if theme in ("cpus", "all") else None,
         "memory_gib": _limit_draft(pick, _MEMORY_STEPS) if theme in ("memory", "all") else None,
         "aside": pick(_NODE_ASIDE),
@@ -120,7 +131,7 @@ def _limit_draft(pick: Pick, steps: Sequence[float]) -> Any:
 
 
 def _quota_draft(pick: Pick) -> Any:
-    return (pick(_WHICH), pick((0, -1, 0))) if pick((False, True)) else pick(_QUOTAS)
+    return (pick(_WHICH), pick((0, -1, 0))) if pick((False, True, True)) else pick(_QUOTAS)
 
 
 def _built(jobs: Sequence[Draft], nodes: Sequence[Draft], tenants: Sequence[Any], *, backwards: bool) -> Round:

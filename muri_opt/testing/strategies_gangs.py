@@ -17,6 +17,10 @@ from muri_opt.instance.draws import Draws
 from muri_opt.testing.gang_building import THEMES, Draft, Pick, gang_round, job_draft
 
 _BLOCK: Final = 4096
+_TURNS: Final = ("gpus", "cpus", "memory", "quotas", "cpus", "memory", "quotas", "all")
+"""The themes of a sequence: most of all those where one thing alone is short."""
+_MOST_JOBS: Final = (4, 8)
+"""Few jobs come closer to a limit, many to each other; in turn."""
 
 
 @st.composite
@@ -38,9 +42,11 @@ def gang_drafts(draw: st.DrawFn) -> Draft:
 def seeded_gang_rounds(examples: int, seed: int) -> tuple[Round, ...]:
     """Return rounds of all themes in turn; the first has no jobs."""
     pick = _picks(seed)
-    rounds = (
-        gang_round(pick, max_jobs=5 if place else 0, theme=THEMES[place % len(THEMES)]) for place in range(examples)
-    )
+    rounds = []
+    for place in range(examples):
+        turn, at = divmod(place, len(_TURNS))
+        most = _MOST_JOBS[turn % len(_MOST_JOBS)] if place else 0
+        rounds.append(gang_round(pick, max_jobs=most, theme=_TURNS[at]))
     return tuple(rounds)
 
 
