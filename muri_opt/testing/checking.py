@@ -14,7 +14,7 @@ from muri_opt.instance import Round
 from muri_opt.testing.allocators import Allocator
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
 from muri_opt.testing.invariant import SECONDS, Breach, Case, Invariant, Tier
-from muri_opt.testing.invariants_safety import ANSWERS, SAFETY
+from muri_opt.testing.invariants_safety import ANSWERS, DETERMINISTIC, SAFETY
 from muri_opt.testing.judge import PLAIN, Judge
 from muri_opt.testing.reduction import reduced
 from muri_opt.testing.report import Broken, Report
@@ -23,6 +23,9 @@ from muri_opt.testing.strategies_families import family_of
 EXAMPLES = 100
 MOST_HANGS = 3
 """An allocator that took too long this often is not asked again: each time costs the whole limit."""
+
+REPEATS = 5
+"""How often a smaller round is asked of an allocator that goes by chance, before it is said to show none."""
 
 
 def check_allocator(
@@ -191,12 +194,14 @@ class _Search:
         def breaks(round_: Round) -> bool:
             if self.hangs >= MOST_HANGS:
                 return False
-            case = self._case(round_, one)
-            breach = one.checked(case)
-            self.hangs += case.timed_out
-            if breach is not None:
-                found.append((_size(round_), breach, round_))
-            return breach is not None
+            for _ in range(REPEATS if one.name == DETERMINISTIC.name else 1):
+                case = self._case(round_, one)
+                breach = one.checked(case)
+                self.hangs += case.timed_out
+                if breach is not None:
+                    found.append((_size(round_), breach, round_))
+                    return True
+            return False
 
         def look(round_: Round) -> None:
             if breaks(round_):

@@ -51,6 +51,7 @@ def reduced(round_: Round, holds: Callable[[Round], bool], *, family: str, most_
     passes: tuple[Callable[[Round], Iterator[Step]], ...] = (
         _fewer_jobs,
         _fewer_nodes,
+        _merged_nodes,
         _fewer_tenants,
         partial(_less_said_of_jobs, family=family),
         partial(_less_said_of_cluster, family=family),
@@ -109,6 +110,35 @@ def _without_node(round_: Round, gone: Node) -> Round:
     return replace(round_, cluster=less, jobs=tuple(jobs))
 
 
+def _merged_nodes(round_: Round) -> Iterator[Step]:
+    """With a node and the next one as one."""
+    for at in range(len(round_.cluster.nodes) - 1):
+        yield partial(_merged, round_, at)
+
+
+def _merged(round_: Round, at: int) -> Round:
+    nodes = round_.cluster.nodes
+    first, second = nodes[at : at + 2]
+    one = replace(
+        first,
+        gpus=first.gpus + second.gpus,
+        cpus=_sum(first.cpus, second.cpus),
+        memory_gib=_sum(first.memory_gib, second.memory_gib),
+    )
+    jobs = []
+    for job in round_.jobs:
+        held = dict(job.placement or {})
+        if second.id in held:
+            held[first.id] = held.get(first.id, 0) + held.pop(second.id)
+        jobs.append(replace(job, placement=held or None))
+    less = replace(round_.cluster, nodes=(*nodes[:at], one, *nodes[at + 2 :]))
+    return replace(round_, cluster=less, jobs=tuple(jobs))
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
+
+
 def _fewer_tenants(round_: Round) -> Iterator[Step]:
     for gone in reversed(round_.cluster.tenants):
         yield partial(_without_tenant, round_, gone)
@@ -155,12 +185,17 @@ def _smaller_numbers(round_: Round, family: str) -> Iterator[Step]:
 
 
 def _both_smaller(round_: Round, family: str) -> Iterator[Step]:
-    """A waiting job and a node with one GPU less each."""
+    """A job and a node with as much less each: a GPU, or CPUs or memory until the job asks for 1."""
     for at, job in enumerate(round_.jobs):
         for place, node in enumerate(round_.cluster.nodes):
             if job.gpus > 1 and node.gpus > 1 and job.placement is None and family not in _SIZED:
                 smaller = _with_job(round_, at, {"gpus": job.gpus - 1})
                 yield partial(_with_node, smaller, place, {"gpus": node.gpus - 1})
+            for field in ("cpus", "memory_gib"):
+                asked, limit = getattr(job, field), getattr(node, field)
+                if asked is not None and limit is not None and 1.0 < asked <= limit + 1.0:
+                    smaller = _with_job(round_, at, {field: 1.0})
+                    yield partial(_with_node, smaller, place, {field: limit - asked + 1.0})
 
 
 def _smaller_job(job: Job, family: str) -> Iterator[dict[str, Any]]:
