@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import combinations
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -94,8 +95,10 @@ def _possible(steps: Iterator[Step], *, lent: bool) -> Iterator[Round]:
 
 
 def _fewer_jobs(round_: Round) -> Iterator[Step]:
-    for at in reversed(range(len(round_.jobs))):
-        yield partial(replace, round_, jobs=(*round_.jobs[:at], *round_.jobs[at + 1 :]))
+    """Without a job, or without two of them."""
+    for count in (1, 2):
+        for gone in combinations(reversed(round_.jobs), count):
+            yield partial(replace, round_, jobs=tuple(job for job in round_.jobs if job not in gone))
 
 
 def _fewer_nodes(round_: Round) -> Iterator[Step]:
