@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Node, Round
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.instance.waiting import waited_by
 from muri_opt.instance.wording import listed, shown
 from muri_opt.solution.decision import Assignment, Change, Decision
-from muri_opt.tenants.standing import waited_by
 
 
 def after(round_: Round, decision: Decision) -> Round:

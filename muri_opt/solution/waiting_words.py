@@ -8,12 +8,12 @@ import numpy as np
 
 from muri_opt.instance import Round
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.instance.waiting import waited_by
 from muri_opt.solution.decision import Change, WaitingReason
 from muri_opt.solution.rack_room import RackRoom
 from muri_opt.solution.waiting_changes import demand_of, soonest
 from muri_opt.tenants.floor import Floor
 from muri_opt.tenants.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
-from muri_opt.tenants.standing import waited_by
 
 _MOST_NAMES = 6
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Ints
-from muri_opt.instance.job import Job
 from muri_opt.instance.quantities import microseconds
+from muri_opt.instance.waiting import waited_by
 from muri_opt.tenants.locality import TOGETHER, Locality
 from muri_opt.tenants.rules import OLDEST, WHOLE, TenantRules
 
@@ -120,15 +120,6 @@ def _weights(rules: TenantRules, g: Ints, cost: Ints, evictable: Bools) -> tuple
         return WHOLE, WHOLE
     penalty = 1 + (WHOLE + OLDEST) * int(g.sum()) + int(cost.sum())
     return penalty * (1 + int(g[evictable].sum())), penalty
-
-
-def waited_by(round_: Round, job: Job) -> int:
-    """Return how long a job has waited: what it says, or since it was submitted, or not at all."""
-    if job.waiting_seconds is not None:
-        return microseconds(job.waiting_seconds)
-    if job.submitted is not None:
-        return max(0, microseconds(round_.now) - microseconds(job.submitted))
-    return 0
 
 
 def _held(round_: Round, position: int) -> Held:
