@@ -17,13 +17,10 @@ from muri_opt.formulations.gang_duals import greedy_duals, node_duals
 from muri_opt.formulations.gang_places import Places, fits_alone
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
-from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Stage, Values
+from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, RowSense, Stage, Values
 from muri_opt.ordering import TiresiasOrder, priority_order
 from muri_opt.placement import Leftover, fewest_nodes, held_gpus, place_gang
 from muri_opt.solution import Decision, LinearDuals, gang_decision
-
-STAGE_JOBS = 16
-"""Jobs decided in one stage of the lexicographic objective: their binary weights stay small and exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +67,8 @@ class GangFormulation(Formulation):
             return Formulation.stages(self, round_, model)
         order = np.array(priority_order(round_, self.order), dtype=np.int64)
         stages = []
-        for start in range(0, len(order), STAGE_JOBS):
-            block = order[start : start + STAGE_JOBS]
+        for start in range(0, len(order), STAGE_DIGITS):
+            block = order[start : start + STAGE_DIGITS]
             objective = np.zeros_like(model.objective)
             objective[block] = 1 << np.arange(len(block) - 1, -1, -1, dtype=np.int64)
             weight = 1 << (len(order) - start - len(block))
