@@ -7,7 +7,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 .PHONY: help demo test test-all check bench ledger docs clean
 
 help:
-	@echo "make demo      solve a shipped round, print the decision with its proof, write a picture"
+	@echo "make demo      solve a shipped round, print the decision with its proof, write a picture; installs the runtime only"
 	@echo "make test      run all tests but the slow studies; with COVER=--cov branch coverage too, in twice the time"
 	@echo "make test-all  run the slow studies too, on examples drawn anew"
 	@echo "make check     ruff, mypy --strict, import-linter, docs build"
@@ -15,9 +15,15 @@ help:
 	@echo "make ledger    measure this version and write its row into docs/benchmarks.md"
 	@echo "make docs      build the documentation into site/"
 
-$(VENV)/installed: pyproject.toml
+# What a user gets from `pip install muri-opt`, and nothing more.
+$(VENV)/installed-runtime: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'muri-opt needs Python 3.11 or newer')"
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# The tools of development, into the same place.
+$(VENV)/installed: $(VENV)/installed-runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
@@ -26,7 +32,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[bench]"
 	@touch $@
 
-demo: $(VENV)/installed
+demo: $(VENV)/installed-runtime
 	@mkdir -p demo-output
 	$(BIN)/muri-opt solve instances/toy/eight-gangs.json --policy srtf --method auto --output demo-output/result.json
 	$(BIN)/muri-opt verify instances/toy/eight-gangs.json demo-output/result.json

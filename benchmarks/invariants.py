@@ -31,6 +31,7 @@ from muri_opt.testing import (
     Report,
     Tier,
     family_of,
+    family_rounds,
     find_breaches,
     published,
 )
@@ -131,10 +132,12 @@ def _searched(policy: str, asked: Sequence[Invariant], examples: int, seed: int,
         published(policy),
         [one.allowing(inf) if one.tier is Tier.FAIRNESS else one for one in asked],
         policy=policy,
+        strategy=family_rounds(family_of(policy)),
         max_examples=examples,
         seed=seed,
         seconds=None,
         shrink=shrink,
+        require_exercised=False,
     )
 
 

@@ -115,10 +115,10 @@ def _configured(draws: Draws, position: int) -> Job:
     )
 
 
-GANGS = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias")
+GANGS = ("fifo", "fifo:objective=weighted,preempt=yes", "srtf", "srsf", "las", "max-min", "tiresias")
 SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("gangs", gangs, 12, (8, 10, 12, 14), GANGS),
-    ("tenants", tenants, 8, (10, 12), ("fifo:objective=lexicographic", "max-min", "srtf:nodes=fewest")),
+    ("tenants", tenants, 8, (10, 12), ("fifo", "fifo:preempt=yes", "max-min", "srtf:nodes=fewest")),
     ("interleaving", interleaving, 12, (6, 8, 10), ("muri-s", "muri-l", "muri-s:objective=progress")),
     ("elastic", elastic, 10, (6, 8), ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")),
     ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share")),
@@ -127,7 +127,7 @@ SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
 )
 STRESS: tuple[tuple[str, str, int, int, Sequence[str]], ...] = (
     ("gangs-1000", "gangs", 1000, 60, ("srtf", "max-min:nodes=fewest")),
-    ("tenants-1000", "tenants", 1000, 60, ("fifo",)),
+    ("tenants-1000", "tenants", 1000, 60, ("fifo", "fifo:objective=weighted,preempt=yes")),
     ("interleaving-60", "interleaving", 60, 1, ("muri-s", "muri-l")),
     ("interleaving-100", "interleaving", 100, 3, ("muri-s:group=3",)),
     ("interleaving-200", "interleaving", 200, 6, ("muri-s:group=2",)),

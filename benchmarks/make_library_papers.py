@@ -322,7 +322,7 @@ PAPERS = (
     Setting(
         name="tiresias-60-jobs",
         make=waiting_gangs(TIRESIAS, 8, 8),
-        policies=("tiresias", "fifo"),
+        policies=("tiresias", "fifo", "fifo:objective=weighted"),
         source="Tiresias (NSDI 2019), GPUs of the 60 jobs of the trace in the authors' repository; all waiting at "
         "once, on 8 nodes of 8 GPUs, is chosen here",
     ),

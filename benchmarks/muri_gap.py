@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     for seed in range(given.rounds):
         round_ = random_round(given.jobs, given.preset, given.stages, seed)
         heuristic = solve_round(round_, policy, "heuristic")
-        optimum = solve_round(round_, policy, "exact@highs", Limits(seconds=60))
+        optimum = solve_round(round_, policy, "exact", Limits(seconds=600))
         if optimum.value is None or optimum.value != optimum.bound:
             raise SystemExit(f"round {seed} was not solved: {optimum.termination.detail}")
         losses.append(1 - (heuristic.value or 0) / optimum.value)

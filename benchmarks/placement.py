@@ -19,7 +19,7 @@ from muri_opt.backends import relaxation
 from muri_opt.formulations.placement_search import search_places
 from muri_opt.policies.registry import policy_from
 from muri_opt.seating import quick_prices
-from muri_opt.solution import Decision, LinearDuals
+from muri_opt.solution import Budget, Decision, LinearDuals
 from muri_opt.tenants import Standing
 from muri_opt.verification import decision_value, proved_bound
 
@@ -103,7 +103,7 @@ def solved(round_: Round, policy: str) -> Iterator[Line]:
     quick = quick_prices(round_, Standing.of(round_, rules))
     yield _line("published rules, quick prices", round_, policy, start, quick, time.perf_counter() - began)
     began = time.perf_counter()
-    found = search_places(round_, rules, start, Limits(seconds=SECONDS), relaxation)
+    found = search_places(round_, rules, start, Budget(limits=Limits(seconds=SECONDS)), relaxation)
     spent = time.perf_counter() - began
     assert found is not None
     yield _line("search", round_, policy, found.decision, found.duals, spent)

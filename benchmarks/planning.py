@@ -19,7 +19,7 @@ from muri_opt.instance import Plan
 from muri_opt.knapsack import quick_answer
 from muri_opt.packing import ClusterKnapsack
 from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
-from muri_opt.solution import Decision, plan_decision
+from muri_opt.solution import Decision, Proof, plan_decision, relative_gap
 from muri_opt.verification import decision_value
 
 POLICY = "rubick"
@@ -97,15 +97,15 @@ def solved(round_: Round, seconds: float) -> list[Line]:
         began = time.perf_counter()
         found = solve_round(round_, POLICY, method, Limits(seconds=seconds, gap=GAP))
         spent = time.perf_counter() - began
-        known = found.certificate
+        known, claim = found.certificate, found.claimed_bound
         assert known.feasible or found.decision is None
         lines.append(
             Line(
                 way=way,
                 value=found.value,
-                claimed=found.gap,
+                claimed=found.gap if claim is None else relative_gap(found.value or 0, claim),
                 checked=known.checked_bound,
-                proof=str(known.proof),
+                proof=str(known.proof if claim is None else Proof.CLAIM_ONLY),
                 seconds=spent,
             )
         )

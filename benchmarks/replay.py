@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--nodes", type=int, default=125, help="of 8 GPUs each")
     parser.add_argument("--load", type=float, default=1.0)
-    parser.add_argument("--policies", default="fifo,tiresias")
+    parser.add_argument("--policies", default="fifo:preempt=yes,tiresias")
     parser.add_argument("--rounds", type=int, default=1000, help="jobs of the replays that make rounds")
     given = parser.parse_args(arguments)
     cluster = Cluster(nodes=tuple(Node(id=f"n{place}", gpus=8) for place in range(given.nodes)))

@@ -1,7 +1,8 @@
 """Decide one scheduling round of a deep-learning GPU cluster, with a proof of how good the decision is."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from muri_opt.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.errors import InputError, RefusalError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         write_round,
     )
     from muri_opt.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
+    from muri_opt.loading import warm_up
     from muri_opt.policies import POLICIES, Policy, policy_from
     from muri_opt.solution import (
         Assignment,
@@ -78,57 +80,48 @@ __all__ = [
     "result_json",
     "solve_round",
     "verify",
+    "warm_up",
     "weights_ppm",
     "write_round",
 ]
 
-_HOMES = {
-    "muri_opt.errors": ("InputError", "RefusalError"),
-    "muri_opt.instance": (
-        "Cluster",
-        "Guarantee",
-        "Job",
-        "Node",
-        "Plan",
-        "Round",
-        "Tenant",
-        "parse_round",
-        "read_round",
-        "write_round",
-    ),
-    "muri_opt.interleaving": ("Interleaving", "best_period", "group_periods", "pair_periods", "weights_ppm"),
-    "muri_opt.policies": ("POLICIES", "Policy", "policy_from"),
-    "muri_opt.solution": (
-        "Assignment",
-        "Certificate",
-        "Decision",
-        "Limit",
-        "Limits",
-        "Proof",
-        "Reason",
-        "Result",
-        "Termination",
-        "Violation",
-        "Waiting",
-        "WaitingReason",
-        "parse_result",
-        "read_result",
-        "result_json",
-    ),
-    "muri_opt.solve": ("solve_round",),
-    "muri_opt.verification": ("verify",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Return a public name, imported when it is first asked for: ``muri-opt --help`` needs none of them."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = names_on_demand(
+    __name__,
+    {
+        "muri_opt.errors": ("InputError", "RefusalError"),
+        "muri_opt.instance": (
+            "Cluster",
+            "Guarantee",
+            "Job",
+            "Node",
+            "Plan",
+            "Round",
+            "Tenant",
+            "parse_round",
+            "read_round",
+            "write_round",
+        ),
+        "muri_opt.interleaving": ("Interleaving", "best_period", "group_periods", "pair_periods", "weights_ppm"),
+        "muri_opt.loading": ("warm_up",),
+        "muri_opt.policies": ("POLICIES", "Policy", "policy_from"),
+        "muri_opt.solution": (
+            "Assignment",
+            "Certificate",
+            "Decision",
+            "Limit",
+            "Limits",
+            "Proof",
+            "Reason",
+            "Result",
+            "Termination",
+            "Violation",
+            "Waiting",
+            "WaitingReason",
+            "parse_result",
+            "read_result",
+            "result_json",
+        ),
+        "muri_opt.solve": ("solve_round",),
+        "muri_opt.verification": ("verify",),
+    },
+)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from muri_opt.formulations import (
-    ConfigurationFormulation,
-    Formulation,
-    GangFormulation,
-    GroupingFormulation,
-    GroupRules,
-    PlacementFormulation,
-    PlanningFormulation,
-    SharingFormulation,
-)
-from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, PhillyPolicy, PlanPolicy, Policy
-from muri_opt.policies.muri import ORDER_OF
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from muri_opt.policies import Policy
+
+if TYPE_CHECKING:
+    from muri_opt.formulations import Formulation
+    from muri_opt.policies import ElasticPolicy, GangPolicy, MuriPolicy, PhillyPolicy, PlanPolicy
 
 DEFAULT_POLICY = "fifo"
 _GROUP_UNITS = {
@@ -35,6 +31,13 @@ _COST_UNITS = {
     "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
     "units (10 a GPU, 5 a server or worker)",
 }
+_GANG_UNITS = {
+    ("lexicographic", "no"): "jobs that start as binary digits, the first in the queue first",
+    ("lexicographic", "yes"): "running jobs as binary digits, highest priority first",
+    ("weighted", "no"): "GPUs of jobs that start, weighted by rank: a GPU of the job of rank r among n that wait "
+    "counts n - r",
+    ("weighted", "yes"): "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r",
+}
 _PLACEMENT_UNITS = {
     "lexicographic": "GPUs within quotas first, then the fewest preempted GPUs, then work by age and closeness, "
     "thousandths of a GPU",
@@ -43,47 +46,85 @@ _PLACEMENT_UNITS = {
 
 
 def formulation_of(policy: Policy) -> Formulation:
-    """Return the exact program of the round that the policy's algorithm decides."""
-    if isinstance(policy, GangPolicy):
-        return GangFormulation(order=policy.order, objective=policy.objective, nodes=policy.nodes)
-    if isinstance(policy, MuriPolicy):
-        options = policy.options
-        return GroupingFormulation(
-            rules=GroupRules(
-                order=ORDER_OF[policy.name],
-                largest_group=options.largest_group,
-                pattern=options.pattern,
-                slowdown=options.slowdown,
-                worst_order=options.worst_order,
-                objective=policy.objective,
-                sizes=policy.sizes,
-            )
-        )
-    if isinstance(policy, ElasticPolicy):
-        return SharingFormulation(objective=policy.objective, packing=policy.packing)
-    if isinstance(policy, PlanPolicy):
-        rules = policy.rules
-        by_throughput = rules.objective == "throughput"
-        return PlanningFormulation(rules=rules) if by_throughput else ConfigurationFormulation(rules=rules)
-    if isinstance(policy, PhillyPolicy):
-        return PlacementFormulation(rules=policy.rules)
-    raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
+    """Return the exact program of the round that the policy's algorithm decides; its module is imported only now."""
+    if policy.chapter not in _PROGRAMS:
+        raise TypeError(f"{type(policy).__name__} has no exact program in the catalogue")
+    program: Formulation = _PROGRAMS[policy.chapter](policy)
+    return program
 
 
 def value_unit_of(policy: Policy) -> str:
     """Return what one unit of the policy's value is."""
-    if isinstance(policy, MuriPolicy):
-        return _GROUP_UNITS[policy.objective]
-    if isinstance(policy, ElasticPolicy):
-        return _SHARE_UNITS[policy.objective]
-    if isinstance(policy, PlanPolicy):
-        rules = policy.rules
-        if rules.objective in _COST_UNITS:
-            return _COST_UNITS[rules.objective]
-        fair = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
-        return _PLAN_UNITS[rules.reference] if rules.power is None else fair
-    if isinstance(policy, PhillyPolicy):
-        return _PLACEMENT_UNITS[policy.objective]
-    if isinstance(policy, GangPolicy) and policy.objective == "lexicographic":
-        return "running jobs as binary digits, highest priority first"
-    return "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r"
+    unit: str = _UNITS[policy.chapter](policy)
+    return unit
+
+
+def _gangs(policy: GangPolicy) -> Formulation:
+    from muri_opt.formulations.gangs import GangFormulation
+
+    preempt = policy.preempt == "yes"
+    return GangFormulation(order=policy.order, objective=policy.objective, nodes=policy.nodes, preempt=preempt)
+
+
+def _grouping(policy: MuriPolicy) -> Formulation:
+    from muri_opt.formulations.group_values import GroupRules
+    from muri_opt.formulations.grouping import GroupingFormulation
+    from muri_opt.policies.muri.policy import ORDER_OF
+
+    options = policy.options
+    return GroupingFormulation(
+        rules=GroupRules(
+            order=ORDER_OF[policy.name],
+            largest_group=options.largest_group,
+            pattern=options.pattern,
+            slowdown=options.slowdown,
+            worst_order=options.worst_order,
+            objective=policy.objective,
+            sizes=policy.sizes,
+        )
+    )
+
+
+def _sharing(policy: ElasticPolicy) -> Formulation:
+    from muri_opt.formulations.sharing import SharingFormulation
+
+    return SharingFormulation(objective=policy.objective, packing=policy.packing)
+
+
+def _planning(policy: PlanPolicy) -> Formulation:
+    from muri_opt.formulations.configuration import ConfigurationFormulation
+    from muri_opt.formulations.planning import PlanningFormulation
+
+    rules = policy.rules
+    by_throughput = rules.objective == "throughput"
+    return PlanningFormulation(rules=rules) if by_throughput else ConfigurationFormulation(rules=rules)
+
+
+def _placement(policy: PhillyPolicy) -> Formulation:
+    from muri_opt.formulations.placement import PlacementFormulation
+
+    return PlacementFormulation(rules=policy.rules)
+
+
+def _plan_unit(policy: PlanPolicy) -> str:
+    rules = policy.rules
+    if rules.objective in _COST_UNITS:
+        return _COST_UNITS[rules.objective]
+    fair = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
+    return _PLAN_UNITS[rules.reference] if rules.power is None else fair
+
+
+_PROGRAMS: dict[str, Callable[[Any], Formulation]] = {
+    "gangs": _gangs,
+    "grouping": _grouping,
+    "sharing": _sharing,
+    "planning": _planning,
+    "placement": _placement,
+}
+_UNITS: dict[str, Callable[[Any], str]] = {
+    "gangs": lambda policy: _GANG_UNITS[policy.objective, policy.preempt],
+    "grouping": lambda policy: _GROUP_UNITS[policy.objective],
+    "sharing": lambda policy: _SHARE_UNITS[policy.objective],
+    "planning": _plan_unit,
+    "placement": lambda policy: _PLACEMENT_UNITS[policy.objective],
+}

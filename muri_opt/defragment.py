@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
 
 from muri_opt.backends import WorkerError, backend_named, borrowed_worker, relaxation
-from muri_opt.defragmentation import Defragmentation, free_nodes, make_room
+from muri_opt.defragmentation import Cost, Defragmentation, free_nodes, make_room
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax, Solve
-from muri_opt.solution import Limit, Limits, Proof, Reason, Termination
+from muri_opt.solution import Budget, Limit, Limits, Proof, Reason, Termination
 from muri_opt.verification.defragmentation import check_defragmentation
 
 GRACE_SECONDS = 0.25
@@ -40,16 +39,40 @@ def defragment(
         raise InputError("goal", f"nodes {nodes} and job {job!r}", "either nodes to free or a job to make room for")
     for name in backends:
         backend_named(name)
-    began = time.monotonic()
-    within = limits or Limits()
-    found = _search(round_, nodes, job, budget, {}, None, within)
+    within = Budget(limits=limits or Limits())
+    found = _search(round_, nodes, job, budget, {}, None, within.limits)
     if not _settled(found):
-        left = None if within.seconds is None else max(0.0, within.seconds - (time.monotonic() - began))
-        found = _apart(found, round_, tuple(backends), within.with_seconds(left))
+        found = _apart(found, round_, tuple(backends), within.left())
     certificate = check_defragmentation(round_, found)
     if certificate.proof is Proof.CLAIM_ONLY and found.proof is Proof.AGREEMENT:
         certificate = msgspec.structs.replace(certificate, proof=Proof.AGREEMENT)
+    elif certificate.proof is Proof.CLAIM_ONLY:
+        found = _with_claim_apart(found, certificate.checked_bound)
+        certificate = check_defragmentation(round_, found)
     return replace(found, certificate=certificate)
+
+
+def _with_claim_apart(found: Defragmentation, checked_gpus: int | None) -> Defragmentation:
+    """Return the answer with what one solver says as a claim, the GPUs that were checked as bound, and no optimum.
+
+    That nothing reaches the goal, or keeps to the budget, is a claim as well, unless what was checked exceeds the
+    budget already.
+    """
+    said = found.termination
+    exceeded = found.budget is not None and checked_gpus is not None and checked_gpus > found.budget
+    if said.reason is Reason.OPTIMAL or (said.reason is Reason.INFEASIBLE and not exceeded):
+        reason = Reason.NO_SOLUTION if found.cost is None else Reason.FEASIBLE
+        said = Termination(
+            reason=reason, limit=Limit.CLAIM, detail=f"one solver alone says {said.reason}: {said.detail}"
+        )
+    return replace(
+        found,
+        bound=None if checked_gpus is None else Cost(gpus=checked_gpus, jobs=0),
+        claimed_bound=found.bound,
+        needed_budget=None,
+        proof=None,
+        termination=said,
+    )
 
 
 def search_with(found: Defragmentation, round_: Round, backends: Sequence[str], limits: Limits) -> Defragmentation:

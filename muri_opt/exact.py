@@ -1,25 +1,22 @@
-"""The exact path of a round, from building to decoding, as calls that a solver process can run."""
+"""The exact path of a round, from building to decoding, as calls that a solver process can run.
+
+The process that asks for them imports this module too, so backends are looked up only where they run.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from muri_opt.backends import (
-    FIRST_BACKEND,
-    backend_named,
-    is_wide,
-    priced,
-    relaxation,
-    relaxation_duals,
-    solve_stages,
-    solve_wide,
-)
-from muri_opt.formulations import Formulation
+from muri_opt import backends
 from muri_opt.instance import Round
-from muri_opt.modelling import Model
-from muri_opt.solution import Decision, Limit, Limits, LinearDuals, Reason, Termination
+from muri_opt.solution import Budget, Decision, Limit, Limits, LinearDuals, Reason, Termination, unlimited
+
+if TYPE_CHECKING:
+    from muri_opt.formulations import Formulation
+    from muri_opt.modelling import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +34,7 @@ class Answer:
     columns: int = 0
     rows: int = 0
     duals: LinearDuals | None = None
+    work: float = 0.0
 
 
 _built: list[tuple[tuple[str, Formulation], Model]] = []
@@ -51,21 +49,29 @@ def build(round_: Round, formulation: Formulation) -> Model:
     return _built[0][1]
 
 
-def relax(round_: Round, formulation: Formulation, seconds: float | None) -> LinearDuals | None:
-    """Return multipliers from the linear relaxation, or ``None`` if there was no time or the chapter has none."""
+def relax(round_: Round, formulation: Formulation, budget: Budget | None) -> LinearDuals | None:
+    """Return multipliers from the linear relaxation, or ``None`` if the budget was over or the chapter has none.
+
+    Building counts against seconds; it is no work.
+    """
     if not formulation.has_duals:
         return None
-    began = time.monotonic()
+    within = unlimited() if budget is None else budget
     model = build(round_, formulation)
-    left = None if seconds is None else seconds - (time.monotonic() - began)
-    if left is not None and left <= 0:
+    if within.over():
         return None
-    if is_wide(model):
-        found = priced(model, left)
+    if backends.is_wide(model):
+        found = backends.priced(model, within)
         row_duals = None if found is None else found.duals
     else:
-        row_duals = relaxation_duals(model, left)
+        row_duals = backends.relaxation_duals(model, within)
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
+
+
+def relax_within(round_: Round, formulation: Formulation, limits: Limits) -> tuple[LinearDuals | None, float]:
+    """Return the multipliers of :func:`relax`, and the work that they took."""
+    budget = Budget(limits=limits)
+    return relax(round_, formulation, budget), budget.spent
 
 
 def prepare(round_: Round, formulation: Formulation) -> None:
@@ -92,9 +98,9 @@ def solve_directly(round_: Round, formulation: Formulation) -> Answer | None:
 
 def search_chapter(round_: Round, formulation: Formulation, limits: Limits, start: Decision | None) -> Answer | None:
     """Return what the chapter's own search finds, or ``None`` where it has nothing to look for."""
-    began = time.monotonic()
-    solve = partial(solve_stages, backend_named(FIRST_BACKEND))
-    found = formulation.search(round_, start, limits, relaxation, solve)
+    began, budget = time.monotonic(), Budget(limits=limits)
+    solve = partial(backends.solve_stages, backends.backend_named(backends.FIRST_BACKEND))
+    found = formulation.search(round_, start, budget, backends.relaxation, solve)
     if found is None:
         return None
     return Answer(
@@ -102,29 +108,30 @@ def search_chapter(round_: Round, formulation: Formulation, limits: Limits, star
         decision=found.decision,
         solve_seconds=time.monotonic() - began,
         duals=found.duals,
+        work=budget.spent,
     )
 
 
 def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limits, start: Decision | None) -> Answer:
-    """Return the exact program's answer on one backend; building counts against the time limit."""
-    began = time.monotonic()
+    """Return the exact program's answer on one backend; building counts against the time limit, it is no work."""
+    began, budget = time.monotonic(), Budget(limits=limits)
     model = build(round_, formulation)
     values = None if start is None else formulation.encode(round_, start)
     spent = time.monotonic() - began
+    left = budget.left()
     answer = Answer(
         termination=Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="no time left after building"),
         build_seconds=spent,
         columns=model.column_count,
         rows=model.row_count,
     )
-    left = None if limits.seconds is None else limits.seconds - spent
-    if left is not None and left <= 0:
+    if left.seconds == 0:
         return answer
     stages = formulation.stages(round_, model)
-    if is_wide(model) and len(stages) == 1:
-        outcome = solve_wide(backend_named(backend), model, limits.with_seconds(left), values)
+    if backends.is_wide(model) and len(stages) == 1:
+        outcome = backends.solve_wide(backends.backend_named(backend), model, left, values)
     else:
-        outcome = solve_stages(backend_named(backend), model, stages, limits.with_seconds(left), values)
+        outcome = backends.solve_stages(backends.backend_named(backend), model, stages, left, values)
     return replace(
         answer,
         termination=outcome.termination,
@@ -132,4 +139,5 @@ def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limi
         bound=None if outcome.bound is None else int(outcome.bound),
         build_seconds=spent + outcome.build_seconds,
         solve_seconds=outcome.solve_seconds,
+        work=outcome.work,
     )

@@ -42,27 +42,34 @@ def _progressive_filling(jobs: list[Job], arrival: dict[str, tuple[Fraction, int
     return served
 
 
-def values(round_: Round, order: str, *, lexicographic: bool) -> dict[str, int]:
-    """Return what each job is worth when it runs."""
-    line = ranked(round_, order)
-    return {
+def values(round_: Round, order: str, *, lexicographic: bool, preempt: bool = True) -> dict[str, int]:
+    """Return what each job is worth when it runs; without ``preempt`` one that runs now is worth nothing."""
+    line = [job for job in ranked(round_, order) if preempt or job.state != "running"]
+    return dict.fromkeys((job.id for job in round_.jobs), 0) | {
         job.id: 2 ** (len(line) - 1 - rank) if lexicographic else job.gpus * (len(line) - rank)
         for rank, job in enumerate(line)
     }
 
 
-def optimum(round_: Round, order: str, *, lexicographic: bool, fewest: bool) -> int:
+def optimum(round_: Round, order: str, *, lexicographic: bool, fewest: bool, preempt: bool = True) -> int:
     """Return the largest value over all ways to run some jobs somewhere."""
-    worth = values(round_, order, lexicographic=lexicographic)
+    worth = values(round_, order, lexicographic=lexicographic, preempt=preempt)
     return max(
         sum(worth[job.id] for job, split in zip(round_.jobs, splits, strict=True) if split is not None)
-        for splits in feasible_splits(round_, fewest=fewest)
+        for splits in feasible_splits(round_, fewest=fewest, preempt=preempt)
     )
 
 
-def feasible_splits(round_: Round, *, fewest: bool) -> Iterator[tuple[Split | None, ...]]:
-    """Yield every feasible choice of a split, or of waiting, for each job."""
-    choices = [[None, *_splits(round_, job, fewest=fewest)] for job in round_.jobs]
+def feasible_splits(round_: Round, *, fewest: bool, preempt: bool = True) -> Iterator[tuple[Split | None, ...]]:
+    """Yield every feasible choice of a split, or of waiting, for each job; without ``preempt`` who runs stays there.
+
+    Running jobs of the round fit beside each other, within the quotas.
+    """
+    here = [tuple((job.placement or {}).get(node.id, 0) for node in round_.cluster.nodes) for job in round_.jobs]
+    choices = [
+        [None, *_splits(round_, job, fewest=fewest)] if preempt or job.state != "running" else [held]
+        for job, held in zip(round_.jobs, here, strict=True)
+    ]
     return (choice for choice in product(*choices) if _fits(round_, choice) and _within_quotas(round_, choice))
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from hypothesis import strategies as st
+from running_states import settled
 
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
 from muri_opt.plans import PlanRules
@@ -50,7 +51,8 @@ def random_round(rng: random.Random, jobs: int = 4, nodes: int = 3) -> Round:
     """Return jobs of a few configurations each on nodes with and without GPUs; some run, some are unpredictable."""
     boxes = [(rng.choice((0, 1, 2, 3)), float(rng.choice((3, 5, 8)))) for _ in range(rng.randint(1, nodes))]
     made = [_random_job(rng, j, boxes) for j in range(rng.randint(1, jobs))]
-    return round_of(boxes, *made, tenants=(Tenant(id="t", quota_gpus=3),))
+    cluster = round_of(boxes).cluster
+    return round_of(boxes, *settled(cluster, made), tenants=(Tenant(id="t", quota_gpus=3),))
 
 
 def _random_job(rng: random.Random, position: int, boxes: list[tuple[int, float]]) -> Job:

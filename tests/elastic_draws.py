@@ -8,6 +8,7 @@ from itertools import product
 import msgspec
 import numpy as np
 from hypothesis import strategies as st
+from running_states import settled
 
 from muri_opt import Cluster, Job, Node, Result, Round, Tenant
 from muri_opt.placement import Leftover
@@ -124,4 +125,4 @@ def _with_running(draw: st.DrawFn, round_: Round) -> Round:
             left.take(share, place)
             held = {node.id: int(gpus) for node, gpus in zip(round_.cluster.nodes, share, strict=True) if gpus}
             jobs[place] = msgspec.structs.replace(job, state="running", placement=held)
-    return msgspec.structs.replace(round_, jobs=tuple(jobs))
+    return msgspec.structs.replace(round_, jobs=settled(round_.cluster, jobs))

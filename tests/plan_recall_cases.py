@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from running_states import settled
 
 from muri_opt import Guarantee, Job, Round
 from muri_opt.instance.generators import generate
@@ -51,4 +52,4 @@ def pairs(family: str) -> Iterator[tuple[Round, Round, int]]:
 def _changed(round_: Round, place: int, **fields: object) -> Round:
     jobs: list[Job] = list(round_.jobs)
     jobs[place] = msgspec.structs.replace(jobs[place], **fields)
-    return msgspec.structs.replace(round_, now=round_.now + 60.0, jobs=tuple(jobs))
+    return msgspec.structs.replace(round_, now=round_.now + 60.0, jobs=settled(round_.cluster, jobs))

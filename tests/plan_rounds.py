@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
+from running_states import settled
 
 from muri_opt import Cluster, Decision, Guarantee, Job, Limit, Node, Plan, Reason, Result, Round, Tenant, Termination
 from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
@@ -62,7 +63,8 @@ def plan_rounds(draw: st.DrawFn, *, max_jobs: int = 4, max_nodes: int = 3) -> Ro
     quotas = draw(st.lists(st.sampled_from([None, 1, 2, 4]), max_size=2))
     tenants = [Tenant(id=f"t{v}", quota_gpus=quota) for v, quota in enumerate(quotas)]
     jobs = [draw(_jobs(f"j{j}", nodes, tenants)) for j in range(draw(st.integers(1, max_jobs)))]
-    return Round(now=100.0, cluster=Cluster(nodes=tuple(nodes), tenants=tuple(tenants)), jobs=tuple(jobs))
+    cluster = Cluster(nodes=tuple(nodes), tenants=tuple(tenants))
+    return Round(now=100.0, cluster=cluster, jobs=settled(cluster, jobs))
 
 
 @st.composite
@@ -73,9 +75,8 @@ def _jobs(draw: st.DrawFn, name: str, nodes: Sequence[Node], tenants: Sequence[T
     asked = draw(st.sampled_from(plans))
     tenant = draw(st.sampled_from([None, *tenants]))
     promise = None
-    fits_quota = tenant is None or tenant.quota_gpus is None or asked.gpus <= tenant.quota_gpus
-    if fits_quota and draw(st.booleans()):
-        promise = Guarantee(throughput=draw(st.sampled_from([plan.throughput for plan in plans])))
+    if draw(st.booleans()):  # above the quota, or above all plans, at times
+        promise = Guarantee(throughput=draw(st.sampled_from([*(plan.throughput for plan in plans), 99.0])))
     held = draw(_placements(asked, nodes)) if draw(st.booleans()) else None
     seconds = st.sampled_from([None, 0.0, 10.0, 30.0, 700.0])
     return Job(

@@ -5,17 +5,23 @@ A :class:`Backend` takes a :class:`~muri_opt.modelling.Model` and :class:`~muri_
 before it is passed on. Importing this package loads no solver.
 """
 
-from muri_opt.backends.answer import Outcome, checked, exact_bound
-from muri_opt.backends.base import Backend, Capabilities, check_capabilities
-from muri_opt.backends.highs import Relaxed, relaxation, relaxation_duals
-from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, available, backend_named
-from muri_opt.backends.staged import solve_stages
-from muri_opt.backends.wide import is_wide, priced, restricted, solve_wide
-from muri_opt.backends.worker import WorkerError, borrowed_worker, start_worker, stop_workers
+from typing import TYPE_CHECKING
+
+from muri_opt.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from muri_opt.backends.answer import Outcome, checked, exact_bound
+    from muri_opt.backends.base import Backend, Capabilities, check_capabilities
+    from muri_opt.backends.highs import Relaxed, relaxation, relaxation_duals
+    from muri_opt.backends.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, available, backend_named
+    from muri_opt.backends.staged import solve_stages
+    from muri_opt.backends.wide import is_wide, priced, restricted, solve_wide
+    from muri_opt.backends.worker import WorkerError, borrowed_worker, start_worker, stop_workers
 
 __all__ = [
     "BACKENDS",
     "FIRST_BACKEND",
+    "SECOND_BACKEND",
     "Backend",
     "Capabilities",
     "Outcome",
@@ -37,3 +43,16 @@ __all__ = [
     "start_worker",
     "stop_workers",
 ]
+
+__getattr__, __dir__ = names_on_demand(
+    __name__,
+    {
+        "muri_opt.backends.answer": ("Outcome", "checked", "exact_bound"),
+        "muri_opt.backends.base": ("Backend", "Capabilities", "check_capabilities"),
+        "muri_opt.backends.highs": ("Relaxed", "relaxation", "relaxation_duals"),
+        "muri_opt.backends.registry": ("BACKENDS", "FIRST_BACKEND", "SECOND_BACKEND", "available", "backend_named"),
+        "muri_opt.backends.staged": ("solve_stages",),
+        "muri_opt.backends.wide": ("is_wide", "priced", "restricted", "solve_wide"),
+        "muri_opt.backends.worker": ("WorkerError", "borrowed_worker", "start_worker", "stop_workers"),
+    },
+)

@@ -28,7 +28,7 @@ _CLOSE = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """What a backend found: values, their exact objective value, a claimed bound, and why it stopped."""
+    """What a backend found: values, their exact objective value, a claimed bound, why it stopped, and what it cost."""
 
     termination: Termination
     values: Values | None = None
@@ -36,6 +36,7 @@ class Outcome:
     bound: Number | None = None
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
+    work: float = 0.0
 
 
 def nothing(reason: Reason, detail: str, limit: Limit | None = None, bound: Number | None = None) -> Outcome:
@@ -97,7 +98,7 @@ def checked(model: Model, raw: Outcome) -> Outcome:
         first = found.broken[0]
         said = f"the values break {first.label}{list(first.index)} by {first.by}; solver said: {raw.termination.detail}"
         failed = nothing(Reason.FAILED, said)
-        return replace(failed, build_seconds=raw.build_seconds, solve_seconds=raw.solve_seconds)
+        return replace(failed, build_seconds=raw.build_seconds, solve_seconds=raw.solve_seconds, work=raw.work)
     return _judged(model, replace(raw, value=found.value))
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.backends import costs
 from muri_opt.backends.answer import Outcome, checked, keeping, nothing, something
+from muri_opt.backends.trust import KnownFault, known_fault
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import INFINITY, Groups, Ints, Model, Rows, Values, evaluate, lower
 from muri_opt.solution import Limit, Limits, Reason
@@ -42,10 +45,16 @@ class Backend(ABC):
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
+    known_faults: ClassVar[tuple[KnownFault, ...]] = ()
+    """Versions that have been seen to lie with the settings used here; they are refused, not used."""
 
     @abstractmethod
     def version(self) -> str:
         """Return the version of the solver that would run; raises ``ImportError`` where it is missing."""
+
+    def program(self) -> Path | None:
+        """Return the executable that would run, ``None`` where the solver is a library."""
+        return None
 
     @abstractmethod
     def load(self, model: Model) -> Any:
@@ -55,6 +64,7 @@ class Backend(ABC):
     def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
         """Return the solver's claims about a model it has loaded; ``limits`` has the time left, ``start`` is feasible.
 
+        With a limit of work and none of time no clock may decide anything, and the outcome says what work it took.
         Values come back rounded (:func:`~muri_opt.backends.answer.rounded`); nothing else need be checked here.
         """
 
@@ -85,9 +95,13 @@ class Backend(ABC):
         return nothing(known.reason, detail, known.limit)
 
     def _timed(self, model: Model, limits: Limits, start: Values | None) -> Outcome:
-        if limits.seconds == 0:
-            return nothing(Reason.NO_SOLUTION, "no time was given", Limit.TIME)
+        if limits.nothing_left:
+            return nothing(Reason.NO_SOLUTION, *_not_begun(limits))
+        if limits.work is not None and limits.work < costs.reading(model):
+            said = f"{limits.work:.3g} units of work are too few to begin on {costs.entries(model):,} coefficients"
+            return replace(nothing(Reason.NO_SOLUTION, said, Limit.WORK), work=limits.work)
         began = perf_counter()
+        check_version(self)
         loaded = self.load(model)
         built = perf_counter()
         left = remaining(limits, began)
@@ -96,6 +110,10 @@ class Backend(ABC):
         else:
             outcome = self.run(loaded, model, left, start)
         return replace(outcome, build_seconds=built - began, solve_seconds=perf_counter() - built)
+
+
+def _not_begun(limits: Limits) -> tuple[str, Limit]:
+    return ("no time was given", Limit.TIME) if limits.seconds == 0 else ("no work was given", Limit.WORK)
 
 
 def remaining(limits: Limits, began: float) -> Limits:
@@ -131,6 +149,16 @@ def _impossible(model: Model) -> Iterator[tuple[str, tuple[int, ...]]]:
             bad &= {"<=": family.rhs < 0, ">=": family.rhs > 0, "=": family.rhs != 0}[family.sense]
         for at in np.flatnonzero(bad).tolist():
             yield family.label, tuple(family.index[at].tolist())
+
+
+def check_version(backend: Backend) -> None:
+    """Refuse a solver whose version has been seen to lie, naming what was seen and the remedy."""
+    if not backend.known_faults:
+        return
+    version = backend.version()
+    fault = known_fault(version, backend.known_faults)
+    if fault is not None:
+        raise RefusalError(f"{backend.name}: version", f"{version}, {fault.seen}", fault.remedy)
 
 
 def check_capabilities(backend: Backend, model: Model) -> None:

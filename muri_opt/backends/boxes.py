@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from time import perf_counter
 
 from muri_opt.modelling import Model, Rows
-from muri_opt.solution import Limit
+from muri_opt.solution import Budget, Limit
 
 Box = tuple[list[int], list[int]]
 """Lower and upper bound of every column."""
 
+_PER_BOX, _PER_TERM = 2e-5, 5e-7
+"""Work for a box: what it costs in any case, and for each term of a row."""
 _VISITS = 50
 """How often a row is looked at in one box, on average: two rows can push each other up by 1 almost for ever."""
 
@@ -53,6 +54,7 @@ class Search:
         for at, row in enumerate([*self._rows, self._cost_row]):
             for _, column in row.terms:
                 self._rows_of[column].append(at)
+        self._cost_of_a_box = _PER_BOX + _PER_TERM * sum(len(row.terms) for row in self._rows)
         # Dear columns first: they move the cost row most, and with it the proof.
         self._order = sorted(range(len(self.costs)), key=lambda column: -abs(self.costs[column]))
 
@@ -60,8 +62,8 @@ class Search:
         """Return the cost of a point."""
         return sum(weight * value for weight, value in zip(self.costs, point, strict=True))
 
-    def run(self, start: list[int] | None, *, gap: float, deadline: float | None) -> Found:
-        """Search until no box is left, the best point is within ``gap``, or ``deadline`` (by ``perf_counter``) is over.
+    def run(self, start: list[int] | None, *, gap: float, budget: Budget) -> Found:
+        """Search until no box is left, the best point is within ``gap``, or ``budget`` is used up.
 
         The gap is looked at whenever a better point is found: a box is never given up because it is near enough.
         """
@@ -69,14 +71,15 @@ class Search:
         stack: list[Box] = [self._whole]
         improved = start is not None
         while stack:
-            if deadline is not None and perf_counter() >= deadline:
-                limit = Limit.TIME
+            if budget.over():
+                limit = budget.limit
                 break
             if improved and best is not None and self._near_enough(best, stack, gap):
                 limit = Limit.GAP
                 break
             box = stack.pop()
             boxes += 1
+            budget.spend(self._cost_of_a_box)
             improved = False
             if not self._narrow(box, None if best is None else self.cost(best) - 1):
                 continue

@@ -5,6 +5,10 @@ building it from arrays and four times as long as writing it out, too, and then 
 reports a run that was stopped by its time limit as Optimal. So the model goes over as our own MPS text, and the answer
 comes from the solution file and the log, which tell the truth.
 
+Integer preprocessing is off: with it, the CBC 2.10.3 that PuLP ships for x86-64 calls wrong answers optimal, which no
+check of the answer itself can find (docs/platforms.md has the counts). The later one for aarch64 was not seen to, but
+no answer may depend on the machine.
+
 CBC ignores the ``OBJSENSE`` section, so it always gets a minimisation; signs are turned back afterwards.
 """
 
@@ -13,6 +17,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -21,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.backends import costs
 from muri_opt.backends.answer import Outcome, exact_bound, nothing, rounded
 from muri_opt.backends.base import Backend, remaining
 from muri_opt.backends.floating import claimed, floating
@@ -29,6 +35,13 @@ from muri_opt.solution import Limit, Limits, Reason
 
 _PATIENCE = 1.0
 """Seconds that CBC may overrun its time before it is killed."""
+
+_ANSWER = ("-solution", "answer.sol", "-saveSolution", "answer.bin")
+
+_CROSSED_BOUNDS = "Problem is infeasible - tightenPrimalBounds!"
+"""Without preprocessing, CBC that tightens the bounds of a column until they cross says so and then crashes where it
+should write its answer, before the log is written out. So a run without an answer is made again without asking for one,
+and only its log is read."""
 
 
 class Cbc(Backend):
@@ -40,11 +53,11 @@ class Cbc(Backend):
 
     def version(self) -> str:
         """Return the version that the executable states."""
-        told = subprocess.run([executable(), "-quit"], capture_output=True, text=True, check=False, timeout=60)
-        found = re.search(r"Version:\s*(\S+)", told.stdout)
-        if found is None:
-            raise ImportError(f"the CBC inside PuLP does not run: exit code {told.returncode}")
-        return f"CBC {found[1]}"
+        return _version_of(executable())
+
+    def program(self) -> Path:
+        """Return the path of the CBC inside PuLP."""
+        return Path(executable()).resolve()
 
     def load(self, model: Model) -> Any:
         """Return the model as MPS text, as a minimisation."""
@@ -59,16 +72,20 @@ class Cbc(Backend):
             (place / "model.mps").write_text(loaded)
             if start is not None and model.integer.any():
                 (place / "start.sol").write_text(_start_text(model, start))
-            log = _log_of(_command(place, limits), place, limits.seconds)
+            command = _command(place, limits, model)
+            log = _log_of([*command, *_ANSWER], place, limits.seconds)
             answer = place / "answer.sol"
             first, *lines = (answer.read_text() if answer.exists() else "").splitlines() or [""]
+            if log is not None and not first:
+                log = _log_of(command, place, remaining(limits, began).seconds)
+                first = _CROSSED_BOUNDS if _CROSSED_BOUNDS in (log or "") else ""
             exact = _exact_values(model, place / "answer.bin")
         if log is None:
             return nothing(Reason.NO_SOLUTION, "killed after its time was over", Limit.TIME)
         if not first:
             return nothing(Reason.FAILED, f"no answer; the log ends: {' '.join(log.split())[-200:]}")
         said = first.split(" - objective value")[0]
-        if said.startswith(("Infeasible", "Integer infeasible")):
+        if said.startswith(("Infeasible", "Integer infeasible", _CROSSED_BOUNDS)):
             if remaining(limits, began).seconds == 0:
                 # A presolve that runs out of time calls the model infeasible, so then it says nothing.
                 return nothing(Reason.NO_SOLUTION, f"{said}, when the time was over", Limit.TIME)
@@ -78,7 +95,7 @@ class Cbc(Backend):
         values = _values(model, lines)
         if exact is not None and np.allclose(values, exact, rtol=1e-7, atol=1e-7):
             values = exact
-        return _found(model, said, values, log)
+        return replace(_found(model, said, values, log), work=_work(model, log))
 
 
 def executable() -> str:
@@ -91,17 +108,29 @@ def executable() -> str:
     return str(path)
 
 
-def _command(place: Path, limits: Limits) -> list[str]:
-    command = [executable(), "model.mps", "-timeMode", "elapsed", "-ratioGap", repr(limits.gap)]
+@cache  # asked for before every solve, and a process each time
+def _version_of(path: str) -> str:
+    told = subprocess.run([path, "-quit"], capture_output=True, text=True, check=False, timeout=60)
+    found = re.search(r"Version:\s*(\S+)", told.stdout)
+    if found is None:
+        raise ImportError(f"the CBC inside PuLP does not run: exit code {told.returncode}")
+    return f"CBC {found[1]}"
+
+
+def _command(place: Path, limits: Limits, model: Model) -> list[str]:
+    command = [executable(), "model.mps", "-preprocess", "off", "-timeMode", "elapsed", "-ratioGap", repr(limits.gap)]
     seed = str(limits.seed % (2**31 - 2) + 1)  # from 1, because 0 means the time of day, to the largest int32
     command += ["-randomSeed", seed, "-randomCbcSeed", seed]
     if limits.seconds is not None:
         command += ["-sec", repr(limits.seconds)]
+    if limits.work is not None:
+        nodes = costs.count(limits.work - costs.reading(model), costs.node(model))
+        command += ["-maxNodes", str(nodes)]
     if limits.threads > 1:
         command += ["-threads", str(limits.threads)]
     if (place / "start.sol").exists():
         command += ["-mipstart", "start.sol"]
-    return [*command, "-solve", "-solution", "answer.sol", "-saveSolution", "answer.bin"]
+    return [*command, "-solve"]
 
 
 def _log_of(command: list[str], place: Path, seconds: float | None) -> str | None:
@@ -152,11 +181,19 @@ def _found(model: Model, said: str, values: NDArray[np.float64], log: str) -> Ou
     bound = _bound(model, log)
     if said.startswith("Optimal"):
         return claimed(model, values, said, None, bound)
-    limit = Limit.TIME if said.startswith("Stopped on time") else Limit.FAULT
+    stopped = {"Stopped on time": Limit.TIME, "Stopped on nodes": Limit.WORK}
+    limit = next((limit for words, limit in stopped.items() if said.startswith(words)), Limit.FAULT)
     if "no integer solution" in said or rounded(model, values) is None:
         # Stopped before the first whole solution, CBC writes out the relaxation.
         return nothing(Reason.NO_SOLUTION, said, limit, bound)
     return claimed(model, values, said, limit, bound)
+
+
+def _work(model: Model, log: str) -> float:
+    """Return the work that the log tells of."""
+    nodes = sum(map(int, re.findall(r"^Enumerated nodes:\s+(\d+)$", log, re.MULTILINE)))
+    iterations = sum(map(int, re.findall(r"^Total iterations:\s+(\d+)$", log, re.MULTILINE)))
+    return costs.reading(model) + max(nodes * costs.node(model), iterations * costs.inner_iteration())
 
 
 def _bound(model: Model, log: str) -> Number | None:

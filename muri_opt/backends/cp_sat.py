@@ -7,6 +7,7 @@ Python expressions of CP-SAT, and the same code fills the protocol buffer of OR-
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
@@ -74,25 +75,36 @@ class CpSat(Backend):
         solver.parameters.relative_gap_limit = limits.gap
         if limits.seconds is not None:
             solver.parameters.max_time_in_seconds = limits.seconds
+        if limits.work is not None:
+            solver.parameters.max_deterministic_time = limits.work
         if start is not None:
             hint = loaded.Proto().solution_hint
             hint.vars.extend(range(model.column_count))
             hint.values.extend(start.astype(np.int64).tolist())
         status = solver.solve(loaded)
         said = solver.status_name(status)
+        response = solver.ResponseProto()
+        work = float(response.deterministic_time)
         if status == cp_model.MODEL_INVALID:
             return nothing(Reason.FAILED, f"{said}: {loaded.validate()}")
         if status == cp_model.INFEASIBLE:
-            return nothing(Reason.INFEASIBLE, said)
-        limit = Limit.FAULT if limits.seconds is None else Limit.TIME
+            return replace(nothing(Reason.INFEASIBLE, said), work=work)
+        limit = _limit(limits, work)
         if status == cp_model.UNKNOWN:
             # Its bound may be 0 only because nothing was computed yet, so it is not passed on.
-            return nothing(Reason.NO_SOLUTION, said, limit)
-        response = solver.ResponseProto()
+            return replace(nothing(Reason.NO_SOLUTION, said, limit), work=work)
         inner = response.inner_objective_lower_bound
         bound = (-inner if model.maximise else inner) if model.objective.any() else 0
         values = np.array(list(response.solution), dtype=np.int64)
-        return something(values, said, None if status == cp_model.OPTIMAL else limit, bound)
+        found = something(values, said, None if status == cp_model.OPTIMAL else limit, bound)
+        return replace(found, work=work)
+
+
+def _limit(limits: Limits, work: float) -> Limit:
+    """Return what stopped CP-SAT, which does not say: the work if that is done, and else the time."""
+    if limits.work is not None and (limits.seconds is None or work >= limits.work):
+        return Limit.WORK
+    return Limit.FAULT if limits.seconds is None else Limit.TIME
 
 
 def _add_rows(constraints: Any, rows: Rows, when: list[int] | None = None) -> None:

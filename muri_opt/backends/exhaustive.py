@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from platform import python_version
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from muri_opt.backends.answer import Outcome, nothing, something
 from muri_opt.backends.base import Backend, Capabilities
 from muri_opt.backends.boxes import Search
 from muri_opt.modelling import INFINITY, Model, Values
-from muri_opt.solution import Limits, Reason
+from muri_opt.solution import Budget, Limits, Reason
 
 _NO_LIMIT = 2**200
 """More than 64 columns can reach; Python's whole numbers have no end."""
@@ -45,17 +45,19 @@ class Exhaustive(Backend):
         return Search(model)
 
     def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
-        """Search until nothing is left or the time is over; a start is the first answer to beat."""
+        """Search until nothing is left or the budget is used up; a start is the first answer to beat."""
         search: Search = loaded
+        budget = Budget(limits=limits)
         found = search.run(
             None if start is None else [int(value) for value in start.tolist()],
             gap=limits.gap,
-            deadline=None if limits.seconds is None else perf_counter() + limits.seconds,
+            budget=budget,
         )
         sign = -1 if model.maximise else 1
         said = f"{found.boxes} boxes searched"
         bound = None if found.least_cost is None else sign * found.least_cost
         if found.point is not None:
-            return something(np.array(found.point, dtype=np.int64), said, found.limit, bound)
+            best = something(np.array(found.point, dtype=np.int64), said, found.limit, bound)
+            return replace(best, work=budget.spent)
         reason = Reason.INFEASIBLE if found.limit is None else Reason.NO_SOLUTION
-        return nothing(reason, said, found.limit, bound)
+        return replace(nothing(reason, said, found.limit, bound), work=budget.spent)

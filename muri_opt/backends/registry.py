@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
-from muri_opt.backends.base import Backend
-from muri_opt.backends.cbc import Cbc
-from muri_opt.backends.cp_sat import CpSat
-from muri_opt.backends.exhaustive import Exhaustive
-from muri_opt.backends.highs import Highs
-from muri_opt.backends.scip import Scip
 from muri_opt.errors import unknown_name
+from muri_opt.lazy import OnDemand
 
-BACKENDS: Final = MappingProxyType({backend.name: backend for backend in (Highs, CpSat, Cbc, Scip, Exhaustive)})
+if TYPE_CHECKING:
+    from muri_opt.backends.base import Backend
+
+BACKENDS: Final[Mapping[str, type[Backend]]] = OnDemand(
+    {
+        "highs": "muri_opt.backends.highs:Highs",
+        "cp-sat": "muri_opt.backends.cp_sat:CpSat",
+        "cbc": "muri_opt.backends.cbc:Cbc",
+        "scip": "muri_opt.backends.scip:Scip",
+        "exhaustive": "muri_opt.backends.exhaustive:Exhaustive",
+    }
+)
 
 FIRST_BACKEND: Final = "highs"
 """Tried first: it loads in a tenth of the time of the others and also solves linear relaxations."""
+SECOND_BACKEND: Final = "cp-sat"
+"""Confirms what the first backend claims: another algorithm, another code base, integers instead of floats."""
 
 
 def backend_named(name: str) -> Backend:

@@ -6,6 +6,7 @@ would take the same buffer and write it out again, and OR-Tools 9.14 has no way 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
 from time import perf_counter
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from muri_opt.backends import costs
 from muri_opt.backends.answer import Outcome, exact_bound, nothing
 from muri_opt.backends.base import Backend, remaining
 from muri_opt.backends.floating import claimed, floating, with_infinities
@@ -59,7 +61,7 @@ class Scip(Backend):
 
     def run(self, loaded: Any, model: Model, limits: Limits, start: Values | None) -> Outcome:
         """Run SCIP; its OPTIMAL includes "within the gap", which the bound tells apart."""
-        from ortools.math_opt import callback_pb2, parameters_pb2, result_pb2
+        from ortools.math_opt import callback_pb2, parameters_pb2
         from ortools.math_opt.core.python import solver
 
         began = perf_counter()
@@ -69,7 +71,7 @@ class Scip(Backend):
                 loaded,
                 parameters_pb2.SOLVER_TYPE_GSCIP,
                 parameters_pb2.SolverInitializerProto(),
-                _parameters(limits),
+                _parameters(model, limits),
                 _hints(start),
                 None,
                 callback_pb2.CallbackRegistrationProto(),
@@ -81,6 +83,16 @@ class Scip(Backend):
             if "objective_value" in str(error):
                 return self.unbounded_or_infeasible(model, remaining(limits, began), str(error))
             return nothing(Reason.FAILED, str(error))
+        outcome = self._read(result, model, remaining(limits, began))
+        told = result.solve_stats
+        work = costs.reading(model) + max(
+            told.node_count * costs.node(model), told.simplex_iterations * costs.inner_iteration()
+        )
+        return replace(outcome, work=work + outcome.work)
+
+    def _read(self, result: Any, model: Model, left: Limits) -> Outcome:
+        from ortools.math_opt import result_pb2
+
         ended = result.termination
         said = _words(ended)
         if ended.reason == result_pb2.TERMINATION_REASON_INFEASIBLE:
@@ -88,8 +100,9 @@ class Scip(Backend):
         if ended.reason == result_pb2.TERMINATION_REASON_UNBOUNDED:
             return nothing(Reason.FAILED, f"unbounded; solver said: {said}")
         if ended.reason == result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED:
-            return self.unbounded_or_infeasible(model, remaining(limits, began), said)
-        limit = Limit.TIME if ended.limit == result_pb2.LIMIT_TIME else Limit.FAULT
+            return self.unbounded_or_infeasible(model, left, said)
+        known = {result_pb2.LIMIT_TIME: Limit.TIME, result_pb2.LIMIT_NODE: Limit.WORK}
+        limit = known.get(ended.limit, Limit.FAULT)
         bound = exact_bound(model, ended.objective_bounds.dual_bound)
         if ended.reason == result_pb2.TERMINATION_REASON_NO_SOLUTION_FOUND:
             return nothing(Reason.NO_SOLUTION, said, limit, bound)
@@ -111,7 +124,7 @@ def _words(ended: Any) -> str:
     return ", ".join(word for word in (reason, limit, ended.detail) if word)
 
 
-def _parameters(limits: Limits) -> Any:
+def _parameters(model: Model, limits: Limits) -> Any:
     from ortools.math_opt import parameters_pb2
 
     parameters = parameters_pb2.SolveParametersProto(threads=limits.threads, relative_gap_tolerance=limits.gap)
@@ -120,6 +133,8 @@ def _parameters(limits: Limits) -> Any:
     parameters.gscip.real_params["numerics/feastol"] = 1e-9
     if limits.seconds is not None:
         parameters.time_limit.FromNanoseconds(int(limits.seconds * 1e9))
+    if limits.work is not None:
+        parameters.node_limit = costs.count(limits.work - costs.reading(model), costs.node(model))
     return parameters
 
 

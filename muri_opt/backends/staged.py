@@ -1,8 +1,7 @@
-"""Lexicographic solves: stage after stage on one backend, within one time limit."""
+"""Lexicographic solves: stage after stage on one backend, within the limits of one call."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import numpy as np
 from muri_opt.backends.answer import Outcome
 from muri_opt.backends.base import Backend
 from muri_opt.modelling import Model, Stage, Values, combined_bound, combined_value, evaluate, stage_model
-from muri_opt.solution import Limit, Limits, Reason, Termination
+from muri_opt.solution import Budget, Limit, Limits, Reason, Termination
 
 
 def solve_stages(
@@ -22,14 +21,14 @@ def solve_stages(
     The first stage that is not solved to the end stops the sequence; its bound and the best of all later stages make
     the combined bound; there is none where not even the first stage has one. An infeasible ``start`` is ignored.
     """
-    began = time.monotonic()
+    budget = Budget(limits=limits)
     reached: list[int] = []
     values = start if start is not None and evaluate(model, start).feasible else None
     build, solve = 0.0, 0.0
     last = Outcome(termination=Termination(reason=Reason.OPTIMAL))
     for _ in stages:
-        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
-        last = backend.solve(stage_model(model, stages, reached), limits.with_seconds(left), values)
+        last = backend.solve(stage_model(model, stages, reached), budget.left(), values)
+        budget.spend(last.work)
         build, solve = build + last.build_seconds, solve + last.solve_seconds
         values = values if last.values is None else last.values
         if last.termination.reason is not Reason.OPTIMAL:
@@ -48,6 +47,7 @@ def solve_stages(
         bound=bound,
         build_seconds=build,
         solve_seconds=solve,
+        work=budget.spent,
     )
 
 

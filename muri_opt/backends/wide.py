@@ -19,7 +19,7 @@ from muri_opt.backends.answer import Outcome
 from muri_opt.backends.base import Backend
 from muri_opt.backends.highs import relaxation_duals
 from muri_opt.modelling import INFINITY, Columns, Ints, Model, Rows, Values
-from muri_opt.solution import Limits, Reason
+from muri_opt.solution import Budget, Limits, Reason, unlimited
 
 Floats = NDArray[np.float64]
 WIDE = 2_000
@@ -27,6 +27,8 @@ WIDE = 2_000
 _TIMES_ROWS = 10
 _BATCH = 400
 _TOLERANCE = 1e-6
+_PRICING = 1e-8
+"""Work to price a coefficient."""
 
 
 def is_wide(model: Model) -> bool:
@@ -50,9 +52,9 @@ class Priced:
     columns: Ints
 
 
-def priced(model: Model, seconds: float | None) -> Priced | None:
-    """Return the solved linear relaxation, or ``None`` if time was up."""
-    began = time.monotonic()
+def priced(model: Model, budget: Budget | None) -> Priced | None:
+    """Return the solved linear relaxation, or ``None`` if the budget was used up."""
+    within = unlimited() if budget is None else budget
     matrix = _matrix(model)
     cost = model.objective.astype(np.float64)
     rhs = model.matrix.upper.astype(np.float64)
@@ -64,10 +66,8 @@ def priced(model: Model, seconds: float | None) -> Priced | None:
         taken[inside[np.argsort(-cost[inside], kind="stable")[:10]]] = True
     while True:
         columns = np.flatnonzero(taken)
-        left = None if seconds is None else seconds - (time.monotonic() - began)
-        if left is not None and left <= 0:
-            return None
-        duals = relaxation_duals(restricted(model, columns), left)
+        within.spend(_PRICING * len(matrix.data))
+        duals = relaxation_duals(restricted(model, columns), within)
         if duals is None:
             return None
         duals = np.maximum(duals, 0.0)
@@ -81,19 +81,22 @@ def priced(model: Model, seconds: float | None) -> Priced | None:
 
 def solve_wide(backend: Backend, model: Model, limits: Limits, start: Values | None) -> Outcome:
     """Return the outcome of a wide program: first over the priced columns, then over all that could still matter."""
-    began = time.monotonic()
-    relaxation = priced(model, limits.seconds)
+    began, budget = time.monotonic(), Budget(limits=limits)
+    relaxation = priced(model, budget)
     if relaxation is None:
-        return backend.solve(model, _left(limits, began), start)
+        outcome = backend.solve(model, budget.left(), start)
+        return replace(outcome, work=budget.spent + outcome.work)
     bound = int(np.floor(relaxation.bound + _TOLERANCE * max(1.0, abs(relaxation.bound))))
     first = relaxation.columns if start is None else np.union1d(relaxation.columns, np.flatnonzero(start))
-    outcome = _over(backend, model, first, _left(limits, began, share=0.3), start)
+    outcome = _over(backend, model, first, budget.share(0.3).left(), start)
+    budget.spend(outcome.work)
     if outcome.value is not None and outcome.value < bound and outcome.values is not None:
         gap = bound - int(outcome.value) + 1
         matter = np.union1d(np.flatnonzero(relaxation.reduced >= -gap), np.flatnonzero(outcome.values))
-        outcome = _over(backend, model, matter, _left(limits, began), outcome.values)
+        outcome = _over(backend, model, matter, budget.left(), outcome.values)
+        budget.spend(outcome.work)
         bound = min(bound, int(outcome.bound)) if outcome.bound is not None else bound
-    outcome = replace(outcome, solve_seconds=time.monotonic() - began)
+    outcome = replace(outcome, solve_seconds=time.monotonic() - began, work=budget.spent)
     if outcome.value is None:  # a bound over some columns says nothing of the others
         return replace(outcome, bound=bound if outcome.termination.reason is Reason.NO_SOLUTION else None)
     if outcome.termination.reason is Reason.OPTIMAL:
@@ -148,9 +151,3 @@ def _matrix(model: Model) -> Any:
     matrix = model.matrix
     shape = (model.row_count, model.column_count)
     return csr_matrix((matrix.coefficients.astype(np.float64), matrix.columns, matrix.starts), shape=shape).tocsc()
-
-
-def _left(limits: Limits, began: float, share: float = 1.0) -> Limits:
-    if limits.seconds is None:
-        return limits
-    return limits.with_seconds(max(0.0, share * (limits.seconds - (time.monotonic() - began))))

@@ -2,6 +2,10 @@
 
 A solver that hangs or crashes takes only this process with it. The process is started from scratch,
 never forked, and speaks pickles over a socket pair. What a solver prints goes nowhere.
+
+A limit in seconds is for the work that a process does, not for its start: a caller waits for a new process as long as
+that takes, up to ``START_SECONDS``, and its own limit begins then. Only a process that stands in for one that was
+stopped starts within the caller's limit: whoever has a process running counts on being answered in time.
 """
 
 from __future__ import annotations
@@ -24,13 +28,20 @@ from muri_opt.backends.registry import FIRST_BACKEND, backend_named
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 
+START_SECONDS = 120.0
+"""After which a process that has not started is stopped: it hangs. A loaded machine needs many times the usual one."""
 PATIENCE_SECONDS = 30.0
 """After which a process that was left to read a round is stopped: it hangs."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Sums of floats that several threads share out depend on how many there are; solvers make their own threads."""
 _BOOT = "import sys; from muri_opt.backends.worker import serve; serve(int(sys.argv[1]))"
 
 
 class WorkerError(RuntimeError):
-    """No answer: the process died (a ``fault``), or was not done in time and stopped, or still starting or reading."""
+    """No answer: the process died or never started (a ``fault``), or was not done in time and stopped, or is busy.
+
+    A process that is busy with its start or with reading a round is left to finish.
+    """
 
     def __init__(self, detail: str, *, fault: bool) -> None:
         super().__init__(detail)
@@ -38,9 +49,9 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """One solver process: call functions in it, with a deadline."""
+    """One solver process: call functions in it, with a deadline. ``spare`` is one that stands in for a stopped one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, spare: bool = False) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             package = Path(__file__).resolve().parents[2]
@@ -51,11 +62,14 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, **_ONE_THREAD},
             )
         self._connection = Connection(ours.detach())
         self._sender = Sender()
+        self._spare = spare
+        self._born = time.monotonic()
         self._started = False
+        self._done: set[tuple[Callable[..., Any], tuple[Any, ...]]] = set()
         self._last: _Exchange | None = None
         self._prepared: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
@@ -68,6 +82,24 @@ class Worker:
     def alive(self) -> bool:
         """Whether the process still runs."""
         return self._process.poll() is None
+
+    def load(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> float:
+        """Run a function that loads something, once in the life of the process; return the seconds beyond the limit.
+
+        Start and loading take as long as they take, and come on top of the caller's limit. In a spare process they
+        take ``seconds`` at most and nothing comes on top; one that is not done by then is left to finish.
+        """
+        if self._started and (function, arguments) in self._done:
+            return 0.0
+        began = time.monotonic()
+        exchange = self._exchange(function, arguments, seconds if self._spare else START_SECONDS)
+        if exchange.is_alive():
+            raise WorkerError(
+                f"the solver process was still loading after {time.monotonic() - began:.3g} s", fault=False
+            )
+        self._answer(exchange)
+        self._done.add((function, arguments))
+        return 0.0 if self._spare else time.monotonic() - began
 
     def call(self, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
         """Return ``function(*arguments)`` as run in the process; stop it and raise when time is up or it dies."""
@@ -93,18 +125,26 @@ class Worker:
 
     def _exchange(self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float | None) -> _Exchange:
         """Return the exchange of a call, over or out of time; the start, and what was left to finish, come first."""
-        end = None if seconds is None else time.monotonic() + max(0.0, seconds)
+        began = time.monotonic()
         if not self._started:
             self._wait_for_start(seconds)
+        if not self._spare:
+            began = time.monotonic()
+        end = None if seconds is None else began + max(0.0, seconds)
         self._wait_for_the_last(end)
         self._last = _Exchange(self._connection, (function, self._sender.pack(arguments)))
         self._last.over(end)
         return self._last
 
     def _wait_for_start(self, seconds: float | None) -> None:
-        """Wait until the process has said that it is ready; a process still starting is left to start."""
-        if not self._connection.poll(seconds):
-            raise WorkerError(f"the solver process was still starting after {seconds:.3g} s", fault=False)
+        """Wait until the process has said that it is ready; a spare one that is not in time is left to start."""
+        patience = max(0.0, self._born + START_SECONDS - time.monotonic())
+        in_time = self._spare and seconds is not None and seconds < patience
+        if not self._connection.poll(seconds if in_time else patience):
+            if in_time:
+                raise WorkerError(f"the solver process was still starting after {seconds:.3g} s", fault=False)
+            self.stop()
+            raise WorkerError(f"the solver process did not start within {START_SECONDS:.3g} s", fault=True)
         try:
             self._started = bool(self._connection.recv())
         except (EOFError, OSError):
@@ -172,15 +212,14 @@ _lock = threading.Lock()
 def borrowed_worker() -> Iterator[Worker]:
     """Lend an idle worker, or a new one; it returns to the idle ones afterwards.
 
-    One that was stopped is replaced at once: the new process loads its solver while nobody waits for it. Otherwise
-    rounds with limits shorter than that would each find a process that is still starting.
+    One that was stopped is replaced at once: the new process loads its solver while nobody waits for it.
     """
     worker = _take()
     try:
         yield worker
     finally:
         with _lock:
-            _idle.append((os.getpid(), worker if worker.alive else Worker()))
+            _idle.append((os.getpid(), worker if worker.alive else Worker(spare=True)))
 
 
 def start_worker() -> None:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.progress import Bar
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from muri_opt.comparison import CompareRow, StoredOptimumError, Summary
 
 _LISTED = 10
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt compare small
   muri-opt compare small/gangs-01 round.json --policies fifo,srtf:nodes=fewest --seconds 20
   muri-opt compare 'generate:muri?jobs=12&count=200&seed=1' --policies muri-s,muri-l --report gaps.html
@@ -48,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="heuristic,exact@cp-sat,exact@highs",
         help="heuristic, auto, exact or exact@BACKEND (default: %(default)s)",
     )
-    add("--seconds", metavar="S", type=float, default=10.0, help="time for each solve (default: %(default)s)")
+    add_limits(parser, what="for each solve", seconds=_SECONDS)
     add("--gap", metavar="G", type=float, default=0.0, help="relative gap that is near enough (default: %(default)s)")
     add_study_options(parser, "compare-results")
     add("--library", metavar="DIR", help="a library elsewhere (default: the one of the package)")
@@ -59,6 +61,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_pictures(arguments)
     from muri_opt.comparison import StoredOptimumError, compare, summary_of
 
+    limits = limits_from(arguments, seconds=_SECONDS, gap=arguments.gap)
     with Bar("runs") as bar:
         try:
             rows = compare(
@@ -66,8 +69,9 @@ def run(arguments: argparse.Namespace) -> Reply:
                 folder=arguments.folder,
                 policies=policies_in(arguments.policies or ["stored"]),
                 methods=arguments.methods.split(","),
-                seconds=arguments.seconds,
-                gap=arguments.gap,
+                seconds=limits.seconds,
+                work=limits.work,
+                gap=limits.gap,
                 engine=arguments.engine,
                 jobs=arguments.jobs,
                 parquet=arguments.parquet,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import round_from
+from muri_opt.cli.files import add_round, round_from
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import ExitCode, Reply
 
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt defragment round.json --nodes 2
   muri-opt defragment round.json --job job-7 --budget 8 --json"""
 
@@ -20,14 +22,12 @@ _CODES = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--nodes", metavar="N", type=int, help="free so many nodes with GPUs")
     goal.add_argument("--job", metavar="ID", help="make room for a waiting job on as few nodes as it needs")
     parser.add_argument("--budget", metavar="GPUS", type=int, help="most GPUs of moved jobs (default: no limit)")
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=10.0, help="time for the whole search (default: %(default)s)"
-    )
+    add_limits(parser, what="for the whole search", seconds=_SECONDS)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON and nothing else")
     parser.add_argument("--all", action="store_true", help="list every move of a long list")
 
@@ -36,9 +36,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Find the moves and return them."""
     from muri_opt.defragment import defragment
     from muri_opt.report.defragmentation_text import defragmentation_json, defragmentation_text
-    from muri_opt.solution import Limits
 
-    limits = Limits(seconds=arguments.seconds)
+    limits = limits_from(arguments, seconds=_SECONDS)
     round_ = round_from(arguments.round)
     found = defragment(round_, nodes=arguments.nodes, job=arguments.job, budget=arguments.budget, limits=limits)
     if found.certificate is not None and found.certificate.violations:

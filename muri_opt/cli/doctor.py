@@ -8,22 +8,20 @@ import platform
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.reply import ExitCode, Reply
-
-if TYPE_CHECKING:
-    from muri_opt.modelling import Model
 
 _EXAMPLES = """  muri-opt doctor
   muri-opt doctor --json
   muri-opt doctor --warm
 
-Every backend solves a tiny program in a solver process. The command ends with code 5 if one does not.
+Every backend solves small programs with known answers in a solver process, among them those on which a solver has been
+seen to lie. It is trusted if it answers all of them rightly and no version of it that lies is installed. The command
+ends with code 5 if one does not work or is not trusted.
 Nothing is compiled here, so --warm keeps nothing for later but the files it read, in the memory of the system."""
 _SECONDS = 60.0
-_OPTIMUM = 5
 _HEAVIEST = 4
 
 
@@ -60,25 +58,30 @@ def examine(*, warm: bool = False) -> dict[str, Any]:
         "platform": platform.platform(),
         "numpy": np.__version__,
         "worker": _tried(partial(_in_worker, _nothing), times),
-        "backends": {name: _tried(partial(_in_worker, try_backend, name), times) for name in BACKENDS},
+        "backends": {
+            name: {"trusted": False, **_tried(partial(_in_worker, try_backend, name), times)} for name in BACKENDS
+        },
         **({"matching": _tried(try_matching, times)} if warm else {}),
     }
 
 
-def try_backend(name: str) -> str:
-    """Return the version of a backend that has just solved a tiny program; any other answer raises."""
+def try_backend(name: str) -> dict[str, Any]:
+    """Return what a backend is that has just solved the programs with known answers; any other answer raises.
+
+    A version that is known to lie is refused.
+    """
     from muri_opt.backends import backend_named
-    from muri_opt.solution import Limits, Reason
+    from muri_opt.backends.executables import architecture_of
+    from muri_opt.backends.selfcheck import self_check
 
     backend = backend_named(name)
-    version = backend.version()
-    outcome = backend.solve(_tiny(), Limits(seconds=_SECONDS))
-    if outcome.termination.reason is not Reason.OPTIMAL or outcome.value != _OPTIMUM:
-        raise RuntimeError(f"a program with the optimum {_OPTIMUM} ended with {outcome.value}: {outcome.termination}")
-    return version
+    version, program = backend.version(), backend.program()
+    right = self_check(backend)
+    place = {} if program is None else {"path": str(program), "architecture": architecture_of(program)}
+    return {"detail": ", ".join([version, *reversed(place.values())]), **place, "trusted": True, "programs": right}
 
 
-def try_matching() -> str:
+def try_matching() -> dict[str, Any]:
     """Return the version of scipy, which has just helped to match four jobs; a wrong matching raises."""
     import numpy as np
     import scipy
@@ -88,44 +91,33 @@ def try_matching() -> str:
     found = max_weight_matching(np.array([[0, 3, 4, 0], [3, 0, 0, 0], [4, 0, 0, 1], [0, 0, 1, 0]])).value
     if found != _HEAVIEST:
         raise RuntimeError(f"a graph whose heaviest matching weighs {_HEAVIEST} was matched with {found}")
-    return f"scipy {scipy.__version__}"
+    return {"detail": f"scipy {scipy.__version__}"}
 
 
-def _tiny() -> Model:
-    """Return the smallest program with something to decide: of 3, 2 and 3, at most two may be taken, not both 3."""
-    from muri_opt.modelling import ModelBuilder
-
-    builder = ModelBuilder("tiny")
-    x = builder.add_columns("x", [[0], [1], [2]])
-    builder.add_rows("two", [[0]], entries=([0, 0, 0], x, [1, 1, 1]), sense="<=", rhs=2)
-    builder.add_rows("one", [[0]], entries=([0, 0], [x[0], x[2]], [1, 1]), sense="<=", rhs=1)
-    return builder.finish(maximise=True, columns=x, coefficients=[3, 2, 3])
+def _nothing() -> dict[str, Any]:
+    return {"detail": "starts"}
 
 
-def _nothing() -> str:
-    return "starts"
-
-
-def _in_worker(function: Callable[..., str], *arguments: str) -> str:
+def _in_worker(function: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
     from muri_opt.backends import borrowed_worker
 
     with borrowed_worker() as worker:
-        said: str = worker.call(function, *arguments, seconds=_SECONDS)
-    return said
+        found: dict[str, Any] = worker.call(function, *arguments, seconds=_SECONDS)
+    return found
 
 
-def _tried(call: Callable[[], str], times: int) -> dict[str, Any]:
+def _tried(call: Callable[[], dict[str, Any]], times: int) -> dict[str, Any]:
     """Return what a call came to, made once or twice: a crash is a finding, not the end of the examination."""
     seconds = []
     try:
         for _ in range(times):
             began = time.monotonic()
-            said = call()
+            found = call()
             seconds.append(round(time.monotonic() - began, 3))
     except Exception as error:  # whatever is wrong with a solver is what was asked for
         detail = f"{type(error).__name__}: {error}"
         return {"works": False, "detail": detail, "seconds": round(time.monotonic() - began, 3)}
-    return {"works": True, "detail": said, **dict(zip(("seconds", "seconds_again"), seconds, strict=False))}
+    return {"works": True, **found, **dict(zip(("seconds", "seconds_again"), seconds, strict=False))}
 
 
 def _tries(findings: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -140,7 +132,8 @@ def _text(findings: dict[str, Any]) -> str:
 
     rows = [(name, findings[key], "") for name, key in _VERSIONS]
     for name, found in _tries(findings).items():
-        ending = f"{'ok' if found['works'] else 'FAILS'}, {found['seconds']:.2f} s"
+        trust = ", trusted" if found.get("trusted") else ""
+        ending = f"{'ok' if found['works'] else 'FAILS'}{trust}, {found['seconds']:.2f} s"
         again = f", then {found['seconds_again']:.2f} s" if "seconds_again" in found else ""
         rows.append((name, printable(found["detail"]), ending + again))
     return "\n".join(table(("part", "version", "tried"), rows)) + "\n"

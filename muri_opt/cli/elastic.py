@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import round_from
+from muri_opt.cli.files import add_round, round_from
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import Reply
 
+_SECONDS = 60.0
 _EXAMPLES = """  muri-opt elastic round.json
   muri-opt elastic round.json --arrivals --json"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--arrivals", action="store_true", help="jobs submitted after the round's now arrive then")
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=60.0, help="time for the optimum (default: %(default)s)"
-    )
+    add_limits(parser, what="for the optimum", seconds=_SECONDS)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON and nothing else")
 
 
@@ -30,11 +30,10 @@ def run(arguments: argparse.Namespace) -> Reply:
 
     from muri_opt.explain import elastic_gap
     from muri_opt.report.elastic_text import elastic_text
-    from muri_opt.solution import Limits
 
-    limits = Limits(seconds=arguments.seconds)
+    limits = limits_from(arguments, seconds=_SECONDS)
     round_ = round_from(arguments.round)
-    gap = elastic_gap(round_, arrivals=arguments.arrivals, seconds=limits.seconds)
+    gap = elastic_gap(round_, arrivals=arguments.arrivals, seconds=limits.seconds, work=limits.work)
     if arguments.json:
         return Reply(msgspec.json.format(msgspec.json.encode(asdict(gap)), indent=1).decode() + "\n")
     return Reply(elastic_text(round_, gap))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.reply import Reply
 from muri_opt.cli.solve import POLICY_HELP
 from muri_opt.errors import RefusalError
@@ -25,7 +25,7 @@ _LARGEST = 2**53
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--policy", metavar="P", default="fifo", help=f"{POLICY_HELP} (default: %(default)s)")
     parser.add_argument("--format", choices=("lp", "mps"), default="lp", help="the format (default: %(default)s)")
     parser.add_argument("--output", metavar="FILE", help="write to a file instead of the standard output")

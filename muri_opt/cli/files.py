@@ -1,10 +1,15 @@
-"""Files named on the command line: ``-`` is the standard input, and what is written appears whole or not at all."""
+"""Files named on the command line: ``-`` is the standard input, and what is written appears whole or not at all.
+
+A round may also be named as the library names it (``toy/two-gangs``), wherever the command runs; a file goes first.
+"""
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +22,40 @@ if TYPE_CHECKING:
 STANDARD = "-"
 
 
+def add_round(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a round, for :func:`round_from`."""
+    parser.add_argument(
+        "round",
+        metavar="ROUND",
+        help="the round: a JSON file, - for the standard input, or the name of a shipped one, as toy/two-gangs",
+    )
+
+
 def round_from(name: str) -> Round:
-    """Return the round in a file or on the standard input; an error names the file."""
+    """Return the round in a file, on the standard input or, where there is no such file, in the shipped library."""
     from muri_opt.instance import parse_round, read_round
 
     try:
-        return parse_round(_standard_input()) if name == STANDARD else read_round(name)
+        if name == STANDARD:
+            return parse_round(_standard_input())
+        return read_round(name) if os.path.lexists(name) or "\0" in name else _shipped(name)
     except InputError as error:
         raise _in_file(name, error) from None
+
+
+def _shipped(name: str) -> Round:
+    from muri_opt.library import shipped_round, shipped_rounds
+
+    found = shipped_round(name)
+    if found is not None:
+        return found
+    near = get_close_matches(name, shipped_rounds(), n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise InputError(
+        name,
+        f"{os.strerror(errno.ENOENT)}, and no shipped round of this name{hint}",
+        "a readable round file, or a name that 'muri-opt library' lists, as toy/two-gangs",
+    )
 
 
 def result_from(name: str) -> Result:

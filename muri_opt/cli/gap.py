@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import Reply
 from muri_opt.cli.solve import POLICY_HELP
 from muri_opt.errors import InputError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from muri_opt.explain import RoundGap
     from muri_opt.instance import Round
 
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt gap round.json --policy muri-s
   muri-opt gap round.json --policy rubick --picture gap.svg
   muri-opt gap round.json --heuristic a.json --optimum b.json --json"""
@@ -23,12 +25,12 @@ _EXAMPLES = """  muri-opt gap round.json --policy muri-s
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--policy", metavar="P", help=f"{POLICY_HELP} (default: fifo, or that of the results)")
     parser.add_argument(
         "--method", metavar="M", help="how the optimum is found: auto, exact, or exact@BACKEND (default: auto)"
     )
-    parser.add_argument("--seconds", metavar="S", type=float, help="time for the optimum (default: 10)")
+    add_limits(parser, what="for the optimum", seconds=_SECONDS)
     parser.add_argument("--heuristic", metavar="RESULT.json", help="a result to explain instead of solving the round")
     parser.add_argument("--optimum", metavar="RESULT.json", help="the result to hold it against")
     parser.add_argument("--picture", metavar="FILE.svg", help="write both decisions side by side")
@@ -63,7 +65,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if len(missing) == 1:
         raise InputError(f"--{missing[0]}", "nothing", "both --heuristic and --optimum, or neither")
     if not missing:
-        for name in ("method", "seconds"):
+        for name in ("method", "seconds", "work"):
             if getattr(arguments, name) is not None:
                 raise InputError(f"--{name}", str(getattr(arguments, name)), "nothing: the results are solved already")
 
@@ -72,10 +74,9 @@ def _gap(arguments: argparse.Namespace, round_: Round) -> RoundGap:
     from muri_opt.catalogue import DEFAULT_POLICY
     from muri_opt.explain import compare_results, explain_gap
     from muri_opt.policies import policy_from
-    from muri_opt.solution import Limits
 
     if arguments.heuristic is None:
-        limits = Limits() if arguments.seconds is None else Limits(seconds=arguments.seconds)
+        limits = limits_from(arguments, seconds=_SECONDS)
         policy = DEFAULT_POLICY if arguments.policy is None else arguments.policy
         return explain_gap(round_, policy, method=arguments.method or "auto", limits=limits)
     first, second = result_from(arguments.heuristic), result_from(arguments.optimum)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import round_from
+from muri_opt.cli.files import add_round, round_from
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import Reply
 
+_SECONDS = 60.0
 _EXAMPLES = """  muri-opt loss round.json
   muri-opt loss round.json --policy muri-l:objective=gpu-time --seconds 60
   muri-opt generate interleaving --jobs 12 | muri-opt loss - --json"""
@@ -15,13 +17,11 @@ _EXAMPLES = """  muri-opt loss round.json
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument(
         "--policy", metavar="P", default="muri-s", help="muri-s or muri-l, with parameters (default: %(default)s)"
     )
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=60.0, help="time for all programs (default: %(default)s)"
-    )
+    add_limits(parser, what="for all programs", seconds=_SECONDS)
     parser.add_argument("--json", action="store_true", help="print the steps as JSON and nothing else")
 
 
@@ -33,10 +33,9 @@ def run(arguments: argparse.Namespace) -> Reply:
 
     from muri_opt.explain import grouping_loss
     from muri_opt.report.loss_text import loss_text
-    from muri_opt.solution import Limits
 
     round_ = round_from(arguments.round)
-    loss = grouping_loss(round_, arguments.policy, Limits(seconds=arguments.seconds))
+    loss = grouping_loss(round_, arguments.policy, limits_from(arguments, seconds=_SECONDS))
     if arguments.json:
         answer = {**asdict(loss), "optimum": loss.optimum, "loss": loss.loss}
         return Reply(msgspec.json.format(msgspec.json.encode(answer), indent=1).decode() + "\n")

@@ -48,6 +48,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="time for each round that is solved (default: %(default)s)",
     )
     add(
+        "--round-work",
+        metavar="W",
+        type=float,
+        help="units of work for each of them instead, as of 'solve': the same replay on every machine",
+    )
+    add(
         "--round-gap",
         metavar="G",
         type=float,
@@ -126,6 +132,7 @@ def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
             interval=arguments.interval,
             seed=seed,
             round_seconds=arguments.round_seconds,
+            round_work=arguments.round_work,
             round_gap=arguments.round_gap,
             launch_seconds=arguments.launch_seconds,
             rack_speed=arguments.rack_speed,

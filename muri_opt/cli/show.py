@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError
 
@@ -21,7 +21,7 @@ _EXAMPLES = """  muri-opt show round.json
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="its result, checked before it is shown")
     parser.add_argument(
         "--picture", metavar="FILE.svg", help="write a picture: the decision, what runs now, or how the job shares"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_writable, round_from, write_text
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.reply import Reply, exit_code
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
     "synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias or philly, "
-    "with parameters as in fifo:objective=lexicographic,nodes=fewest"
+    "with parameters as in fifo:objective=weighted,nodes=fewest"
 )
 
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt solve round.json
+  muri-opt solve toy/two-gangs --policy fifo
   muri-opt solve round.json --policy srtf:nodes=fewest --method exact@cp-sat --seconds 60
   muri-opt solve round.json --output result.json --picture round.svg
   muri-opt generate gangs | muri-opt solve - --json"""
@@ -22,7 +25,7 @@ _EXAMPLES = """  muri-opt solve round.json
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("round", metavar="ROUND.json", help="the round; - reads it from the standard input")
+    add_round(parser)
     parser.add_argument("--policy", metavar="P", default="fifo", help=f"{POLICY_HELP} (default: %(default)s)")
     parser.add_argument(
         "--method",
@@ -30,9 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="heuristic, auto, exact, or exact@ and one of highs, cp-sat, cbc, scip, exhaustive (default: %(default)s)",
     )
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=10.0, help="time for the whole solve (default: %(default)s)"
-    )
+    add_limits(parser, what="for the whole solve", seconds=_SECONDS)
     parser.add_argument(
         "--gap", metavar="G", type=float, default=0.0, help="stop at this relative gap (default: %(default)s)"
     )
@@ -54,17 +55,19 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Solve the round and return the answer."""
     check_writable(arguments.output)
     check_writable(arguments.picture)
-    from muri_opt.report.picture import round_picture
     from muri_opt.report.text import result_text
-    from muri_opt.solution import Limits, result_json
+    from muri_opt.solution import result_json
     from muri_opt.solve import solve_round
 
-    limits = Limits(seconds=arguments.seconds, gap=arguments.gap, threads=arguments.threads, seed=arguments.seed)
+    others = {"gap": arguments.gap, "threads": arguments.threads, "seed": arguments.seed}
+    limits = limits_from(arguments, seconds=_SECONDS, **others)
     round_ = round_from(arguments.round)
     result = solve_round(round_, policy=arguments.policy, method=arguments.method, limits=limits)
     if arguments.output is not None:
         write_text(arguments.output, result_json(result) + "\n")
     if arguments.picture is not None:
+        from muri_opt.report.picture import round_picture
+
         write_text(arguments.picture, round_picture(round_, result.decision, result))
     text = result_json(result) + "\n" if arguments.json else result_text(round_, result, whole=arguments.all)
     return Reply(text, exit_code(result))

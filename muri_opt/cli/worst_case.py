@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
+from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.progress import Bar
 from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError
@@ -15,6 +16,7 @@ from muri_opt.errors import InputError
 if TYPE_CHECKING:
     from muri_opt.worst_case import Distance, Measure, Shrunk, WorstCase
 
+_SECONDS = 10.0
 _EXAMPLES = """  muri-opt worst-case muri-s --family interleaving --jobs 8 --nodes 1 --gpus 2 --at-least 0.1
   muri-opt worst-case afs-l --family elastic --jobs 4 --nodes 1 --measure completion --at-least 0.2
   muri-opt worst-case srtf --family gangs --budget 2000 --seed 7 --output worst.json
@@ -43,9 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at-least", metavar="G", type=float, help="a gap that is enough, such as 0.1; it is also kept in shrinking"
     )
-    parser.add_argument(
-        "--seconds", metavar="S", type=float, default=10.0, help="time to prove one optimum (default: %(default)s)"
-    )
+    add_limits(parser, what="to prove one optimum", seconds=_SECONDS)
     parser.add_argument("--output", metavar="FILE", help="write the shrunken round to a file")
     parser.add_argument("--save", metavar="NAME", help="store it, as worst/mine, with the gap and its proof")
     parser.add_argument("--folder", metavar="DIR", help="the library to store it in")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     from muri_opt.worst_case.search import exactly
 
     _check(arguments)
-    measure = measure_of(arguments.measure, arguments.policy, arguments.seconds)
+    measure = measure_of(arguments.measure, arguments.policy, limits_from(arguments, seconds=_SECONDS))
     with Bar("rounds") as bar:
         worst = search_worst(
             measure,

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muri_opt.comparison.rows import CompareRow
-from muri_opt.solution import Proof, Reason, relative_gap
+from muri_opt.solution import Agreement, Claims, Proof, relative_gap
+
+_NOT_CHECKED = (None, Proof.AGREEMENT, Proof.CLAIM_ONLY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,35 +26,50 @@ class Pair:
 
     @property
     def bound(self) -> int | None:
-        """The least bound that any method gave."""
-        return min((row.bound for row in self.rows if row.bound is not None), default=None)
+        """The least bound that was checked, or that two solvers agree upon."""
+        agreed = None if self.agreement is None else self.agreement.bound
+        proved = [row.bound for row in self.rows if row.proof != Proof.CLAIM_ONLY]
+        return min((bound for bound in (*proved, agreed) if bound is not None), default=None)
+
+    @property
+    def said(self) -> int | None:
+        """The least bound that any method proves or claims."""
+        return min((row.said for row in self.rows if row.said is not None), default=None)
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """What methods of two solvers agree upon; nothing where somebody is wrong.
+
+        Only a named backend is one solver: ``auto`` and ``exact`` may have used the same.
+        """
+        claims = Claims()
+        for row in self.rows:
+            backend = row.method.partition("@")[2]
+            if backend and row.said is not None:
+                claims = claims.with_claim(backend, row.said)
+        return None if self.contradiction else claims.agreement
 
     @property
     def optimal(self) -> bool:
-        """Whether some method proved its value to be the optimum, and no other contradicts it."""
-        return self.best is not None and self.best == self.bound
+        """Whether the best value is proved to be the optimum, and nobody contradicts it."""
+        return self.best is not None and self.best == self.bound and not self.contradiction
 
     @property
     def proof(self) -> str | None:
         """How the optimum is known, at best: checked in whole numbers, by solvers that agree, or as one claims.
 
-        ``None`` where the optimum is not known.
+        ``None`` where nobody knows the optimum.
         """
         if not self.optimal:
-            return None
-        proofs = [row.proof for row in self.rows if row.bound == self.bound and row.proof is not None]
-        weak = (Proof.AGREEMENT, Proof.CLAIM_ONLY)
-        checked = next((proof for proof in proofs if proof not in weak), None)
-        if checked is not None:
-            return checked
-        # only a named backend is one solver: 'auto' and 'exact' may have used the same
-        claims = {row.method for row in self.rows if row.reason == Reason.OPTIMAL and "@" in row.method}
-        return Proof.AGREEMENT if len(claims) > 1 or Proof.AGREEMENT in proofs else Proof.CLAIM_ONLY
+            claimed = self.best is not None and self.best == self.said
+            return Proof.CLAIM_ONLY if claimed else None
+        proofs = [row.proof for row in self.rows if row.bound == self.bound]
+        return next((proof for proof in proofs if proof not in _NOT_CHECKED), Proof.AGREEMENT)
 
     @property
     def contradiction(self) -> bool:
-        """Whether a value lies above a bound: then somebody is wrong."""
-        return self.best is not None and self.bound is not None and self.best > self.bound
+        """Whether a value lies above a bound that somebody proves or claims: then somebody is wrong."""
+        return self.best is not None and self.said is not None and self.best > self.said
 
     def loss(self, row: CompareRow) -> float | None:
         """Return the part of the best known bound that a row's value falls short of; ``None`` without the two."""

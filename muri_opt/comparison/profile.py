@@ -1,7 +1,7 @@
 """Performance profiles after Dolan and Moré (2002): which part of the pairs a method solves within tau times the least.
 
 The time of a method on a pair is divided by that of the fastest method that solves the pair. Two things may be meant by
-solved: the best known value is reached, or the method proves its own value.
+solved: the best known value is reached, or the method ran to its end.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def reached(pair: Pair, row: CompareRow) -> bool:
     return row.value is not None and row.value == pair.best
 
 
-def proved(pair: Pair, row: CompareRow) -> bool:
-    """Return whether a value meets the bound of its own method; none counts where the pair contradicts itself."""
-    return row.proved and not pair.contradiction
+def ended(pair: Pair, row: CompareRow) -> bool:
+    """Return whether a value meets what its own method proves or claims; none does where a pair contradicts itself."""
+    return row.ended and not pair.contradiction
 
 
 def methods_of(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def methods_of(pairs: Sequence[Pair]) -> tuple[str, ...]:
 
 
 def profile(pairs: Sequence[Pair], solved: Callable[[Pair, CompareRow], bool]) -> Profile:
-    """Return the profile of all methods; ``solved`` is ``reached`` or ``proved``.
+    """Return the profile of all methods; ``solved`` is ``reached`` or ``ended``.
 
     A pair that no method solves counts as one that none solves in time. One that every method refuses does not count.
     """

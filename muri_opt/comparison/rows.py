@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from muri_opt.solution import Proof
+
 REFUSED: Final = "REFUSED"
 """In the place of a termination reason: the policy or the method does not take the round; ``detail`` says why."""
 VIOLATED: Final = "VIOLATED"
@@ -16,7 +18,8 @@ class CompareRow:
     """One solve: of which round, how, what came of it and how long it took on the machine it ran on.
 
     ``reason`` is the result's termination reason, ``REFUSED`` or ``VIOLATED``; ``proof`` is how the bound was
-    established. ``known_value`` and ``known_bound`` are the best that the library has stored of the round.
+    established, ``claimed_bound`` what one solver claims beyond it. ``known_value`` and ``known_bound`` are the best
+    that the library has stored of the round.
     """
 
     instance: str
@@ -33,6 +36,7 @@ class CompareRow:
     gap: float | None
     proof: str | None
     solve_seconds: float
+    claimed_bound: int | None = None
     known_value: int | None = None
     known_bound: int | None = None
 
@@ -43,8 +47,18 @@ class CompareRow:
 
     @property
     def proved(self) -> bool:
-        """Whether the value meets the solve's own bound, however that was established."""
-        return self.value is not None and self.value == self.bound
+        """Whether the value meets the solve's own bound, which was checked or agreed upon."""
+        return self.value is not None and self.value == self.bound and self.proof != Proof.CLAIM_ONLY
+
+    @property
+    def said(self) -> int | None:
+        """The least bound that the solve proves or claims."""
+        return self.bound if self.claimed_bound is None else self.claimed_bound
+
+    @property
+    def ended(self) -> bool:
+        """Whether the solve ran to its end: its value meets the bound that it proves or claims."""
+        return self.value is not None and self.value == self.said
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Return the row as one flat mapping, in the order of the columns of a table."""

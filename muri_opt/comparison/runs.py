@@ -34,6 +34,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     value: int | None = None
     bound: int | None = None
     gap: float | None = None
+    claimed_bound: int | None = None
     proof: str | None = None
     solve_seconds: float
 
@@ -74,7 +75,7 @@ class Task:
 
 def fingerprint_of(round_: Round, policy: str, method: str, limits: Limits) -> str:
     """Return the fingerprint of a run: of the round and not of its name, of how it is solved, and of this version."""
-    settings = (round_.fingerprint, policy, method, limits.seconds, limits.gap, __version__)
+    settings = (round_.fingerprint, policy, method, limits.seconds, limits.work, limits.gap, __version__)
     return hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
 
 
@@ -92,7 +93,7 @@ def run_task(task: Task) -> Found | Failed:
         return Found(reason=REFUSED, detail=str(error), solve_seconds=time.perf_counter() - began)
     except Exception as error:  # one run that breaks must not take the others with it
         return Failed(cause="error", message=f"{type(error).__name__}: {error}")
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - began - result.stats.startup_seconds
     violations, ended = result.certificate.violations, result.termination
     if violations:
         said = [f"{one.rule} ({one.where}): {one.detail}" for one in violations[:_MOST_VIOLATIONS]]
@@ -105,6 +106,7 @@ def run_task(task: Task) -> Found | Failed:
         value=result.value,
         bound=result.bound,
         gap=result.gap,
+        claimed_bound=result.claimed_bound,
         proof=None if result.certificate.proof is None else result.certificate.proof.value,
         solve_seconds=seconds,
     )

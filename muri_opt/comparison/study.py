@@ -41,7 +41,8 @@ def compare(
     folder: str | os.PathLike[str],
     policies: Iterable[str] = (STORED,),
     methods: Iterable[str] = DEFAULT_METHODS,
-    seconds: float = 10.0,
+    seconds: float | None = None,
+    work: float | None = None,
     gap: float = 0.0,
     engine: str = "processes",
     jobs: int | None = None,
@@ -51,16 +52,19 @@ def compare(
 ) -> list[CompareRow]:
     """Return a row for every round, policy and method in this order; what ``folder`` has already is not done again.
 
-    Sources are texts as :func:`rounds_from` takes them, policies as :func:`chosen_policies`; ``seconds`` and ``gap``
-    limit each solve. Bad input is raised before anything runs, and so is a stored optimum of the library that
-    does not verify (:class:`StoredOptimumError`). A run is written to the folder when it is done, so whatever ends a
-    study costs at most the runs under way. Runs that failed have a row that says so, and are tried again next time. The
-    folder then holds all rows of this study as ``results.csv``, as ``results.parquet`` if asked for, and
-    ``comparison.md``.
+    Sources are texts as :func:`rounds_from` takes them, policies as :func:`chosen_policies`; ``seconds``, ``work`` and
+    ``gap`` limit each solve as in :class:`Limits`. Bad input is raised before anything runs, and so is a stored optimum
+    of the library that does not verify (:class:`StoredOptimumError`). A run is written to the folder when it is done,
+    so whatever ends a study costs at most the runs under way. Runs that failed have a row that says so, and are tried
+    again next time. The folder then holds all rows of this study as ``results.csv``, as ``results.parquet`` if asked
+    for, and ``comparison.md``.
     """
     write_parquet = parquet_writer(_REALS) if parquet else None
     place = Path(folder)
-    tasks = _tasks(sources, policies, methods, Limits(seconds=seconds, gap=gap), library)
+    limits = Limits(work=work, gap=gap)
+    if seconds is not None:
+        limits = limits.with_seconds(seconds)
+    tasks = _tasks(sources, policies, methods, limits, library)
     with closing(executor_of(engine, jobs)) as executor, opened_lines(place, COMPARISON_FORMAT, CompareLine) as lines:
 
         def keep(task: Task, found: Found) -> None:

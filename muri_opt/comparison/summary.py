@@ -21,6 +21,7 @@ HEAD: Final = (
     "runs",
     "refused",
     "optimal",
+    "claimed",
     "best",
     "mean loss",
     "worst loss",
@@ -35,9 +36,9 @@ WORDS: Final = 2
 class MethodSummary:
     """One method under one policy, over all rounds.
 
-    ``optimal`` counts values that meet this method's own bound, ``best`` those that no method has exceeded. A loss is
-    what a value falls short of the best bound of all methods, as a part of the bound. Seconds are of runs that were not
-    refused.
+    ``optimal`` counts values that meet this method's own bound, ``claimed`` those that meet only what its solver
+    claims, ``best`` those that no method has exceeded. A loss is what a value falls short of the best bound of all
+    methods, as a part of the bound. Seconds are of runs that were not refused.
     """
 
     policy: str
@@ -45,6 +46,7 @@ class MethodSummary:
     runs: int
     refused: int
     optimal: int
+    claimed: int
     best: int
     mean_loss: float | None
     worst_loss: float | None
@@ -53,7 +55,7 @@ class MethodSummary:
 
     def cells(self) -> list[str]:
         """Return the line of the table."""
-        counts = [f"{number:,}" for number in (self.runs, self.refused, self.optimal, self.best)]
+        counts = [f"{number:,}" for number in (self.runs, self.refused, self.optimal, self.claimed, self.best)]
         losses = [percent(self.mean_loss, "-"), percent(self.worst_loss, "-")]
         middle = "-" if self.median_seconds is None else f"{self.median_seconds:.3f} s"
         return [self.policy, self.method, *counts, *losses, middle, f"{self.total_seconds:,.2f} s"]
@@ -148,13 +150,13 @@ def contradictions_of(pair: Pair) -> list[str]:
     found = []
     if pair.contradiction:
         high = next(row for row in pair.rows if row.value == pair.best)
-        low = next(row for row in pair.rows if row.bound == pair.bound)
-        found.append(f"{high.method} reaches {pair.best}, and {low.method} says that {pair.bound} is the most")
+        low = next(row for row in pair.rows if row.said == pair.said)
+        found.append(f"{high.method} reaches {pair.best}, and {low.method} says that {pair.said} is the most")
     for row in pair.rows:
         if row.value is not None and row.known_bound is not None and row.value > row.known_bound:
             found.append(f"{row.method} reaches {row.value}, and the library says that {row.known_bound} is the most")
-        if row.bound is not None and row.known_value is not None and row.bound < row.known_value:
-            found.append(f"the library has {row.known_value}, and {row.method} says that {row.bound} is the most")
+        if row.said is not None and row.known_value is not None and row.said < row.known_value:
+            found.append(f"the library has {row.known_value}, and {row.method} says that {row.said} is the most")
         if row.reason == Reason.INFEASIBLE and pair.best is not None:
             found.append(f"{row.method} says that there is no decision, and another method has one")
     return [f"{pair.instance}, {pair.policy}: {line}" for line in found]
@@ -176,6 +178,7 @@ def _methods(pairs: Iterable[Pair]) -> Iterable[MethodSummary]:
                 runs=len(entries),
                 refused=len(entries) - len(seconds),
                 optimal=sum(row.proved for _, row in entries),
+                claimed=sum(row.ended and not row.proved for _, row in entries),
                 best=sum(row.value is not None and row.value == pair.best for pair, row in entries),
                 mean_loss=fmean(losses) if losses else None,
                 worst_loss=max(losses, default=None),
@@ -189,14 +192,14 @@ def _exact(pair: Pair) -> list[CompareRow]:
 
 
 def _agreed(pair: Pair) -> bool:
-    values = [row.value for row in _exact(pair) if row.reason == Reason.OPTIMAL]
+    values = [row.value for row in _exact(pair) if row.ended]
     return len(values) > 1 and len(set(values)) == 1
 
 
 def _settled(pair: Pair) -> bool:
-    """Whether nothing is left to find out, or there is a contradiction, which is told elsewhere."""
+    """Whether the optimum is proved or claimed, or there is a contradiction; what is not proved is told elsewhere."""
     none = pair.best is None and any(row.reason == Reason.INFEASIBLE for row in pair.rows)
-    return pair.optimal or pair.contradiction or none
+    return pair.proof is not None or pair.contradiction or none
 
 
 def _open_line(pair: Pair) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,10 +10,13 @@ from muri_opt.defragmentation.goal import Goal
 from muri_opt.defragmentation.prices import Column, Priced, Prices, Pricing
 from muri_opt.defragmentation.start import Start
 from muri_opt.modelling import INFINITY, Ints, Model, ModelBuilder, Relax
-from muri_opt.solution import LinearDuals
+from muri_opt.solution import Budget, LinearDuals
 
 _DENOMINATOR = 720720
 """Divisible by all numbers up to 16: multipliers of these programs are mostly such fractions."""
+
+_PRICING = 2e-3
+"""Work to make the columns of one turn."""
 
 
 def free_bound(start: Start, goal: Goal) -> Priced:
@@ -23,9 +26,9 @@ def free_bound(start: Start, goal: Goal) -> Priced:
 
 
 def priced_bound(
-    start: Start, goal: Goal, relax: Relax, enough: int | None, left: Callable[[], float | None]
+    start: Start, goal: Goal, relax: Relax, enough: int | None, budget: Budget
 ) -> tuple[Priced, list[Column]]:
-    """Return the best bound found from prices, and all columns; the search ends in time or where it is ``enough``.
+    """Return the best bound from prices, and all columns; the search ends with the budget or where it is ``enough``.
 
     A bound above ``start.most`` shows that there is no plan at all.
     """
@@ -34,8 +37,8 @@ def priced_bound(
     best = pricing.at(Prices(denominator=1, goods=(0,) * goods, waiting=0))
     pool = dict.fromkeys([*pricing.staying(), *best.columns])
     while best.bound <= start.most and (enough is None or best.bound < enough):
-        seconds = left()
-        found = None if seconds == 0 else relax(master(pricing, list(pool), start.most + 1), seconds)
+        budget.spend(_PRICING)
+        found = None if budget.over() else relax(master(pricing, list(pool), start.most + 1), budget)
         if found is None:
             break
         duals = np.rint(found.duals * _DENOMINATOR).astype(np.int64).tolist()

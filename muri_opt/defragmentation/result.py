@@ -37,7 +37,8 @@ class Defragmentation:
     Without an answer ``cost`` is ``None`` and there are no moves. ``freed`` are the nodes with GPUs and without a job
     in the end, if nodes were to be freed; ``placement`` is where the waiting job goes, otherwise. ``needed_budget`` is
     the smallest budget that would do, where the given one does not and it is known. ``proof`` is who claims the bound,
-    and ``certificate`` what was checked of all this, if it was.
+    and ``certificate`` what was checked of all this, if it was; then ``claimed_bound`` is a better bound on the word of
+    one solver alone.
     """
 
     nodes: int | None = None
@@ -48,6 +49,7 @@ class Defragmentation:
     placement: Mapping[str, int] | None = None
     cost: Cost | None = None
     bound: Cost | None = None
+    claimed_bound: Cost | None = None
     proof: Proof | None = None
     evidence: tuple[Evidence, ...] = ()
     needed_budget: int | None = None

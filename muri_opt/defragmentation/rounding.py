@@ -15,17 +15,18 @@ from muri_opt.defragmentation.prices import Column, Pricing
 from muri_opt.defragmentation.start import Start
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import Solve
-from muri_opt.solution import Limits
+from muri_opt.solution import Budget
 
 
-def rounded_plan(start: Start, goal: Goal, columns: list[Column], solve: Solve, limits: Limits) -> Plan | None:
+def rounded_plan(start: Start, goal: Goal, columns: list[Column], solve: Solve, budget: Budget) -> Plan | None:
     """Return the best plan made of the columns, or ``None``; spread jobs stay where they are."""
     pricing = Pricing(start, goal)
     usable = [column for column in columns if all(good < pricing.types for good, _ in column.flow)]
     try:
-        found = solve(master(pricing, usable, None), limits, None)
+        found = solve(master(pricing, usable, None), budget.left(), None)
     except RefusalError:
         return None
+    budget.spend(found.work)
     if found.values is None:
         return None
     nodes = [list(alike) for alike in start.kinds()]

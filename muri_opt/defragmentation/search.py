@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from muri_opt.defragmentation.bounding import as_duals, free_bound, priced_bound
@@ -18,10 +17,10 @@ from muri_opt.defragmentation.start import Start
 from muri_opt.errors import RefusalError
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax, Solve, Solved
-from muri_opt.solution import Agreement, Evidence, Limit, Limits, Proof, Reason, Termination
+from muri_opt.solution import Agreement, Budget, Evidence, Limit, Limits, Proof, Reason, Termination
 
 _ROUNDING = 4
-"""The share of the time left that making columns whole may take, as a divisor."""
+"""The share of the budget left that making columns whole may take, as a divisor."""
 
 
 def free_nodes(
@@ -65,8 +64,7 @@ class _Search:
     """The best plan and the best bound so far; the program is solved only while they do not meet."""
 
     def __init__(self, start: Start, goal: Goal, budget: int | None, limits: Limits) -> None:
-        self.start, self.goal, self.budget, self.limits = start, goal, budget, limits
-        self.deadline = None if limits.seconds is None else time.perf_counter() + limits.seconds
+        self.start, self.goal, self.budget, self.within = start, goal, budget, Budget(limits=limits)
         self.plan: Plan | None = None
         self.bound = 0
         self.proof: Proof | None = None
@@ -74,10 +72,6 @@ class _Search:
         self.evidence: tuple[Evidence, ...] = ()
         self.claimant = ""
         self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail="greedy")
-
-    def left(self) -> float | None:
-        """Return the seconds left, ``None`` without a limit."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
 
     @property
     def cost(self) -> int | None:
@@ -98,7 +92,7 @@ class _Search:
         self.plan = greedy_plan(self.start, self.goal)
         self._price(free_bound(self.start, self.goal), Proof.COUNTING, "counting")
         if relax is not None and not self.settled:
-            priced, columns = priced_bound(self.start, self.goal, relax, self.cost, self.left)
+            priced, columns = priced_bound(self.start, self.goal, relax, self.cost, self.within)
             self._price(priced, Proof.LINEAR_DUALS, "prices")
             if solvers:
                 self._round(columns, next(iter(solvers.values())))
@@ -115,12 +109,10 @@ class _Search:
             self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=f"greedy and {detail}")
 
     def _round(self, columns: list[Column], solve: Solve) -> None:
-        """Look for a better plan among the columns of the prices; a part of the time is enough for that."""
+        """Look for a better plan among the columns of the prices; a part of the budget is enough for that."""
         if self.settled:
             return
-        left = self.left()
-        limits = self.limits.with_seconds(None if left is None else left / _ROUNDING)
-        plan = rounded_plan(self.start, self.goal, columns, solve, limits)
+        plan = rounded_plan(self.start, self.goal, columns, solve, self.within.share(1 / _ROUNDING))
         if plan is not None and (self.cost is None or plan.cost(self.start) < self.cost):
             self.plan = plan
             detail = "prices and columns made whole"
@@ -131,11 +123,12 @@ class _Search:
         program = build_program(self.start, self.goal)
         values = None if self.plan is None else encoded(self.start, self.goal, program, self.plan)
         try:
-            found = solve(program.model, self.limits.with_seconds(self.left()), values)
+            found = solve(program.model, self.within.left(), values)
         except RefusalError as error:
             if not self.settled:
-                self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=str(error))
+                self.said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.SIZE, detail=str(error))
             return
+        self.within.spend(found.work)
         plan = None if found.values is None else decoded(self.start, program, found.values)
         if self.settled:
             self._confirm(name, found, plan)

@@ -20,6 +20,8 @@ Piece = tuple[Fraction, Shares]
 """How long a share vector is held."""
 Prices = tuple[tuple[Fraction, ...], tuple[Fraction, ...]]
 """Price of a unit of work of every job; price of a second of every period between two arrivals."""
+_BRANCH = 4e-3
+"""Seconds of one core that a branch takes, for each job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,21 +55,34 @@ class ElasticOptimum:
         return self.total_completion / len(self.completions)
 
 
+def branches_in(units: float, jobs: int) -> int:
+    """Return how many branches take about so many seconds of one core; it depends on no clock."""
+    return max(1, min(10**9, int(units / (_BRANCH * jobs))))
+
+
 def elastic_optimum(
-    speed: Any, cap: Any, work: Any, gpus: int, arrivals: Any = None, seconds: float | None = None
+    speed: Any,
+    cap: Any,
+    work: Any,
+    gpus: int,
+    arrivals: Any = None,
+    seconds: float | None = None,
+    branches: int | None = None,
 ) -> ElasticOptimum:
     """Return the schedule of least total completion time of elastic jobs on ``gpus`` GPUs, with its proof.
 
     Job ``j`` does ``speed[j][k]`` per second of its ``work[j]`` on ``k`` GPUs, ``k <= cap[j]``; it is there from the
     start, or from ``arrivals[j]`` on, known beforehand. Numbers may be of any kind and count at their exact value;
     curves may have any shape. The work grows with the number of orders: five jobs on eight GPUs are solved in about a
-    second. After ``seconds`` the best schedule so far is returned with the bound proved by then.
+    second. After ``seconds``, or when so many beginnings of orders were branched (``branches``), the best schedule so
+    far is returned with the bound proved by then.
     """
     jobs = ElasticJobs.of(speed, cap, work, gpus, arrivals)
     search = _Search(jobs)
-    began = perf_counter()
-    while search.improvable and (seconds is None or perf_counter() - began < seconds):
+    began, done = perf_counter(), 0
+    while search.improvable and (seconds is None or perf_counter() - began < seconds) and done != branches:
         search.branch()
+        done += 1
     schedule = search.best
     return ElasticOptimum(
         total_completion=schedule.total,

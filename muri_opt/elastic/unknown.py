@@ -14,28 +14,27 @@ def afs_p_shares(
 ) -> Ints:
     """Return how many of ``gpus`` GPUs each job gets when nothing is known of how long they are.
 
-    With fewer jobs than GPUs each gets one, and the rest go one by one to the winner of a scan in the given order. Of
-    the candidate c and the scanned m, m wins if it would even as the longer of the two, (p'_m - p_m) / p'_m >= (p'_c -
-    p_c) / p_c; c wins if it would as the longer one, (p'_c - p_c) / p'_c >= (p'_m - p_m) / p_m; otherwise the fair
-    ``coin`` decides.
+    Jobs are taken by finished ``quanta``, fewest first, then in the given order. Each gets one GPU while there are any,
+    and what is left goes one by one to the winner of a scan over them, in the same order. Of the candidate c and the
+    scanned m, m wins if it would even as the longer of the two, (p'_m - p_m) / p'_m >= (p'_c - p_c) / p_c; c wins if it
+    would as the longer one, (p'_c - p_c) / p'_c >= (p'_m - p_m) / p_m; otherwise the fair ``coin`` decides.
 
-    Otherwise jobs take turns: ``keeps[j]`` GPUs stay with a job whose quantum has not ended (0: it has, or never
-    began), as far as the GPUs go; the others get one GPU each while there are any, those with the fewest finished
-    ``quanta`` first, then in the given order; what is then left goes to winners of scans.
+    With as many jobs as GPUs or more, ``keeps[j]`` GPUs first stay with a job whose quantum has not ended (0: it has,
+    or never began), as far as the GPUs go; such a job takes no part in the scans. With fewer jobs nobody keeps a share.
     """
     turns = checked_scan(order, len(cap))
+    turns = turns[np.argsort(quanta[turns], kind="stable")]
     shares = np.zeros(len(cap), dtype=np.int64)
     left = max(0, gpus)
     if np.count_nonzero(cap > 0) >= gpus:
         for job in turns[keeps[turns] > 0].tolist():
             shares[job] = min(int(keeps[job]), int(cap[job]), left)
             left -= int(shares[job])
-    waiting = turns[(shares[turns] == 0) & (cap[turns] > 0)]
-    first = waiting[np.argsort(quanta[waiting], kind="stable")][:left]
-    shares[first] = 1
-    left -= len(first)
+    served = turns[(shares[turns] == 0) & (cap[turns] > 0)][:left]
+    shares[served] = 1
+    left -= len(served)
     while left > 0:
-        below = turns[(shares[turns] > 0) & (shares[turns] < cap[turns])]
+        below = served[shares[served] < cap[served]]
         if not len(below):
             break
         shares[_winner(speed, shares, below, coin)] += 1

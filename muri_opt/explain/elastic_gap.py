@@ -10,7 +10,7 @@ import numpy as np
 from muri_opt.elastic import Curves
 from muri_opt.elastic.clock import Live, Rule, run_clock
 from muri_opt.elastic.clock_rules import ClockRules
-from muri_opt.elastic.optimum import ElasticOptimum, elastic_optimum
+from muri_opt.elastic.optimum import ElasticOptimum, branches_in, elastic_optimum
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.formulations.share_program import best_shares_of_jobs
 from muri_opt.formulations.share_table import speed_weights
@@ -42,12 +42,15 @@ class ElasticGap:
     outcomes: tuple[RuleOutcome, ...]
 
 
-def elastic_gap(round_: Round, *, arrivals: bool = False, seconds: float | None = None) -> ElasticGap:
+def elastic_gap(
+    round_: Round, *, arrivals: bool = False, seconds: float | None = None, work: float | None = None
+) -> ElasticGap:
     """Return the average completion time of the rules and of the optimum, which is checked in exact rationals.
 
     The GPUs of the cluster are one pool; shares change at any moment, free of charge. With ``arrivals`` a job submitted
     after the round's ``now`` comes at that time, known beforehand to the optimum and not to the rules; otherwise all
-    jobs are there. After ``seconds`` the best schedule found so far takes the place of the optimum.
+    jobs are there. After ``seconds``, or so many units of ``work``, the best schedule found so far takes the
+    place of the optimum.
     """
     AfsPolicy(name="afs-l").check(round_)
     if not 1 <= len(round_.jobs) <= MOST_JOBS:
@@ -57,17 +60,18 @@ def elastic_gap(round_: Round, *, arrivals: bool = False, seconds: float | None 
     if gpus < 1:
         raise InputError("cluster.nodes", "no GPUs", "at least 1 GPU to finish the jobs")
     curves = Curves.of(round_.jobs, gpus)
-    work = [(job.remaining_iterations or 0) * unit for job, unit in zip(round_.jobs, curves.unit, strict=True)]
+    todo = [(job.remaining_iterations or 0) * unit for job, unit in zip(round_.jobs, curves.unit, strict=True)]
     begun = [max(0, microseconds(job.submitted or 0.0) - microseconds(round_.now)) for job in round_.jobs]
     known = begun if arrivals else None
-    best = elastic_optimum(curves.speed.tolist(), curves.cap.tolist(), work, gpus, known, seconds)
-    _confirm(best, ElasticCase.of(curves.speed.tolist(), curves.cap.tolist(), work, gpus, known))
+    branches = None if work is None else branches_in(work, len(todo))
+    best = elastic_optimum(curves.speed.tolist(), curves.cap.tolist(), todo, gpus, known, seconds, branches)
+    _confirm(best, ElasticCase.of(curves.speed.tolist(), curves.cap.tolist(), todo, gpus, known))
     outcomes = [
         RuleOutcome(
             rule=name,
             mean_seconds=run_clock(
-                arrivals=np.array(known or [0] * len(work)) / MICROSECONDS_PER_SECOND,
-                work=[amount / MICROSECONDS_PER_SECOND for amount in work],
+                arrivals=np.array(known or [0] * len(todo)) / MICROSECONDS_PER_SECOND,
+                work=[amount / MICROSECONDS_PER_SECOND for amount in todo],
                 speed=curves.speed,
                 cap=curves.cap,
                 rule=rule,
@@ -77,8 +81,8 @@ def elastic_gap(round_: Round, *, arrivals: bool = False, seconds: float | None 
         for name, rule in _rules(ClockRules(speed=curves.speed, cap=curves.cap, gpus=gpus)).items()
     ]
     return ElasticGap(
-        optimum_seconds=_seconds(best.total_completion, len(work)),
-        bound_seconds=_seconds(best.bound, len(work)),
+        optimum_seconds=_seconds(best.total_completion, len(todo)),
+        bound_seconds=_seconds(best.bound, len(todo)),
         proved=best.proved,
         outcomes=tuple(outcomes),
     )

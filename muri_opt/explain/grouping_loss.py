@@ -7,7 +7,6 @@ falls, and what it rises by is what the rule costs after those before it have be
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +29,7 @@ from muri_opt.formulations.group_columns import GroupColumns
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.policies import MuriPolicy, Policy, policy_from
-from muri_opt.solution import Limits, Reason
+from muri_opt.solution import Budget, Limits, Reason
 from muri_opt.solve import GRACE_SECONDS
 from muri_opt.verification import decision_value
 
@@ -118,13 +117,12 @@ def best_of_each(
     round_: Round, program: GroupingFormulation, allowed: list[Mask], limits: Limits, start: Ints
 ) -> list[tuple[int, bool]]:
     """Return, for each set of allowed groups, the best value and whether it is shown to be; later sets hold earlier."""
-    began = time.monotonic()
+    budget = Budget(limits=limits)
     model = build(round_, program)
     backend = backend_named(FIRST_BACKEND)
     found = []
     for place, mask in enumerate(allowed):
-        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
-        turn = limits.with_seconds(None if left is None else left / (len(allowed) - place))
+        turn = budget.share(1 / (len(allowed) - place)).left()
         columns = np.flatnonzero(mask)
         part = restricted(model, columns)
         try:
@@ -133,6 +131,7 @@ def best_of_each(
         except RefusalError:
             found.append((int(start @ model.objective), False))
             continue
+        budget.spend(outcome.work)
         if outcome.values is not None:
             start = np.zeros_like(start)
             start[columns] = outcome.values

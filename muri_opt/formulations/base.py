@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from muri_opt.instance import Round
 from muri_opt.modelling import Ints, Model, Relax, SolveStages, Stage, Values
-from muri_opt.solution import Decision, Limits, LinearDuals
+from muri_opt.solution import Budget, Decision, LinearDuals
 
 
 class Searched(NamedTuple):
@@ -54,11 +54,11 @@ class Formulation(ABC):
         return None
 
     def search(
-        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return a decision and multipliers from a search of the chapter's own, or ``None`` where it has none.
 
-        ``relax`` and ``solve`` solve the small programs on its way.
+        ``relax`` and ``solve`` solve the small programs on its way; all of it counts against the budget.
         """
         return None
 

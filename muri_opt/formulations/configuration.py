@@ -12,12 +12,11 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.formulations.base import Formulation
-from muri_opt.formulations.gangs import STAGE_JOBS
 from muri_opt.formulations.plan_columns import PlanColumns
 from muri_opt.formulations.planning import PlanningFormulation
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
-from muri_opt.modelling import Model, Stage
+from muri_opt.modelling import STAGE_DIGITS, Model, Stage
 
 MOST_RANKED: Final = 60
 """Jobs of a lexicographic order: their binary weights fit a machine word."""
@@ -53,7 +52,7 @@ class AdmissionFormulation(PlanningFormulation):
         if self.objective == "weighted" or not self.order:
             return Formulation.stages(self, round_, model)
         stages, rest, left = [], model.objective, len(self.order)
-        for block in (self.order[start : start + STAGE_JOBS] for start in range(0, len(self.order), STAGE_JOBS)):
+        for block in (self.order[start : start + STAGE_DIGITS] for start in range(0, len(self.order), STAGE_DIGITS)):
             left -= len(block)
             digits = rest >> left
             stages.append(Stage(objective=digits, weight=1 << left, best=(1 << len(block)) - 1))

@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.instance import Round
-from muri_opt.instance.amounts import Ints
+from muri_opt.instance.amounts import Amounts, Ints
 from muri_opt.modelling import Model
 from muri_opt.solution import LinearDuals
 
 DENOMINATOR = 1 << 32
 
 
-def greedy_duals(round_: Round, order: Sequence[int], fits: NDArray[np.bool_]) -> LinearDuals:
+def greedy_duals(amounts: Amounts, order: Sequence[int], fits: NDArray[np.bool_]) -> LinearDuals:
     """Return the optimal multipliers of GPUs and quotas alone, found without a solver.
 
     Filling the GPUs in priority order, fractions allowed, is optimal for the relaxation that counts GPUs and quotas
     only. The price of a GPU is what the first job cut by the cluster would pay for one; the price of a tenant's quota
     is what its first job cut by the quota would pay above that.
     """
-    amounts = round_.amounts
-    free, quota = round_.cluster.total_gpus, amounts.U.tolist()
+    free, quota = int(amounts.G.sum()), amounts.U.tolist()
     price, quota_price = 0, [0] * len(quota)
     for rank, job in enumerate(order):
         if not fits[job]:

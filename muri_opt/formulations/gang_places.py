@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Amounts, Ints
-from muri_opt.placement import best_fit
+from muri_opt.ordering import TiresiasOrder, priority_order
+from muri_opt.placement import Leftover, best_fit
+from muri_opt.placement.staying import staying_jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OpenPart:
+    """What is decided: the jobs in order but those that stay where they are, and the amounts that those leave."""
+
+    order: Ints
+    stays: dict[int, Ints]
+    amounts: Amounts
+
+    @classmethod
+    def of(cls, round_: Round, by: str | TiresiasOrder, *, preempt: bool) -> OpenPart:
+        """Return the part of a round that is open; with ``preempt`` that is all of it."""
+        order, amounts = priority_order(round_, by), round_.amounts
+        stays = {} if preempt else staying_jobs(round_, order)
+        if stays:
+            left = Leftover(round_)
+            for job, share in stays.items():
+                left.take(share, job)
+            amounts = replace(
+                amounts,
+                G=left.gpus,
+                C=_left_of(amounts.C, left.cpus),
+                M=_left_of(amounts.M, left.memory),
+                U=_left_of(amounts.U, left.quota),
+            )
+        line = np.array([job for job in order if job not in stays], dtype=np.int64)
+        return cls(order=line, stays=stays, amounts=amounts)
+
+    @property
+    def fits(self) -> NDArray[np.bool_]:
+        """Which jobs are open and could run if no other open one did."""
+        fits = fits_alone(self.amounts)
+        fits[list(self.stays)] = False
+        return fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,10 +68,11 @@ class Places:
     fits: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, amounts: Amounts, *, pool: bool, whole: bool = False) -> Places:
+    def of(cls, amounts: Amounts, *, pool: bool, whole: bool = False, fits: NDArray[np.bool_] | None = None) -> Places:
         """Return the places of a round; ``pool`` merges the nodes that only count GPUs.
 
-        ``whole`` keeps a gang that fits on one node off the nodes that hold only a part of it.
+        ``fits`` says which jobs have columns, by default those that could run alone. ``whole`` keeps a gang that fits
+        on one node off the nodes that hold only a part of it.
         """
         C = np.where(amounts.G * amounts.c.max(initial=0) <= amounts.C, UNLIMITED, amounts.C)
         M = np.where(amounts.G * amounts.m.max(initial=0) <= amounts.M, UNLIMITED, amounts.M)
@@ -48,7 +87,7 @@ class Places:
         room = np.minimum(amounts.g[:, None], G[None, :])
         for need, has in ((amounts.c, C), (amounts.m, M)):
             room = np.minimum(room, _covered(need, has))
-        fits = fits_alone(amounts)
+        fits = fits_alone(amounts) if fits is None else fits
         possible = (room > 0) & fits[:, None]
         if whole:
             holds = room == amounts.g[:, None]
@@ -75,6 +114,11 @@ def fits_alone(amounts: Amounts) -> NDArray[np.bool_]:
     quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
     fits: NDArray[np.bool_] = (room @ nodes >= amounts.g) & (amounts.g <= quota)
     return fits
+
+
+def _left_of(has: Ints, left: Ints) -> Ints:
+    """Return what is left of limits, nothing where more is in use; no limit stays none."""
+    return np.where(has == UNLIMITED, UNLIMITED, np.maximum(left, 0))
 
 
 def _covered(need: Ints, has: Ints) -> Ints:

@@ -14,32 +14,37 @@ from numpy.typing import NDArray
 
 from muri_opt.formulations.base import Formulation
 from muri_opt.formulations.gang_duals import greedy_duals, node_duals
-from muri_opt.formulations.gang_places import Places, fits_alone
+from muri_opt.formulations.gang_places import OpenPart, Places
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED
-from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Stage, Values
-from muri_opt.ordering import TiresiasOrder, priority_order
-from muri_opt.placement import Leftover, fewest_nodes, held_gpus, place_gang
+from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, RowSense, Stage, Values
+from muri_opt.ordering import TiresiasOrder
+from muri_opt.placement import Leftover, fewest_nodes, held_gpus
+from muri_opt.placement.list_schedule import placed_around
 from muri_opt.solution import Decision, LinearDuals, gang_decision
 
-STAGE_JOBS = 16
-"""Jobs decided in one stage of the lexicographic objective: their binary weights stay small and exact."""
+MOST_DIGITS = 10_000
+"""Jobs that are a binary digit each in a lexicographic value, so that it can be written as a decimal number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangFormulation(Formulation):
-    """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority."""
+    """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority.
+
+    Without ``preempt`` running gangs stay where they are: the program is that of the others, on what those leave.
+    """
 
     order: str | TiresiasOrder
     objective: str
     nodes: str
+    preempt: bool = True
 
     chapter: ClassVar[str] = "gangs"
 
     def build(self, round_: Round) -> Model:
         """Return the program: a gang runs whole or not at all, within nodes and quotas."""
-        amounts = round_.amounts
-        places = self._places(round_)
+        part = self._open(round_)
+        amounts, places = part.amounts, self._places(part)
         builder = ModelBuilder("gangs")
         jobs = np.arange(len(round_.jobs))
         a = builder.add_columns("a", jobs, upper=places.fits.astype(np.int64))
@@ -59,23 +64,31 @@ class GangFormulation(Formulation):
             here = np.isin(s, bound)
             rows = np.searchsorted(bound, s[here])
             builder.add_rows(label, bound, entries=(rows, x[here], need[j[here]]), sense="<=", rhs=has[bound])
-        self._add_quota(builder, round_, a)
+        self._add_quota(builder, part, a)
         if self.nodes == "fewest":
             self._add_fewest(builder, round_, places, x)
-        return builder.finish(maximise=True, columns=a, coefficients=self._weights(round_))
+        return builder.finish(maximise=True, columns=a, coefficients=self._weights(part))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return one stage, or for the lexicographic objective one per block of jobs in priority order."""
+        """Return one stage, or for the lexicographic objective one per block of jobs in priority order.
+
+        Of very many jobs the last ones count one each, in a stage after all others.
+        """
         if self.objective == "weighted":
             return Formulation.stages(self, round_, model)
-        order = np.array(priority_order(round_, self.order), dtype=np.int64)
+        order = self._open(round_).order
+        order, rest = order[:MOST_DIGITS], order[MOST_DIGITS:]
         stages = []
-        for start in range(0, len(order), STAGE_JOBS):
-            block = order[start : start + STAGE_JOBS]
+        for start in range(0, len(order), STAGE_DIGITS):
+            block = order[start : start + STAGE_DIGITS]
             objective = np.zeros_like(model.objective)
             objective[block] = 1 << np.arange(len(block) - 1, -1, -1, dtype=np.int64)
-            weight = 1 << (len(order) - start - len(block))
+            weight = (len(rest) + 1) << (len(order) - start - len(block))
             stages.append(Stage(objective=objective, weight=weight, best=(1 << len(block)) - 1))
+        if len(rest):
+            objective = np.zeros_like(model.objective)
+            objective[rest] = 1
+            stages.append(Stage(objective=objective, weight=1, best=len(rest)))
         return tuple(stages) or Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
@@ -84,20 +97,26 @@ class GangFormulation(Formulation):
         Packing running gangs first where they are, then the others from the largest by best fit, moves and splits fewer
         gangs than a solver that does not care where they sit.
         """
+        part = self._open(round_)
         jobs = np.flatnonzero(values[: len(round_.jobs)] == 1).tolist()
-        order = sorted(jobs, key=lambda job: (held_gpus(round_, job) is None, -round_.jobs[job].gpus))
-        shares = self._packed(round_, order)
+        held = {job: now for job in jobs if (now := held_gpus(round_, job)) is not None} | part.stays
+        order = sorted(jobs, key=lambda job: (job not in held, -round_.jobs[job].gpus))
+        fewest = self.nodes == "fewest"
+        shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
         if shares is None:
             shares = self._as_valued(round_, order, values)
-        return gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+        return gang_decision(round_, shares, consolidate=fewest, preempt=self.preempt)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision of single gangs."""
-        places = self._places(round_)
+        part = self._open(round_)
+        places = self._places(part)
         amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
         a = np.zeros(len(round_.jobs), dtype=np.int64)
         for assignment in decision.assignments:
             job = round_.job_index[assignment.jobs[0]]
+            if job in part.stays:
+                continue
             a[job] = 1
             for node, gpus in assignment.gpus.items():
                 amount[job, places.of_node[round_.cluster.node_index[node]]] += gpus
@@ -113,49 +132,42 @@ class GangFormulation(Formulation):
         """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
         if not self.has_duals:
             return None
-        return greedy_duals(round_, priority_order(round_, self.order), fits_alone(round_.amounts))
+        part = self._open(round_)
+        return greedy_duals(part.amounts, part.order.tolist(), part.fits)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
-        return node_duals(round_, model, row_duals, self._places(round_).of_node)
-
-    def _packed(self, round_: Round, order: list[int]) -> dict[int, Ints] | None:
-        """Return GPUs per node of every gang by best fit, or ``None`` where one does not fit any more."""
-        left = Leftover(round_)
-        shares: dict[int, Ints] = {}
-        for job in order:
-            share = place_gang(round_, left, job, consolidate=self.nodes == "fewest")
-            if share is None:
-                return None
-            left.take(share, job)
-            shares[job] = share
-        return shares
+        return node_duals(round_, model, row_duals, self._places(self._open(round_)).of_node)
 
     def _as_valued(self, round_: Round, order: list[int], values: Values) -> dict[int, Ints]:
         """Return GPUs per node of every gang as the columns x say; inside a pool by best fit."""
-        places = self._places(round_)
+        part = self._open(round_)
+        places = self._places(part)
         count = len(round_.jobs)
         amount = np.zeros((count, len(places.G)), dtype=np.int64)
         amount[tuple(places.pairs.T)] = values[count : count + len(places.pairs)]
-        left = Leftover(round_)
-        shares: dict[int, Ints] = {}
+        left, shares = Leftover(round_), dict(part.stays)
+        for job, share in part.stays.items():
+            left.take(share, job)
         for job in order:
             shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
             left.take(shares[job], job)
         return shares
 
-    def _places(self, round_: Round) -> Places:
-        return Places.of(round_.amounts, pool=self.nodes == "any", whole=self.nodes == "fewest")
+    def _open(self, round_: Round) -> OpenPart:
+        return OpenPart.of(round_, self.order, preempt=self.preempt)
 
-    def _weights(self, round_: Round) -> Ints:
+    def _places(self, part: OpenPart) -> Places:
+        return Places.of(part.amounts, pool=self.nodes == "any", whole=self.nodes == "fewest", fits=part.fits)
+
+    def _weights(self, part: OpenPart) -> Ints:
         """Return w_j: each GPU of the job of rank r among n is worth n - r."""
-        order = priority_order(round_, self.order)
-        weights = np.zeros(len(order), dtype=np.int64)
-        weights[order] = np.arange(len(order), 0, -1)
-        return weights * round_.amounts.g
+        weights = np.zeros_like(part.amounts.g)
+        weights[part.order] = np.arange(len(part.order), 0, -1)
+        return weights * part.amounts.g
 
-    def _add_quota(self, builder: ModelBuilder, round_: Round, a: Ints) -> None:
-        amounts = round_.amounts
+    def _add_quota(self, builder: ModelBuilder, part: OpenPart, a: Ints) -> None:
+        amounts = part.amounts
         limited = np.flatnonzero(amounts.U < UNLIMITED)
         member = np.flatnonzero(np.isin(amounts.tenant, limited))
         rows = np.searchsorted(limited, amounts.tenant[member])

@@ -22,7 +22,7 @@ from muri_opt.formulations.placement_search import search_places
 from muri_opt.formulations.placement_values import decided_places, places_of, values_of
 from muri_opt.instance import Round
 from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
-from muri_opt.solution import Decision, Limits, LinearDuals, placement_decision
+from muri_opt.solution import Budget, Decision, LinearDuals, placement_decision
 from muri_opt.tenants import TenantRules
 from muri_opt.tenants.rules import OLDEST, WHOLE
 
@@ -73,10 +73,10 @@ class PlacementFormulation(Formulation):
         return values_of(round_, self.table(round_), decided_places(round_, decision))
 
     def search(
-        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what prices node by node make of a large round, from the places of ``start``."""
-        return search_places(round_, self.rules, start, limits, relax)
+        return search_places(round_, self.rules, start, budget, relax)
 
     @property
     def has_duals(self) -> bool:

@@ -9,19 +9,19 @@ from muri_opt.formulations.placement_values import decided_places
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax
 from muri_opt.seating import seat_round
-from muri_opt.solution import Decision, Limits, placement_decision
+from muri_opt.solution import Budget, Decision, placement_decision
 from muri_opt.tenants import Standing, TenantRules
 
 SMALL, LARGE = 300, 20_000
 """Pairs of a gang to place and a node up to which the program itself is best, and from which on it is not expected to
 add anything."""
 SHARE, NEARLY_ALL = 0.4, 0.8
-"""Part of the time the search takes where the program is to have its turn, and else: its steps cannot be interrupted,
+"""Part of the budget the search takes where the program is to have its turn, and else: its steps cannot be interrupted,
 and reasons are still to be found."""
 
 
 def search_places(
-    round_: Round, rules: TenantRules, start: Decision | None, limits: Limits, relax: Relax
+    round_: Round, rules: TenantRules, start: Decision | None, budget: Budget, relax: Relax
 ) -> Searched | None:
     """Return the best places found in the time, no worse than the start, and multipliers that bound the round.
 
@@ -33,6 +33,5 @@ def search_places(
         return None
     known = None if start is None else decided_places(round_, start)
     share = NEARLY_ALL if pairs > LARGE else SHARE
-    seconds = None if limits.seconds is None else share * limits.seconds
-    found = seat_round(round_, standing, known, limits.with_seconds(seconds), relax)
+    found = seat_round(round_, standing, known, budget.until(share), relax)
     return Searched(decision=placement_decision(round_, standing, found.places), duals=found.duals, detail=found.how)

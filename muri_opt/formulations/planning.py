@@ -22,7 +22,7 @@ from muri_opt.instance.quantities import milli_cpus
 from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
 from muri_opt.packing import cluster_prices
 from muri_opt.plans import PlanOptions, PlanRules
-from muri_opt.solution import Assignment, Decision, Limits, LinearDuals, plan_decision
+from muri_opt.solution import Assignment, Budget, Decision, LinearDuals, plan_decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +103,12 @@ class PlanningFormulation(Formulation):
         return np.append(here[table.several].any(axis=1), here[table.option, table.node]).astype(np.int64)
 
     def search(
-        self, round_: Round, start: Decision | None, limits: Limits, relax: Relax, solve: SolveStages
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what patterns of whole nodes add up to, from the start on, and their prices."""
         options = self.prepare(round_)
         known = {} if start is None else _chosen(round_, options, start)
-        return search_patterns(round_, options, known, limits, relax, solve)
+        return search_patterns(round_, options, known, budget, relax, solve)
 
     @property
     def has_duals(self) -> bool:

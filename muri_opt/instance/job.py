@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
@@ -161,9 +160,6 @@ def _check_scaling(job: Job) -> None:
     }
     if not table:
         raise InputError("scaling", "an empty table", "at least one GPU count with its throughput, or no table")
-    if len(table) > 1 and all(after < before for before, after in pairwise(table)):
-        # Sorted as text ("1", "16", "2") is harmless; counts that only fall are a table read the wrong way round.
-        raise InputError("scaling", f"GPU counts that fall from {max(table)} to {min(table)}", "ascending GPU counts")
     msgspec.structs.force_setattr(job, "scaling", dict(sorted(table.items())))
 
 

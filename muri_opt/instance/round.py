@@ -14,6 +14,7 @@ from muri_opt.instance.cluster import Cluster
 from muri_opt.instance.job import Job, Seconds
 from muri_opt.instance.names import check_items, check_kind, check_unique, items, text
 from muri_opt.instance.quantities import MAX_SECONDS, MICROSECONDS_PER_SECOND, snapped
+from muri_opt.instance.running import check_running
 from muri_opt.instance.wording import listed, shortened, shown
 
 ROUND_FORMAT: Literal["muri-opt/round/1"] = "muri-opt/round/1"
@@ -24,7 +25,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Everything one decision is made from; consistent in itself once it exists.
 
     Refused are two jobs, nodes or tenants of one id, a job of a tenant that is not listed (when any is), stage times
-    that do not match ``resources``, and a placement on a node that is missing or too small.
+    that do not match ``resources``, a placement on a node that is missing or too small, and running jobs that do not
+    say where they are, hold GPUs they cannot run with, or together overfill a node.
     """
 
     format: Literal["muri-opt/round/1"] = ROUND_FORMAT
@@ -51,6 +53,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 _check_job(self, job, tenants)
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({shown(job.id)})") from None
+        check_running(self.cluster, self.jobs)
 
     @cached_property
     def job_index(self) -> dict[str, int]:
@@ -87,7 +90,8 @@ def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:
         position = round_.cluster.node_index.get(node)
         if position is None:
             known = listed(round_.cluster.node_index)
-            raise InputError(field, f"{gpus} GPUs on {shown(node)}", f"a node of the cluster: {known}")
+            lost = "a job whose node is gone waits: leave out its state and placement"
+            raise InputError(field, f"{gpus} GPUs on {shown(node)}", f"a node of the cluster: {known}; {lost}")
         has = round_.cluster.nodes[position].gpus
         if gpus > has:
             raise InputError(field, f"{gpus} GPUs", f"at most the {has} GPUs of the node")

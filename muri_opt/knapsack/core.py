@@ -10,7 +10,6 @@ found, or that nothing is, is proved.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,10 +19,13 @@ from numpy.typing import NDArray
 from muri_opt.knapsack.candidates import Candidates
 from muri_opt.knapsack.options import Ints
 from muri_opt.knapsack.pricing import Priced
+from muri_opt.solution import Budget
 
 Floats = NDArray[np.float64]
 _SCALES = (0.25, 1.0, 4.0)
 _EXACT = 1 << 50
+_LAYER, _PER_STATE = 2e-4, 4e-7
+"""Work for a job: what it costs in any case, and for each state that it makes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,11 +51,11 @@ def search(
     limit: int,
     jobs: list[Ints],
     width: int,
-    deadline: float | None = None,
+    budget: Budget,
 ) -> Found:
     """Look for a solution that costs at most ``limit``; ``jobs`` has the candidates of each job that may change.
 
-    All other jobs stay what they are. ``width`` is how many states are kept; after ``deadline``, one.
+    All other jobs stay what they are. ``width`` is how many states are kept; once ``budget`` is over, one.
     """
     more = known.use - known.use[known.now][known.job]
     free = capacity - known.use[known.now].sum(axis=0)
@@ -83,7 +85,8 @@ def search(
         least = lost - ((states.astype(np.float64) @ ways).astype(np.int64) + ahead[depth + 1]).min(axis=1)
         kept = np.flatnonzero(least <= limit)
         kept = kept[_distinct(states[kept], lost[kept])]
-        if deadline is not None and time.perf_counter() > deadline:
+        budget.spend(_LAYER + _PER_STATE * len(parent))
+        if budget.over():
             width = 1
         if len(kept) > width:
             complete = False

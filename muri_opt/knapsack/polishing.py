@@ -6,7 +6,6 @@ changes that are unlike each other.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from muri_opt.knapsack.candidates import Candidates, candidates
 from muri_opt.knapsack.core import Found, search
 from muri_opt.knapsack.options import Ints, Options
 from muri_opt.knapsack.pricing import Priced
+from muri_opt.solution import Budget
 
 _JOBS, _PER_JOB, _WIDTH = 20, 8, 300
 """Jobs decided together, candidates of each, and states kept."""
@@ -59,18 +59,16 @@ def open_jobs(known: Candidates) -> Open:
     )
 
 
-def polished(
-    options: Options, priced: Priced, choice: Ints, seed: int, deadline: float | None, width: int = _WIDTH
-) -> Ints:
-    """Return a choice that is at least as good; the same for the same seed, unless time (``perf_counter``) runs out."""
-    draw = np.random.default_rng(seed)
+def polished(options: Options, priced: Priced, choice: Ints, budget: Budget, width: int = _WIDTH) -> Ints:
+    """Return a choice that is at least as good; the same for the same seed, unless seconds run out."""
+    draw = np.random.default_rng(budget.limits.seed)
     losses = np.concatenate([priced.loss, priced.idle])
     near = _smallest(losses, options.jobs + _JOBS * _JOBS)
     far = _smallest(losses, 3 * options.jobs + _JOBS * _PER_JOB)
     failures = 0
     for turn in range(_ROUNDS):
         limit = priced.gap(options.worth(choice))
-        if limit < 0 or failures == _FAILURES or (deadline is not None and time.perf_counter() > deadline):
+        if limit < 0 or failures == _FAILURES or budget.over():
             break
         wide = turn % 4 == 3
         known = candidates(options, priced, choice, min(limit, far if wide else near))
@@ -82,7 +80,7 @@ def polished(
             if turn >= 2:
                 ranked = np.sort(draw.permutation(ranked[: _POOL * _JOBS])[:_JOBS])
             jobs = free.lists(ranked[:_JOBS], _PER_JOB, hardest_first=turn % 2 == 1)
-        found = search(known, priced, options.capacity, limit, jobs, width, deadline)
+        found = search(known, priced, options.capacity, limit, jobs, width, budget)
         failures = failures + 1 if found.choice is None else 0
         choice = choice if found.choice is None else found.choice
     return choice
@@ -114,13 +112,13 @@ def unlike_changes(known: Candidates, draw: np.random.Generator | None) -> list[
     return [places[firsts[job] : ends[job]] for job in dearest.tolist()]
 
 
-def enumerated(options: Options, priced: Priced, choice: Ints, width: int, deadline: float | None) -> Found:
+def enumerated(options: Options, priced: Priced, choice: Ints, width: int, budget: Budget) -> Found:
     """Look for a better choice among all that could be one; proved if no state had to be left out."""
     limit = priced.gap(options.worth(choice))
     known = candidates(options, priced, choice, limit)
     free = open_jobs(known)
     jobs = free.lists(np.arange(len(free.starts)), len(known), hardest_first=True)
-    return search(known, priced, options.capacity, limit, jobs, width, deadline)
+    return search(known, priced, options.capacity, limit, jobs, width, budget)
 
 
 def _smallest(losses: Ints, count: int) -> int:

@@ -1,8 +1,7 @@
-"""The whole way: multipliers, an answer, a better answer, and the proof that it is the best, as far as time allows."""
+"""The whole way: multipliers, an answer, a better answer, and the proof that it is best, as far as limits allow."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,7 +14,7 @@ from muri_opt.knapsack.pricing import Priced, lagrangian
 from muri_opt.knapsack.primal import feasible_choice
 from muri_opt.knapsack.rest import rest_program
 from muri_opt.modelling import Solve
-from muri_opt.solution import Limit, Limits, Reason, Termination, relative_gap
+from muri_opt.solution import Budget, Limit, Limits, Reason, Termination, relative_gap
 
 _WIDTHS = (1_000, 10_000)
 _STATES = 5_000_000
@@ -52,6 +51,7 @@ class Answer:
     priced: Priced
     considered: Ints
     left: int = 0
+    work: float = 0.0
 
 
 def quick_answer(options: Options, limits: Limits) -> Answer:
@@ -70,15 +70,13 @@ def solve_options(options: Options, solve_rest: Solve, limits: Limits) -> Answer
 
 class _Solve:
     def __init__(self, options: Options, limits: Limits) -> None:
-        began = time.perf_counter()
-        self.limits = limits
-        self.deadline = None if limits.seconds is None else began + limits.seconds
+        self.limits, self.budget = limits, Budget(limits=limits)
         self.considered = options.worthwhile()
         self.options = options.only(self.considered)
         self.priced = lagrangian(self.options)
         self.choice = feasible_choice(self.options, self.priced)
         if self.priced.exact:
-            self.choice = polished(self.options, self.priced, self.choice, limits.seed, self.deadline)
+            self.choice = polished(self.options, self.priced, self.choice, self.budget)
 
     def quick(self) -> Answer:
         return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.HEURISTIC, "multipliers and local search")
@@ -98,21 +96,21 @@ class _Solve:
         limit = self.priced.gap(self.options.worth(self.choice))
         spare = int((self.priced.loss <= limit).sum() + (self.priced.idle <= limit).sum()) - self.options.jobs
         if width * spare > _STATES:
-            self.choice = polished(self.options, self.priced, self.choice, self.limits.seed, self.deadline, width)
+            self.choice = polished(self.options, self.priced, self.choice, self.budget, width)
             return False
-        found = enumerated(self.options, self.priced, self.choice, width, self.deadline)
+        found = enumerated(self.options, self.priced, self.choice, width, self.budget)
         self.choice = self.choice if found.choice is None else found.choice
         return found.proved
 
     def _solved(self, solve_rest: Solve) -> Answer:
         rest = rest_program(self.options, self.priced, self.choice)
-        left = None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
         size = rest.model.column_count
         try:
-            outcome = solve_rest(rest.model, self.limits.with_seconds(left), rest.start)
+            outcome = solve_rest(rest.model, self.budget.left(), rest.start)
         except RefusalError as refusal:
             detail = f"the rest was refused: {refusal}"
-            return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.RELAXATION, detail, size)
+            return self._answer(self.priced.bound, Basis.MULTIPLIERS, Limit.SIZE, detail, size)
+        self.budget.spend(outcome.work)
         if outcome.values is not None:
             found = rest.choice(outcome.values.astype(np.int64))
             if self.options.fits(found) and self.options.worth(found) > self.options.worth(self.choice):
@@ -127,13 +125,14 @@ class _Solve:
         return self._answer(bound, Basis.SOLVER, said.limit or Limit.FAULT, detail, size)
 
     def _within(self) -> Answer | None:
-        """Return the answer there is if its gap is small enough already, or time is over."""
+        """Return the answer there is if its gap is small enough already, or the budget is."""
         value, bound = self.options.worth(self.choice), self.priced.bound
         open_ = relative_gap(value, bound)
         if value == bound or (open_ is not None and open_ <= self.limits.gap):
             return self._answer(bound, Basis.MULTIPLIERS, Limit.GAP, "the multipliers prove it")
-        if self.deadline is not None and time.perf_counter() > self.deadline:
-            return self._answer(bound, Basis.MULTIPLIERS, Limit.TIME, "the time was over before the rest was solved")
+        if self.budget.over():
+            limit = self.budget.limit
+            return self._answer(bound, Basis.MULTIPLIERS, limit, "the limit came before the rest was solved")
         return None
 
     def _answer(self, bound: int, basis: Basis, limit: Limit | None, detail: str, left: int = 0) -> Answer:
@@ -150,4 +149,5 @@ class _Solve:
             priced=self.priced,
             considered=self.considered,
             left=left,
+            work=self.budget.spent,
         )

@@ -5,6 +5,7 @@ from muri_opt.library.best import BEST_FORMAT, Best, Optimum, parse_best, read_b
 from muri_opt.library.checking import Finding, check_instance, check_optimum
 from muri_opt.library.gap_checking import GapFinding, check_gap, check_gaps, decided_value
 from muri_opt.library.gaps import CompletionGap, Gap, ValueGap, measure_name
+from muri_opt.library.named import shipped_round, shipped_rounds
 from muri_opt.library.recipe import RECIPE_FORMAT, Recipe, load_round
 from muri_opt.library.refreshing import Change, offer, refresh, solved
 from muri_opt.library.shelf import FAMILIES, Instance, instances, library_folder
@@ -39,6 +40,8 @@ __all__ = [
     "read_best",
     "readme_text",
     "refresh",
+    "shipped_round",
+    "shipped_rounds",
     "solved",
     "write_best",
 ]

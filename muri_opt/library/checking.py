@@ -11,7 +11,7 @@ from muri_opt.instance import Round
 from muri_opt.library.best import Optimum
 from muri_opt.library.shelf import Instance
 from muri_opt.policies import policy_from
-from muri_opt.solution import Agreement, Limits, Proof, Reason, Violation
+from muri_opt.solution import Agreement, Limits, Proof, Violation
 from muri_opt.solve import solve_round
 from muri_opt.verification import decision_value, verify
 
@@ -58,10 +58,10 @@ def check_optimum(
         detail = f"found {error.found}; allowed: {error.allowed}"
         return None, [Violation(rule="round", where=error.field, detail=detail)]
     found = list(certificate.violations)
-    if certificate.proof is not Proof.CLAIM_ONLY or found:
+    if certificate.proof is not Proof.AGREEMENT or found:
         return certificate.proof, found
     if optimum.proof is not Proof.AGREEMENT:
-        detail = f"said {optimum.proof}; what is stored does not prove {optimum.bound}"
+        detail = f"said {optimum.proof}; what is stored does not prove {optimum.bound}, two solvers agree on it"
         return certificate.proof, [Violation(rule="proof", where="bound", detail=detail)]
     found += _faults_of_agreement(round_, optimum)
     if found or seconds is None:
@@ -85,7 +85,7 @@ def _asked_again(round_: Round, optimum: Optimum, seconds: float) -> tuple[Proof
     found, agreed = [], 0
     for backend in sorted(_backends(optimum)):
         result = solve_round(round_, optimum.policy, f"exact@{backend}", Limits(seconds=seconds))
-        ended = result.termination.reason is Reason.OPTIMAL
+        ended = result.value is not None and result.value in (result.bound, result.claimed_bound)
         if result.value is not None and (result.value > optimum.value or (ended and result.value != optimum.value)):
             detail = f"{optimum.value} is no optimum: {backend} finds {result.value} ({result.termination.reason})"
             found.append(Violation(rule="bound", where="bound", detail=detail))

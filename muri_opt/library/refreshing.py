@@ -15,7 +15,7 @@ from muri_opt.library.best import Optimum
 from muri_opt.library.checking import check_optimum
 from muri_opt.library.shelf import Instance
 from muri_opt.library.stored_decision import StoredDecision
-from muri_opt.solution import Agreement, Evidence, Limits, LinearDuals, Proof, Reason, Result, Violation
+from muri_opt.solution import Agreement, Evidence, Limits, LinearDuals, Proof, Result, Violation
 from muri_opt.solve import solve_round
 from muri_opt.verification import proved_bound
 
@@ -47,19 +47,19 @@ class Change:
 
 
 def solved(round_: Round, policy: str, limits: Limits) -> Result:
-    """Return the best answer within the limits; an optimum that only one solver claims is put to a second one."""
-    result = solve_round(round_, policy, "auto", limits)
-    if result.termination.reason is Reason.OPTIMAL and result.certificate.proof is Proof.CLAIM_ONLY:
-        return solve_round(round_, policy, "exact", limits)
-    return result
+    """Return the best answer within the limits."""
+    return solve_round(round_, policy, "auto", limits)
 
 
 def optimum_of(round_: Round, result: Result, today: datetime.date) -> Optimum | None:
-    """Return what a result says of a round, or ``None`` where it has no decision; a bare claim is no bound."""
+    """Return what a result says of a round, or ``None`` where it has no decision.
+
+    A claim is no bound, and an agreement is stored only of an optimum: its solvers can be asked again.
+    """
     if result.decision is None or result.value is None:
         return None
     bound, proof, evidence = result.bound, result.certificate.proof, result.certificate.evidence
-    if proof in (None, Proof.CLAIM_ONLY):
+    if proof is Proof.CLAIM_ONLY or (proof is Proof.AGREEMENT and bound != result.value):
         known = proved_bound(round_, result.policy, result.decision, evidence)
         bound, proof = (None, None) if known is None else known
     return Optimum(

@@ -5,11 +5,12 @@ from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, ev
 from muri_opt.modelling.lowering import lower
 from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows, RowSense
 from muri_opt.modelling.solving import Relax, Relaxed, Solve, Solved, SolveStages
-from muri_opt.modelling.stage import Stage, combined_bound, combined_value, stage_model
+from muri_opt.modelling.stage import STAGE_DIGITS, Stage, combined_bound, combined_value, stage_model
 from muri_opt.modelling.text import lp_text, mps_text
 
 __all__ = [
     "INFINITY",
+    "STAGE_DIGITS",
     "Broken",
     "Columns",
     "Evaluation",

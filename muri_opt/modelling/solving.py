@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from muri_opt.modelling.evaluation import Number, Values
 from muri_opt.modelling.model import Model
 from muri_opt.modelling.stage import Stage
-from muri_opt.solution import Limits, Termination
+from muri_opt.solution import Budget, Limits, Termination
 
 
 class Solved(Protocol):
@@ -28,6 +28,10 @@ class Solved(Protocol):
     @property
     def bound(self) -> Number | None:
         """What no solution is better than."""
+
+    @property
+    def work(self) -> float:
+        """Units of work that it took."""
 
 
 class Relaxed(Protocol):
@@ -46,5 +50,5 @@ Solve = Callable[[Model, Limits, Values | None], Solved]
 """A model solved within limits, from a start if there is one."""
 SolveStages = Callable[[Model, tuple[Stage, ...], Limits, Values | None], Solved]
 """The same for one objective after another."""
-Relax = Callable[[Model, float | None], Relaxed | None]
-"""The linear relaxation of a model, solved within some seconds, or ``None``."""
+Relax = Callable[[Model, Budget], Relaxed | None]
+"""The linear relaxation of a model, solved within a budget that it counts against, or ``None``."""

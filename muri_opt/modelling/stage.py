@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from muri_opt.modelling.model import Ints, Model, Rows
+
+STAGE_DIGITS: Final = 16
+"""Choices decided in one stage where each outweighs all after it: their binary weights stay small and exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 
 from muri_opt.modelling import Relax
 from muri_opt.packing.master import Key, Master
 from muri_opt.packing.remaining import Remaining
+from muri_opt.solution import Budget
 
 _WHOLE = 1e-6
 """Fractions up to this are rounding errors of a solver."""
 
 
-def dive(master: Master, relax: Relax, remaining: Remaining, seconds_left: Callable[[], float | None]) -> Counter[Key]:
-    """Return a good combination of patterns, and take them from what remains; time may end it early."""
+def dive(master: Master, relax: Relax, remaining: Remaining, budget: Budget) -> Counter[Key]:
+    """Return a good combination of patterns, and take them from what remains; the budget may end it early."""
     taken: Counter[Key] = Counter()
     keys = list(master.found)
-    while (left := seconds_left()) is None or left > 0:
-        relaxed = relax(master.program(taken), left)
+    while not budget.over():
+        relaxed = relax(master.program(taken), budget)
         if relaxed is None:
             break
         values = relaxed.values[: len(keys)]

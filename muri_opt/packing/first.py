@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,10 @@ from muri_opt.packing.master import NO_HOME, Key
 from muri_opt.packing.patterns import best_pattern
 from muri_opt.packing.prices import Prices
 from muri_opt.packing.remaining import Remaining
+from muri_opt.solution import Budget
+
+_PATTERN = 5e-3
+"""Work to find the best pattern of a node."""
 
 
 def one_by_one(
@@ -22,7 +26,7 @@ def one_by_one(
     remaining: Remaining,
     *,
     cells: int,
-    seconds_left: Callable[[], float | None],
+    budget: Budget,
 ) -> Counter[Key]:
     """Return patterns for the nodes that remain, each the best beside those before it, and take them.
 
@@ -30,7 +34,8 @@ def one_by_one(
     """
     found: Counter[Key] = Counter()
     for place, family in enumerate(families):
-        while remaining.nodes[place] and ((left := seconds_left()) is None or left > 0):
+        while remaining.nodes[place] and not budget.over():
+            budget.spend(_PATTERN)
             count = np.where(items.tenant >= 0, 0, remaining.jobs)
             key = (place, NO_HOME, best_pattern(replace(items, count=count), family, prices, cells=cells))
             if not key[2]:

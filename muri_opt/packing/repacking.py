@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from muri_opt.packing.items import Items, NodeFamily, node_families
 from muri_opt.packing.patterns import tables_of
 from muri_opt.packing.sweep import retraced
 from muri_opt.plans import PlanOptions
+from muri_opt.solution import Budget
 
 _TURNS = 4
 """Turns of each node, on average, after which the search ends even if there is more to be gained."""
+
+_NODE = 5e-3
+"""Work for the turn of a node."""
 
 
 def repacked(
@@ -24,7 +28,7 @@ def repacked(
     chosen: Mapping[int, Ints],
     *,
     cells: int,
-    seconds_left: Callable[[], float | None],
+    budget: Budget,
 ) -> dict[int, Ints]:
     """Return a choice worth at least as much, in which no node gains by taking other jobs that run on one node.
 
@@ -34,9 +38,9 @@ def repacked(
     state = _Nodes(round_, options, chosen)
     open_ = dict.fromkeys(state.hosts)
     for _ in range(_TURNS * len(state.hosts)):
-        left = seconds_left()
-        if not open_ or (left is not None and left <= 0):
+        if not open_ or budget.over():
             break
+        budget.spend(_NODE)
         node = next(iter(open_))
         del open_[node]
         open_ |= dict.fromkeys(state.improve(node, cells))

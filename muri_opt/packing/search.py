@@ -6,7 +6,6 @@ their nodes' price are taken up; the linear program over all patterns taken up s
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -34,7 +33,7 @@ from muri_opt.packing.prices import Prices, bound
 from muri_opt.packing.remaining import Remaining
 from muri_opt.packing.repacking import repacked
 from muri_opt.plans import PlanOptions
-from muri_opt.solution import Limits, LinearDuals
+from muri_opt.solution import Budget, Limits, LinearDuals
 
 _CELLS = 80_000
 """Cells of the grids that patterns are found on. Far coarser ones cost some percent of the value by rounding."""
@@ -50,9 +49,11 @@ whole numbers of them are far worse than fractions."""
 _OF_GAP = 0.25
 """Part of the gap asked for that the combination of patterns may leave open."""
 _FIRST, _SEARCHING, _DIVING = 0.3, 0.6, 0.75
-"""Parts of the time after which the first choice, the search for patterns and the rounding end."""
-_PROGRAM_SECONDS = 30.0
-"""Seconds for the combination of patterns where there is no limit."""
+"""Parts of the budget after which the first choice, the search for patterns and the rounding end."""
+_PROGRAM_WORK = 30.0
+"""Work for the combination of patterns where there is no limit."""
+_PER_FAMILY = 5e-3
+"""Work to look for the best patterns of a family of nodes, once."""
 _DENOMINATOR = 1 << 16
 
 
@@ -69,7 +70,7 @@ def pack(
     round_: Round,
     options: PlanOptions,
     start: Mapping[int, Ints],
-    limits: Limits,
+    budget: Budget,
     relax: Relax,
     solve: SolveStages,
 ) -> Packed:
@@ -78,7 +79,7 @@ def pack(
     Where nodes do not matter, the knapsack of the cluster is solved instead; and first of all it is tried whether they
     matter to the best choice by GPUs alone.
     """
-    search = _Search(round_, options, start, limits, relax, solve)
+    search = _Search(round_, options, start, budget, relax, solve)
     if not len(options) or not search.families:
         return Packed(chosen=search.chosen, duals=search.duals(), how="there was nothing to choose")
     return search.counted() or search.knapsack() or search.run()
@@ -90,12 +91,11 @@ class _Search:
         round_: Round,
         options: PlanOptions,
         start: Mapping[int, Ints],
-        limits: Limits,
+        budget: Budget,
         relax: Relax,
         solve: SolveStages,
     ) -> None:
-        self.began = time.monotonic()
-        self.round_, self.options, self.limits, self.relax, self.solve = round_, options, limits, relax, solve
+        self.round_, self.options, self.budget, self.relax, self.solve = round_, options, budget, relax, solve
         self.chosen = dict(start)
         self.items = Items.of(round_, options)
         self.families = node_families(round_, self.items)
@@ -123,7 +123,8 @@ class _Search:
         def solve_rest(model: Model, limits: Limits, start: Values | None) -> Solved:
             return self.solve(model, (Stage(objective=model.objective, weight=1, best=0),), limits, start)
 
-        answer = solve_options(knapsack, solve_rest, self.limits)
+        answer = solve_options(knapsack, solve_rest, self.budget.left())
+        self.budget.spend(answer.work)
         self._offer(seated(self.round_, self.options, kept[answer.choice[answer.choice >= 0]].tolist()))
         once = {"once": tuple(answer.priced.idle.tolist())}
         return Packed(
@@ -152,9 +153,9 @@ class _Search:
         heads = [int(jobs[0]) for jobs in self.items.members]
         once, quota = (np.array(duals.multipliers[label]) / duals.denominator for label in ("once", "quota"))
         self.best = Prices(once=once[heads], quota=quota)
-        if self._over():
+        if self.budget.over():
             return
-        self.bound = bound(self.items, self.families, self.best)
+        self.bound = self._bound(self.best)
         remaining = Remaining(self.items, self.families)
         found = self._one_by_one(self.best, remaining, _FIRST)
         found += self._one_by_one(self.best.lowered(_LOWERED), remaining, _FIRST)
@@ -163,15 +164,16 @@ class _Search:
     def _find_patterns(self) -> None:
         """Look for patterns and prices until they meet, nothing new is found, or it is time to combine."""
         prices, share = self.best, _SHARE
-        while not self._over(_SEARCHING):
+        budget = self.budget.until(_SEARCHING)
+        while not budget.over():
             new, proved = self._add_patterns(prices)
             model = self.master.program()
-            relaxed = self.relax(model, self._left(_SEARCHING))
+            relaxed = self.relax(model, budget)
             if relaxed is None:
                 return
             told, value = self.master.prices(model, relaxed.duals)
             if proved is None:
-                proved = bound(self.items, self.families, prices)
+                proved = self._bound(prices)
             if proved < self.bound:
                 self.best, self.bound = prices, proved
             if self.bound - value <= _CLOSE * value or (not new and not share):
@@ -185,6 +187,7 @@ class _Search:
         new, proved = 0, prices.paid(self.items)
         known = True
         for place, family in enumerate(self.families):
+            self.budget.spend(_PER_FAMILY)
             found = patterns(self.items, family, prices, cells=_CELLS)
             new += sum(self.master.add(place, pattern) for pattern in found.free)
             new += sum(self.master.add(place, pattern, home) for home, pattern in found.at_home)
@@ -195,14 +198,14 @@ class _Search:
     def _round(self) -> None:
         """Round the relaxation step by step, and fill the nodes that this leaves empty."""
         remaining = Remaining(self.items, self.families)
-        found = dive(self.master, self.relax, remaining, lambda: self._left(_DIVING))
+        found = dive(self.master, self.relax, remaining, self.budget.until(_DIVING))
         jobs = remaining.take_parts(found)
         found += self._one_by_one(self.best.lowered(0.0), remaining, _DIVING)
         self._offer(self._better(placed(self.items, self.families, found, jobs)))
 
     def _combine(self) -> None:
         """Let a solver combine the patterns, from the best choice so far on."""
-        if self._over():
+        if self.budget.over():
             return
         model = self.master.program()
         remaining = Remaining(self.items, self.families)
@@ -210,22 +213,22 @@ class _Search:
         for key, times in seen.items():
             remaining.take(key, times)
         start = self.master.values(model, seen, remaining.take_parts(seen))
-        left = self._left()
-        limits = replace(self.limits, seconds=_PROGRAM_SECONDS if left is None else left, gap=_OF_GAP * self.limits.gap)
+        left = self.budget.left() if self.budget.limited else replace(self.budget.limits, work=_PROGRAM_WORK)
+        limits = replace(left, gap=_OF_GAP * left.gap)
         with suppress(RefusalError):
-            values = self.solve(model, self.master.stages(model), limits, start).values
+            solved = self.solve(model, self.master.stages(model), limits, start)
+            self.budget.spend(solved.work)
+            values = solved.values
             if values is not None:
                 chosen = placed(self.items, self.families, *self.master.counts(model, values))
                 self._offer(self._better(chosen))
 
     def _one_by_one(self, prices: Prices, remaining: Remaining, share: float) -> Counter[Key]:
-        return one_by_one(
-            self.items, self.families, prices, remaining, cells=_CELLS, seconds_left=lambda: self._left(share)
-        )
+        return one_by_one(self.items, self.families, prices, remaining, cells=_CELLS, budget=self.budget.until(share))
 
     def _better(self, chosen: Mapping[int, Ints]) -> dict[int, Ints]:
         """Return a choice after every node has taken what is best for it, and what is still free is given away."""
-        better = repacked(self.round_, self.options, chosen, cells=_CELLS, seconds_left=self._left)
+        better = repacked(self.round_, self.options, chosen, cells=_CELLS, budget=self.budget)
         return filled(self.round_, self.options, better)
 
     def _offer(self, chosen: dict[int, Ints]) -> None:
@@ -244,17 +247,11 @@ class _Search:
     def _enough(self) -> bool:
         """Return whether the choice is as good as asked for, by the best bound so far."""
         value = self._value(self.chosen)
-        return self.bound - value < 1 or self.bound - value <= self.limits.gap * value
+        return self.bound - value < 1 or self.bound - value <= self.budget.limits.gap * value
 
-    def _left(self, share: float = 1.0) -> float | None:
-        """Return the seconds until a share of the time is used up."""
-        if self.limits.seconds is None:
-            return None
-        return max(0.0, share * self.limits.seconds - (time.monotonic() - self.began))
-
-    def _over(self, share: float = 1.0) -> bool:
-        left = self._left(share)
-        return left is not None and left <= 0
+    def _bound(self, prices: Prices) -> float:
+        self.budget.spend(_PER_FAMILY * len(self.families))
+        return bound(self.items, self.families, prices)
 
     def duals(self) -> LinearDuals:
         """Return the best prices per job and per tenant, as whole numbers."""

@@ -58,12 +58,12 @@ def held_gpus(round_: Round, job: int) -> Ints | None:
     return held
 
 
-def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool) -> Ints | None:
-    """Return GPUs per node for a gang beside what is placed already, or ``None``; a running one stays if it can.
+def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, held: Ints | None = None) -> Ints | None:
+    """Return GPUs per node for a gang beside what is placed already, or ``None``; on those ``held`` if it can.
 
     ``consolidate`` allows no more nodes than the gang would need in the empty cluster.
     """
-    room, gpus, held = left.room(job), int(round_.amounts.g[job]), held_gpus(round_, job)
+    room, gpus = left.room(job), int(round_.amounts.g[job])
     if consolidate:
         limit = min(fewest_nodes(round_, job), len(room))
         if nodes_needed(room, gpus) > limit:

@@ -66,20 +66,10 @@ def may_run(job: Job, plan: Plan, change: str) -> bool:
     return not (other or wider or slower)
 
 
-def check_promises(round_: Round, job: Job, change: str) -> None:
-    """Refuse a guarantee that no plan reaches or the tenant's quota can never hold, and no plan where one is kept."""
+def check_strategy(job: Job, change: str) -> None:
+    """Refuse a job that does not say its plan where the policy keeps its strategy."""
     if change in ("resources", "neither") and job.plan is None:
         raise InputError("plan", "nothing", "the plan it runs by: the policy keeps its strategy")
-    if job.guarantee is None:
-        return
-    best = max(plan.throughput for plan in job.plans or ())
-    if job.guarantee.throughput > best:
-        allowed = f"at most {best:g}, the throughput of its fastest plan"
-        raise InputError("guarantee.throughput", f"{job.guarantee.throughput:g}", allowed)
-    quota = next((tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.id == job.tenant), None)
-    if quota is not None and job.gpus > quota:
-        found = f"a guarantee for {job.gpus} GPUs of tenant {job.tenant!r}, whose quota is {quota}"
-        raise InputError("guarantee", found, "a guarantee within the tenant's quota, or a larger quota")
 
 
 def is_home(job: Job, entry: Entry) -> bool:

@@ -14,7 +14,7 @@ from muri_opt.instance import Job, Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import microseconds
 from muri_opt.plans.configurations import JobConfiguration, configurations_of
-from muri_opt.plans.entries import Entry, Part, check_promises, entries_of, is_home, may_run, nodes_with_room
+from muri_opt.plans.entries import Entry, Part, check_strategy, entries_of, is_home, may_run, nodes_with_room
 from muri_opt.plans.rules import PlanRules
 from muri_opt.plans.steps import next_names, reads_names, remaining_cost
 from muri_opt.plans.worth import MILLION, fair_worth, kept_after_restart, reference_of, worth
@@ -106,7 +106,7 @@ class JobReader:
         self._able: dict[tuple[str | None, Part], int] = {}
 
     def options(self, job: Job, rules: PlanRules) -> JobOptions:
-        """Return the options of a job, refusing plans and promises that contradict each other or the round."""
+        """Return the options of a job, refusing plans that contradict each other."""
         plans = self._known.get(job.id)
         if plans is None or not plans.are_those_of(job):
             plans = JobPlans(job=job, fitting=tuple(entry for entry in entries_of(job) if self._fits(entry)))
@@ -128,7 +128,7 @@ class JobReader:
         return self._able[kind, entry.part] >= entry.plan.nodes
 
     def _read(self, job: Job, plans: JobPlans, rules: PlanRules) -> JobOptions:
-        check_promises(self._round, job, rules.change)
+        check_strategy(job, rules.change)
         known = plans.configurations if reads_names(rules) else {}
         names = next_names(job, rules, known)
         ways = [

@@ -61,6 +61,8 @@ class Policy(ABC):
     name: str
 
     choices: ClassVar[Mapping[str, Allowed]] = {}
+    chapter: ClassVar[str] = ""
+    """The chapter of the book that its exact program is in, if it has one."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():
@@ -87,6 +89,10 @@ class Policy(ABC):
     @abstractmethod
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""
+        return None
 
 
 def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:

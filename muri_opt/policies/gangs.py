@@ -8,32 +8,34 @@ from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.instance import Round
-from muri_opt.instance.amounts import Ints
 from muri_opt.ordering import ORDERS, TiresiasOrder, priority_order
-from muri_opt.placement import Leftover, place_gang
+from muri_opt.placement.list_schedule import ListSchedule
+from muri_opt.placement.staying import staying_jobs
 from muri_opt.policies.base import Allowed, Policy
 from muri_opt.solution import Decision, gang_decision
-
-MOST_DIGITS = 10_000
-"""Jobs up to which a lexicographic value, a binary digit per job, can be written and read as a decimal number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangPolicy(Policy):
-    """``fifo``, ``srtf``, ``srsf``, ``las`` or ``max-min``: the order decides who is tried first.
+    """``srtf``, ``srsf``, ``las`` or ``max-min``: the order decides who is tried first.
 
     ``objective`` is what the exact program of the same round maximises (chapter *gangs*); ``nodes`` says whether a gang
-    may spread over any nodes or must sit on as few as it could in the empty cluster.
+    may spread over any nodes or must sit on as few as it could in the empty cluster; ``preempt`` whether a running job
+    may be stopped or moved for another. Where it may not, running jobs stay where they are and only the others are
+    decided.
     """
 
     objective: str = "weighted"
     nodes: str = "any"
+    preempt: str = "yes"
 
     choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": ("weighted", "lexicographic"),
         "nodes": ("any", "fewest"),
+        "preempt": ("no", "yes"),
     }
-    names: ClassVar[Collection[str]] = tuple(ORDERS)
+    chapter: ClassVar[str] = "gangs"
+    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
 
     def __post_init__(self) -> None:
         if self.name not in self.names:
@@ -46,28 +48,34 @@ class GangPolicy(Policy):
         return self.name
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs (a gang has at least one), and more jobs than a lexicographic value can hold."""
+        """Refuse a job of no GPUs: a gang has at least one."""
         for position, job in enumerate(round_.jobs):
             if job.gpus < 1:
                 where = f"jobs[{position}] ({job.id!r}).gpus"
                 raise InputError(where, "0", f"at least 1: the policy {self.name!r} places gangs")
-        if self.objective == "lexicographic" and len(round_.jobs) > MOST_DIGITS:
-            found = f"lexicographic with {len(round_.jobs):,} jobs"
-            raise InputError(f"policy {self.name!r}.objective", found, f"weighted, or at most {MOST_DIGITS:,} jobs")
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""
         self.check(round_)
-        left = Leftover(round_)
-        shares: dict[int, Ints] = {}
-        free = round_.cluster.total_gpus
-        for job in priority_order(round_, self.order):
-            gpus = int(round_.amounts.g[job])
-            if gpus > free or not left.within_quota(job):
-                continue
-            share = place_gang(round_, left, job, consolidate=self.nodes == "fewest")
-            if share is not None:
-                left.take(share, job)
-                shares[job] = share
-                free -= gpus
-        return gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+        order = priority_order(round_, self.order)
+        schedule = ListSchedule(round_, order, consolidate=self.nodes == "fewest")
+        shares = schedule.anew() if self.preempt == "yes" else schedule.beside(staying_jobs(round_, order))
+        return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt == "yes")
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
+        if self.preempt == "no" or not any(job.state == "running" for job in round_.jobs):
+            return None
+        order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
+        keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest)
+        return gang_decision(round_, ListSchedule(round_, order, consolidate=fewest).beside(keeps), consolidate=fewest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FifoPolicy(GangPolicy):
+    """``fifo``: first in, first out. By default nobody is stopped, and no job starts in place of an earlier one."""
+
+    objective: str = "lexicographic"
+    preempt: str = "no"
+
+    names: ClassVar[Collection[str]] = ("fifo",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from muri_opt.ranking.insertion import improved, kicked
 from muri_opt.ranking.program import decoded, pair_program, pair_table, pair_values
 from muri_opt.ranking.subsets import MOST_JOBS, best_order
 from muri_opt.ranking.triangles import Packing, broken, greedy_packing, spread_out
-from muri_opt.solution import Limit, Limits
+from muri_opt.solution import Budget, Limit, Limits
 
 CHECKED_JOBS = 12
 """Jobs up to which a proof needs no triangles, because its reader can go through all orders."""
@@ -43,26 +42,16 @@ class BlockAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What a search may use: a solver of programs, one of relaxations, limits, and when the time is over."""
+    """What a search may use: a solver of programs, one of relaxations, and a budget."""
 
     solve: Solve | None
     relax: Relax | None
-    limits: Limits
-    deadline: float | None
+    budget: Budget
 
     @classmethod
     def of(cls, solve: Solve | None, relax: Relax | None, limits: Limits) -> Means:
         """Return the means of a search that begins now."""
-        deadline = None if limits.seconds is None else time.perf_counter() + limits.seconds
-        return cls(solve=solve, relax=relax, limits=limits, deadline=deadline)
-
-    def left(self) -> float | None:
-        """Return the seconds left, ``None`` without a limit."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
-
-    def over(self) -> bool:
-        """Return whether no time is left."""
-        return self.left() == 0.0
+        return cls(solve=solve, relax=relax, budget=Budget(limits=limits))
 
 
 def solve_block(before: Ints, agreed: NDArray[np.bool_], means: Means) -> BlockAnswer:
@@ -91,7 +80,7 @@ class BlockSearch:
         self.agreed = agreed
         self.means = means
         start = improved(before, np.arange(len(before)))
-        self.order = kicked(before, start, kicks=_KICKS, seed=means.limits.seed, over=means.over)
+        self.order = kicked(before, start, kicks=_KICKS, budget=means.budget)
         self.value = order_cost(before, self.order)
         self.packing = greedy_packing(before, agreed, _GREEDY)
         self.bound = self.packing.bound
@@ -111,9 +100,9 @@ class BlockSearch:
         last = -np.inf
         while self.bound < self.value:
             program = pair_program(self.before, self.rows, self.agreed)
-            found = None if self.means.over() else relax(program.model, self.means.left())
+            found = None if self.means.budget.over() else relax(program.model, self.means.budget)
             if found is None:
-                self.limit = Limit.TIME
+                self.limit = self.means.budget.limit
                 return
             packing = Packing.of(self.before, self.agreed, program.triangles, np.abs(found.duals))
             if packing.proves_more(self.packing):
@@ -142,10 +131,11 @@ class BlockSearch:
             fixed = self.agreed | self.packing.decided(self.value)
             program = pair_program(self.before, self.rows, fixed)
             try:
-                found = solve(program.model, self.means.limits.with_seconds(self.means.left()), pair_values(self.order))
+                found = solve(program.model, self.means.budget.left(), pair_values(self.order))
             except RefusalError as refusal:
-                self.limit, self.detail = Limit.RELAXATION, f"{self.detail}; refused: {refusal}"
+                self.limit, self.detail = Limit.SIZE, f"{self.detail}; refused: {refusal}"
                 return
+            self.means.budget.spend(found.work)
             said = found.termination
             self.detail = f"{program.model.row_count} rows; solver said: {said.detail}"
             self.limit = said.limit or Limit.FAULT

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from muri_opt.modelling import Ints
 from muri_opt.ranking.disagreement import order_cost
+from muri_opt.solution import Budget
+
+_PER_PAIR = 2e-6
+"""Work to repair an order after some jobs were moved, for each pair of jobs."""
 
 
 def improved(before: Ints, order: Ints) -> Ints:
@@ -32,13 +34,14 @@ def improved(before: Ints, order: Ints) -> Ints:
     return order
 
 
-def kicked(before: Ints, order: Ints, *, kicks: int, seed: int, over: Callable[[], bool]) -> Ints:
+def kicked(before: Ints, order: Ints, *, kicks: int, budget: Budget) -> Ints:
     """Return the best order met when some jobs are moved at random, the rest repaired, time and again."""
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(budget.limits.seed)
     best, least = order, order_cost(before, order)
     for _ in range(kicks):
-        if over():
+        if budget.over():
             break
+        budget.spend(_PER_PAIR * len(order) ** 2)
         tried = best.tolist()
         for _ in range(2 + len(tried) // 10):
             job = tried.pop(int(draw.integers(len(tried))))

@@ -18,7 +18,7 @@ from muri_opt.replay.clocks.muri_clock import replay_muri
 from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.failing import Failures
 from muri_opt.replay.engine.list_scheduler import ListScheduler
-from muri_opt.replay.engine.round_scheduler import ON_BAD, Asking, Decide, OnBad, RoundScheduler
+from muri_opt.replay.engine.round_scheduler import ON_BAD, PLAIN_RULES, Asking, Decide, OnBad, RoundScheduler
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds, checked_speeds
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.workload import Workload
@@ -35,7 +35,7 @@ _PLAIN: Final[dict[str, object]] = {
     "interval": None,
     "seed": 0,
     "verify": True,
-    "verify_as": "fifo",
+    "verify_as": PLAIN_RULES,
     "on_bad": "stop",
     "failures": None,
     "launch_seconds": 0.0,
@@ -56,7 +56,7 @@ def replay(
     interval: float | None = None,
     seed: int = 0,
     verify: bool = True,
-    verify_as: str = "fifo",
+    verify_as: str = PLAIN_RULES,
     on_bad: OnBad = "stop",
     limits: Limits | None = None,
     method: str = "heuristic",

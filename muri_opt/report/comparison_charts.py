@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from muri_opt.comparison.pairs import Pair
-from muri_opt.comparison.profile import Profile, profile, proved, reached
+from muri_opt.comparison.profile import Profile, ended, profile, reached
 from muri_opt.report.chart_frame import (
     BOTTOM,
     HEIGHT,
@@ -54,9 +54,9 @@ def comparison_charts(pairs: Sequence[Pair]) -> Iterator[Figure]:
     told = profile(pairs, reached)
     caption = f"{about}Solved: no method found a better value."
     yield _profile_chart("reached", "Performance profile: best value found", caption, told)
-    told = profile(pairs, proved)
-    caption = f"{about}Solved: the value meets the bound of the method itself."
-    yield _profile_chart("proved", "Performance profile: solved to the end", caption, told)
+    told = profile(pairs, ended)
+    caption = f"{about}Solved: the value meets the bound that the method itself proves or claims."
+    yield _profile_chart("ended", "Performance profile: solved to the end", caption, told)
     runs = runs_of(pairs)
     axis = loss_axis(run.loss for mine in runs.values() for run in mine)
     yield _time_chart(pairs, runs, axis)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from muri_opt.comparison.pairs import Pair, pairs_of
-from muri_opt.comparison.profile import profile, proved, reached
+from muri_opt.comparison.profile import ended, profile, reached
 from muri_opt.comparison.rows import CompareRow
 from muri_opt.errors import InputError
 from muri_opt.report.chart_scales import duration, log_ticks, power_ticks
@@ -55,7 +55,7 @@ def _drawn(pairs: Sequence[Pair]) -> Iterator[tuple[str, Figure]]:
 
 def _profiles(pairs: Sequence[Pair]) -> Figure:
     figure, panels = empty_figure(across=2, wide=1.5 * WIDE)
-    for axes, solved, title in zip(panels, (reached, proved), ("best value found", "solved to the end"), strict=True):
+    for axes, solved, title in zip(panels, (reached, ended), ("best value found", "solved to the end"), strict=True):
         told = profile(pairs, solved)
         marks = power_ticks(told.largest)
         for place in range(len(told.methods)):

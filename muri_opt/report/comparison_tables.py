@@ -46,8 +46,8 @@ def summary_html(rows: Sequence[CompareRow], summary: Summary) -> str:
             [replace(row, instance=repr((row.instance, row.policy)), policy="all policies") for row in rows]
         ).methods
     caption = (
-        "Optimal: the value meets the bound of the method itself. Best: no method found more. Loss: what the value "
-        "falls short of the least bound of all methods, as a part of the bound."
+        "Optimal: the value meets the bound of the method itself. Claimed: it meets only what one solver claims. Best: "
+        "no method found more. Loss: what the value falls short of the least bound of all methods, as a part of it."
     )
     cells = [one.cells() for one in lines]
     return table_html("summary", caption, HEAD, [line_html(first, map(escaped, more)) for first, *more in cells])

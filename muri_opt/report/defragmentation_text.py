@@ -34,6 +34,8 @@ def defragmentation_text(round_: Round, found: Defragmentation, *, whole: bool =
         kept, rest = shortened(found.freed, whole=whole)
         pairs.append(("free nodes", ", ".join([*(cut(node, _NAME) for node in kept), *rest])))
     pairs += [("moved", _cost(found.cost)), ("bound", _cost(found.bound))]
+    if found.claimed_bound is not None:
+        pairs.append(("claimed", f"bound {_cost(found.claimed_bound)}: the word of one solver alone, not checked"))
     pairs += [("termination", termination_text(found.termination)), ("proof", _proof(found, found.certificate))]
     return "\n".join([*lines, *labelled(pairs)]) + "\n"
 
@@ -52,6 +54,7 @@ def defragmentation_json(round_: Round, found: Defragmentation) -> str:
         "moved_gpus": found.moved_gpus,
         "moved_jobs": found.moved_jobs,
         "bound": None if found.bound is None else found.bound._asdict(),
+        "claimed_bound": None if found.claimed_bound is None else found.claimed_bound._asdict(),
         "needed_budget": found.needed_budget,
         "termination": found.termination,
         "certificate": found.certificate,

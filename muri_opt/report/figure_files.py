@@ -73,13 +73,11 @@ def step_line(axes: Axes, place: int, x: Floats, y: Floats) -> None:
     axes.plot(x, y, drawstyle="steps-post", color=LIGHT[colour], linestyle=shown, linewidth=1.3)
 
 
-def name_series(axes: Axes, names: Sequence[str]) -> None:
-    """Add a legend of the lines of a panel to it."""
-    _name(axes.legend(axes.lines, _numbers(names), fontsize=8, frameon=False), names)
-
-
 def name_above(figure: Figure, axes: Axes, names: Sequence[str]) -> None:
-    """Add a legend of the lines of a panel above the whole figure, where it covers no mark."""
+    """Add a legend of the lines of a panel above the whole figure, where it covers no mark.
+
+    To look for the emptiest place within the panel takes seconds where there are many points.
+    """
     looks = {"fontsize": 8, "frameon": False, "ncols": min(len(names), _COLUMNS)}
     _name(figure.legend(axes.lines, _numbers(names), loc="outside upper left", **looks), names)
 

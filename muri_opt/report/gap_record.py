@@ -17,6 +17,7 @@ def gap_record(gap: RoundGap) -> dict[str, object]:
         "values": gap.values,
         "gap": gap.gap,
         "bound": gap.second.bound,
+        "claimed_bound": gap.second.claimed_bound,
         "proof": gap.second.certificate.proof,
         "proved": gap.proved,
         "total_gpus": gap.total_gpus,

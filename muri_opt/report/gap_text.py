@@ -93,7 +93,7 @@ def part_text(round_: Round, part: Part) -> str:
     if part.assignment is not None:
         return f"{names} ({standing(part)})"
     stops = round_.jobs[round_.job_index[part.jobs[0]]].state == "running"
-    return f"{names} {'stops' if stops else 'waits'}"
+    return f"{names} {'is stopped' if stops else 'waits'}"
 
 
 def standing(part: Part) -> str:

@@ -26,6 +26,7 @@ def loss_text(round_: Round, loss: GroupingLoss) -> str:
         ("heuristic", integer(loss.heuristic)),
         ("optimum", integer(loss.optimum) + _mark(loss.steps[-1].optimal)),
         ("loss", f"{integer(loss.loss)}, {_share(loss.loss, loss.optimum)}"),
+        ("proof", "the word of one solver for every step, not checked"),
     ]
     lines = [header(round_), "", *labelled(pairs), "", *indented(table(head, rows, right=(1, 2)))]
     if not all(step.optimal for step in loss.steps):

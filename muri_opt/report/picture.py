@@ -66,6 +66,8 @@ def _subtitles(round_: Round, drawn: Decision, decided: bool, result: Result | N
     yield f"{len(drawn.running):,} of {count(len(round_.jobs), 'job')} {verb} on {used:,} of {total}"
     if result is not None:
         bound = "no bound" if result.bound is None else f"bound {integer(result.bound)}, gap {percent(result.gap)}"
+        if result.claimed_bound is not None:
+            bound += f", claimed by one solver {integer(result.claimed_bound)}"
         said = f"policy {result.policy}, method {result.method}: value {integer(result.value)}, {bound}"
         yield f"{said}, {result.termination.reason}"
         yield f"proof: {proof_sentence(result, result.certificate)}"

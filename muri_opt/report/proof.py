@@ -16,13 +16,22 @@ def proof_sentence(result: Result, certificate: Certificate) -> str:
         return f"nothing is proved: the check found {count(len(certificate.violations), 'violation')}"
     if result.decision is None:
         return "nothing to prove: there is no decision"
-    if result.bound is None or certificate.proof is None:
+    if certificate.proof is None:
         return "no bound: the decision keeps every rule, checked here; how good it is, nobody has shown"
-    said = _BOUND[certificate.proof](result, certificate)
-    if result.value != result.bound:
+    claim_only = certificate.proof is Proof.CLAIM_ONLY
+    said = "no bound is proved" if claim_only else _BOUND[certificate.proof](result, certificate)
+    if result.claimed_bound is not None:
+        said += f"; {claim_sentence(result)}"
+    if result.value not in (result.bound, result.claimed_bound):
         return said
-    sure = certificate.proof not in (Proof.AGREEMENT, Proof.CLAIM_ONLY)
+    sure = certificate.proof not in (Proof.AGREEMENT, Proof.CLAIM_ONLY) and result.value == result.bound
     return f"{said}; no decision is better" if sure else f"{said}; if that is right, no decision is better"
+
+
+def claim_sentence(result: Result) -> str:
+    """Return whose word a claimed bound is."""
+    who = printable(result.stats.backend or "a solver")
+    return f"{who} alone claims {integer(result.claimed_bound)}, not checked"
 
 
 def _checked_here(how: str) -> Sentence:
@@ -45,13 +54,7 @@ def _exhaustive(result: Result, certificate: Certificate) -> str:
 
 
 def _agreement(result: Result, certificate: Certificate) -> str:
-    return f"bound {integer(result.bound)}: {_who(result, certificate)} agree, not checked here"
-
-
-def _claim(result: Result, certificate: Certificate) -> str:
-    said = f"bound {integer(result.bound)}, claimed by {_who(result, certificate)}, not checked"
-    checked = certificate.checked_bound
-    return said if checked is None else f"{said} (checked here: at most {integer(checked)})"
+    return f"bound {integer(result.bound)}: {_who(certificate)} agree, not checked here"
 
 
 _BOUND: dict[Proof, Sentence] = {
@@ -60,12 +63,11 @@ _BOUND: dict[Proof, Sentence] = {
     Proof.COUNTING: _checked_here("by counting GPUs and quotas"),
     Proof.EXHAUSTIVE: _exhaustive,
     Proof.AGREEMENT: _agreement,
-    Proof.CLAIM_ONLY: _claim,
 }
 
 
-def _who(result: Result, certificate: Certificate) -> str:
+def _who(certificate: Certificate) -> str:
     for item in certificate.evidence:
         if isinstance(item, Agreement) and item.backends:
             return printable(" and ".join(item.backends))
-    return printable(result.stats.backend or "the result itself")
+    return "solvers that are not named"

@@ -11,7 +11,7 @@ import numpy as np
 
 from muri_opt.replay.outcome import Outcome
 from muri_opt.report.chart_scales import duration, log_ticks, time_unit
-from muri_opt.report.figure_files import empty_figure, figure_folder, name_series, save_figures, step_line
+from muri_opt.report.figure_files import empty_figure, figure_folder, name_above, save_figures, step_line
 from muri_opt.report.replay_groups import Group, groups_of
 from muri_opt.report.replay_series import Steps, distribution, heat, steps
 
@@ -56,7 +56,7 @@ def _completion(group: Group) -> Figure:
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("job completion time")
     axes.set_ylabel("part of the jobs")
-    name_series(axes, group.names)
+    name_above(figure, axes, group.names)
     return figure
 
 
@@ -81,7 +81,7 @@ def _over_time(group: Group, found: Sequence[Steps], label: str) -> tuple[Figure
         step_line(axes, place, (series.edges - begin) / unit.seconds, np.append(series.values, series.values[-1:]))
     axes.set_xlabel(f"{unit.name} since the beginning")
     axes.set_ylabel(label)
-    name_series(axes, group.names)
+    name_above(figure, axes, group.names)
     return figure, axes
 
 

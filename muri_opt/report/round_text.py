@@ -182,13 +182,12 @@ def _verdict(job: Job, decision: Decision) -> list[tuple[str, str]]:
             beside = [cut(other, _NAME) for other in assignment.jobs if other != job.id]
             shared = f", interleaved with {' and '.join(beside)}" if beside else ""
             return [("decision", f"{change_of(job, assignment)} on {nodes_text(assignment.gpus)}{shared}")]
-    verb = "stops" if job.state == "running" else "waits"
     return [
         pair
         for wait in decision.waiting
         if wait.job == job.id
         for pair in (
-            ("decision", f"{verb}, for {wait.reason}"),
+            ("decision", "is stopped" if job.state == "running" else f"waits, for {wait.reason}"),
             ("because", printable(wait.detail)),
             *_remedies(wait),
         )

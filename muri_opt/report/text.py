@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from muri_opt import solution
 from muri_opt.instance import Job, Round
 from muri_opt.report.labels import amount, count, cut, integer, printable
 from muri_opt.report.proof import proof_sentence
 from muri_opt.report.tables import indented, shortened, table
-from muri_opt.solution import Assignment, Certificate, Decision, Result, Termination, Violation, Waiting, change_text
+from muri_opt.solution import (
+    Assignment,
+    Certificate,
+    Decision,
+    Result,
+    Termination,
+    Violation,
+    Waiting,
+    WaitingReason,
+    relative_gap,
+)
 from muri_opt.solution.percent import percent
 
 _NAME = 32
 _MOST_NODES = 6
+_SHOWN_SECONDS = 0.001
 
 
 def header(round_: Round) -> str:
@@ -43,16 +55,26 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
     stats = result.stats
     phases = (("build", stats.build_seconds), ("solve", stats.solve_seconds), ("verify", stats.verify_seconds))
     seconds = ", ".join(f"{phase} {spent:.3f}" for phase, spent in phases)
+    starting = f", after {stats.startup_seconds:.3f} to start" if stats.startup_seconds >= _SHOWN_SECONDS else ""
     pairs = (
         ("policy", f"{printable(result.policy)}, method {printable(result.method)}"),
         ("value", integer(result.value) + (f" ({printable(result.value_unit)})" if result.value is not None else "")),
         ("bound", integer(result.bound)),
         ("gap", percent(result.gap)),
+        *(() if result.claimed_bound is None else (("claimed", claimed_text(result)),)),
         ("termination", termination_text(result.termination)),
         ("proof", proof_sentence(result, certificate)),
-        ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds})"),
+        ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds}){starting}"),
     )
     return labelled(pairs)
+
+
+def claimed_text(result: Result) -> str:
+    """Return the bound that one solver claims, and the gap if it is right."""
+    claimed = result.claimed_bound
+    gap = None if result.value is None or claimed is None else relative_gap(result.value, claimed)
+    who = printable(result.stats.backend or "a solver")
+    return f"bound {integer(claimed)}, gap {percent(gap)}: the word of {who} alone, not checked"
 
 
 def labelled(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -78,7 +100,10 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
     if not waiting:
         return ["waiting: none"]
     by_reason = Counter(str(wait.reason) for wait in waiting)
-    parts = ", ".join(f"{number:,} for {reason}" for reason, number in by_reason.most_common())
+    stopped = WaitingReason.STOPPED
+    parts = ", ".join(
+        f"{number:,} {'' if reason == stopped else 'for '}{reason}" for reason, number in by_reason.most_common()
+    )
     kept, rest = shortened(waiting, whole=whole)
     rows = [(cut(wait.job, _NAME), str(wait.reason), printable(wait.detail)) for wait in kept]
     head, *body = table(("job", "reason", "detail and remedy"), rows)
@@ -91,7 +116,7 @@ def waiting_lines(waiting: Sequence[Waiting], *, whole: bool = False) -> list[st
 
 def remedies(wait: Waiting) -> list[str]:
     """Return what would help a waiting job, one line each: its remedy, then the other changes."""
-    words = (change_text(change) for change in wait.changes)
+    words = (solution.change_text(change) for change in wait.changes)
     others = [text for text in words if text != wait.remedy]
     return [f"remedy: {printable(wait.remedy)}", *(f"or {printable(text)}" for text in others)]
 

@@ -20,6 +20,7 @@ _MEANING = {
     WaitingReason.FRAGMENTATION: "enough GPUs are free, but not where it could use them",
     WaitingReason.PRIORITY: "it would fit, but the decision keeps the room free",
     WaitingReason.BACKOFF: "it was tried for a while and is left alone for a while",
+    WaitingReason.STOPPED: "it runs now, and what it holds goes to others",
 }
 
 
@@ -55,7 +56,6 @@ def legend(drawn: Decision, y: float, left: float, wide: float) -> tuple[float, 
 
 def _waiting_job(round_: Round, wait: Waiting, y: float, left: float, wide: float) -> str:
     job = round_.jobs[round_.job_index[wait.job]]
-    detail = f"stops; {wait.detail}" if job.state == "running" else wait.detail
     at = left + _NAME_WIDTH + _GPUS_WIDTH
     return element(
         "g",
@@ -63,7 +63,7 @@ def _waiting_job(round_: Round, wait: Waiting, y: float, left: float, wide: floa
         rect(left, y - 10, 12, 12, rx=3, fill=colour(wait.job), stroke="#000000", stroke_opacity=0.25),
         text(left + 18, y, fitted(wait.job, _NAME_WIDTH - 24, 12), 12),
         text(left + _NAME_WIDTH, y, count(job.gpus, "GPU"), 12),
-        text(at, y, fitted(detail, wide - left - at, 11.5), 12, fill=SOFT),
+        text(at, y, fitted(wait.detail, wide - left - at, 11.5), 12, fill=SOFT),
         kind="waiting",
     )
 

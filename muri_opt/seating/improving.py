@@ -7,42 +7,45 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from muri_opt.instance import Round
-from muri_opt.seating.clock import Left, is_over
 from muri_opt.seating.inserting import bring_back, inserted, waiting
 from muri_opt.seating.seats import Seats
+from muri_opt.solution import Budget
 from muri_opt.tenants import Standing
 from muri_opt.tenants.standing import Held
 
 _ROUNDS = 12
-"""Times that parts are undone where there is no limit of time."""
+"""Times that parts are undone where there is no limit."""
 _LEAST = 4
 """Started jobs that are undone at a time, if there are so many; at times all of them."""
 _NOISE = (1e-3, 3.0, 30.0)
 """Places in the order by which jobs are late, on average, when they are inserted again."""
+_UNDOING, _PER_JOB = 1e-3, 2e-5
+"""Work to undo a part: what it costs in any case, and for each job that has a place."""
 
 Places = Mapping[int, Held]
 
 
 def improved(
-    round_: Round, standing: Standing, starts: Sequence[Places], target: float, left: Left, seed: int
+    round_: Round, standing: Standing, starts: Sequence[Places], target: float, budget: Budget
 ) -> dict[int, Held]:
     """Return the best places found from several starts on, no worse than the first; ``target`` is good enough."""
     best: dict[int, Held] = dict(starts[0])
     value = Seats(round_, standing, best).value
     for start in starts:
         seats = Seats(round_, standing, start)
-        inserted(seats, waiting(seats), left)
+        inserted(seats, waiting(seats), budget)
         if seats.value > value:
             best, value = dict(seats.at), seats.value
-    seats, draw = Seats(round_, standing, best), np.random.default_rng(seed)
+    seats, draw = Seats(round_, standing, best), np.random.default_rng(budget.limits.seed)
     rounds = 0
-    while value < target and not is_over(left) and (left() is not None or rounds < _ROUNDS):
+    while value < target and not budget.over() and (budget.limited or rounds < _ROUNDS):
         rounds += 1
+        budget.spend(_UNDOING + _PER_JOB * len(seats.at))
         if not _undo(seats, draw):
             break
         jobs = waiting(seats)
         keys = np.arange(len(jobs)) + draw.exponential(draw.choice(_NOISE), len(jobs))
-        inserted(seats, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], left)
+        inserted(seats, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], budget)
         if seats.value >= value and seats.legal:
             best, value = dict(seats.at), seats.value
         else:

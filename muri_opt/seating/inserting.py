@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from muri_opt.seating.clock import Left, is_over
 from muri_opt.seating.ejection import Ejections
 from muri_opt.seating.seats import Seats
+from muri_opt.solution import Budget
 from muri_opt.tenants.floor import seat
 from muri_opt.tenants.standing import Held
 
+_TRYING, _PER_NODE = 4e-4, 2e-6
+"""Work to look for a place: what it costs in any case, and for each node."""
 
-def inserted(seats: Seats, jobs: list[int], left: Left) -> int:
+
+def inserted(seats: Seats, jobs: list[int], budget: Budget) -> int:
     """Put waiting jobs on the floor where that gains, in this order; return how many found a place.
 
     Those who had to go for another are tried again at the end.
@@ -19,13 +22,14 @@ def inserted(seats: Seats, jobs: list[int], left: Left) -> int:
     queue, count = list(jobs), 0
     known: dict[bool, Ejections] = {}
     hopeless: set[tuple[int, ...]] = set()
-    while queue and not is_over(left):
+    while queue and not budget.over():
         job = queue.pop(0)
         if job in seats.at:
             continue
         sort = _sort(seats, job)
         if sort in hopeless:
             continue
+        budget.spend(_TRYING + _PER_NODE * len(seats.floor.amounts.G))
         out = None
         for hopeful in (True, False):
             if hopeful not in known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,19 +9,18 @@ import numpy as np
 
 from muri_opt.instance import Round
 from muri_opt.modelling import Relax
-from muri_opt.seating.clock import until
 from muri_opt.seating.fluid import fluid_prices
 from muri_opt.seating.improving import improved
 from muri_opt.seating.patterns import Patterns
 from muri_opt.seating.prices import Ground, Prices, Weights
 from muri_opt.seating.pricing import Pricing
 from muri_opt.seating.settling import best_prices
-from muri_opt.solution import Limits, LinearDuals
+from muri_opt.solution import Budget, LinearDuals
 from muri_opt.tenants import Standing
 from muri_opt.tenants.standing import Held
 
 _PRICES = 0.4
-"""Part of the time for prices."""
+"""Part of the budget for prices."""
 _BITS, _MOST_BITS = 62, 16
 """Multipliers stay below two to the first power; their denominator is at most two to the second."""
 
@@ -37,19 +35,17 @@ class Seated:
 
 
 def seat_round(
-    round_: Round, standing: Standing, start: Mapping[int, Held] | None, limits: Limits, relax: Relax
+    round_: Round, standing: Standing, start: Mapping[int, Held] | None, budget: Budget, relax: Relax
 ) -> Seated:
     """Return good places, at least as good as ``start``, and prices that prove how good they are."""
-    began = time.monotonic()
     ground, weights = Ground.of(round_, standing), weights_of(standing)
     pricing, patterns = Pricing(ground), Patterns(ground)
-    left = until(began, None if limits.seconds is None else _PRICES * limits.seconds)
-    prices = best_prices(pricing, patterns, weights, relax, left)
+    prices = best_prices(pricing, patterns, weights, relax, budget.until(_PRICES))
     bound = pricing.offer(weights, prices).bound
     stays = {job: standing.held[job] for job in np.flatnonzero(standing.running).tolist()}
     starts = [stays] if start is None else [start, stays]
-    target = bound - max(1.0, limits.gap * abs(bound))
-    places = improved(round_, standing, starts, target, until(began, limits.seconds), limits.seed)
+    target = bound - max(1.0, budget.limits.gap * abs(bound))
+    places = improved(round_, standing, starts, target, budget)
     return Seated(
         places=places,
         duals=linear_duals(round_, standing, ground, prices),

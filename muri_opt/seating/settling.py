@@ -11,11 +11,11 @@ from math import inf
 import numpy as np
 
 from muri_opt.modelling import Relax
-from muri_opt.seating.clock import Left
 from muri_opt.seating.fluid import fluid_prices
 from muri_opt.seating.patterns import Patterns
 from muri_opt.seating.prices import Prices, Weights
 from muri_opt.seating.pricing import Pricing
+from muri_opt.solution import Budget
 
 _SHARE = 0.5
 """Part of the best prices so far in the next ones to try; the rest is what the program over all patterns says."""
@@ -25,17 +25,20 @@ _MOST_TRIES = 400
 _QUOTA, _KEPT = 64, 20_000
 """GPUs that may be preempted for one within a quota, and worth that may be lost for one that is not preempted, until
 the rest is weighed at all. A linear program with the weights themselves would see nothing but the largest."""
+_OFFERING, _PER_PATTERN = 2e-3, 5e-6
+"""Work to price all nodes once: what it costs in any case, and for each pattern known."""
 _FRACTIONS = 840
 """Prices of the first weighings are likely to be whole numbers over one of 1 to 8."""
 
 
 def settled(
-    pricing: Pricing, patterns: Patterns, weights: Weights, start: Prices, relax: Relax, left: Left
+    pricing: Pricing, patterns: Patterns, weights: Weights, start: Prices, relax: Relax, budget: Budget
 ) -> tuple[Prices, float]:
-    """Return the prices with the least bound that were found in the time, from ``start`` on, and that bound."""
+    """Return the prices with the least bound that were found within the budget, from ``start`` on, and that bound."""
     best, bound, share, tried = start, inf, _SHARE, start
     for _ in range(_MOST_TRIES):
         offer = pricing.offer(weights, tried)
+        budget.spend(_OFFERING + _PER_PATTERN * len(patterns))
         if offer.bound < bound:
             best, bound = tried, offer.bound
         better = offer.earned - patterns.earned(weights, tried) > _CLOSE * np.maximum(1.0, offer.earned)
@@ -44,10 +47,9 @@ def settled(
             break
         if not new:
             share = 0.0 if share < 0.1 else share / 2
-        seconds = left()
-        if seconds is not None and seconds <= 0:
+        if budget.over():
             break
-        relaxed = relax(patterns.program(weights), seconds)
+        relaxed = relax(patterns.program(weights), budget)
         if relaxed is None:
             break
         program, paid = patterns.prices(weights, relaxed.duals)
@@ -77,7 +79,7 @@ def tiers(weights: Weights) -> list[tuple[int, Weights]]:
     return [(times, part) for times, part in parts if times > 0]
 
 
-def best_prices(pricing: Pricing, patterns: Patterns, weights: Weights, relax: Relax, left: Left) -> Prices:
+def best_prices(pricing: Pricing, patterns: Patterns, weights: Weights, relax: Relax, budget: Budget) -> Prices:
     """Return good prices for any weights, however far apart: settled one after another, and rounded where that helps.
 
     At any time they are no worse than those of :func:`fluid_prices`.
@@ -86,9 +88,8 @@ def best_prices(pricing: Pricing, patterns: Patterns, weights: Weights, relax: R
     found = Prices(once=np.zeros(len(ground.asks)), quota=np.zeros(len(ground.quota)))
     parts = tiers(weights)
     for place, (times, part) in enumerate(parts):
-        prices, _ = settled(
-            pricing, patterns, part, fluid_prices(ground, part), relax, _share(left, len(parts) - place)
-        )
+        mine = budget.share(1 / (len(parts) - place))
+        prices, _ = settled(pricing, patterns, part, fluid_prices(ground, part), relax, mine)
         if part.worth == 0:
             prices = _simpler(pricing, part, prices)
         found = found.plus(prices, times)
@@ -103,15 +104,3 @@ def _simpler(pricing: Pricing, weights: Weights, prices: Prices) -> Prices:
     slack = _CLOSE * max(1.0, abs(pricing.offer(weights, prices).bound))
     better = pricing.offer(weights, rounded).bound <= pricing.offer(weights, prices).bound + slack
     return rounded if better else prices
-
-
-def _share(left: Left, parts: int) -> Left:
-    """Return the clock of one of several equal parts of what is left."""
-    seconds = left()
-    rest = 0.0 if seconds is None else seconds * (parts - 1) / parts
-
-    def mine() -> float | None:
-        now = left()
-        return None if now is None else max(0.0, now - rest)
-
-    return mine

@@ -12,7 +12,8 @@ class Proof(StrEnum):
     """How the bound of a result was established; all but the last two were checked in exact integers.
 
     Duals of a matching or a linear program; every set of jobs counted against GPUs and quotas; every decision of a
-    small round enumerated; two independent solvers; or nobody but the solver that claims it.
+    small round enumerated; two independent solvers; or nobody but the solver that claims it. The last proves nothing:
+    what rests on it is the result's ``claimed_bound``, never its ``bound``.
     """
 
     MATCHING_DUALS = "MatchingDuals"
@@ -41,10 +42,24 @@ class LinearDuals(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     multipliers: Mapping[str, tuple[int, ...]]
 
 
-class Agreement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True):
-    """Independent solvers that each claimed the same optimum."""
+class Agreement(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="kind",
+    tag=True,
+):
+    """Independent solvers that each claimed a bound at least as good as ``bound``; without one, the same optimum."""
 
     backends: tuple[str, ...]
+    bound: int | None = None
+
+    @property
+    def independent(self) -> bool:
+        """Whether these are two solvers or more."""
+        return len(set(self.backends)) > 1
 
 
 Evidence = LinearDuals | Agreement
@@ -53,7 +68,8 @@ Evidence = LinearDuals | Agreement
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The verifier's findings: ``proof`` is who proved the result's bound, ``checked_bound`` what was checked here.
 
-    ``proof`` is ``None`` where the result has no bound. ``evidence`` is what the checks were made from.
+    ``proof`` is ``None`` where the result has no bound and nobody claims one. ``evidence`` is what the checks were
+    made from.
     """
 
     feasible: bool

@@ -10,13 +10,14 @@ import msgspec
 
 
 class WaitingReason(StrEnum):
-    """Why a job does not run in this round."""
+    """Why a job does not run in this round: what keeps it from starting, or that it runs now and is stopped."""
 
     QUOTA = "quota"
     CAPACITY = "capacity"
     FRAGMENTATION = "fragmentation"
     PRIORITY = "priority"
     BACKOFF = "backoff"
+    STOPPED = "stopped"
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,10 +35,11 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One way to let a waiting job start: jobs to preempt or to move, time to wait, or a node to add.
+    """One way to let a waiting job start: jobs to stop or to move, time to wait, a node to add, or a larger quota.
 
-    ``move`` are the GPUs per node id that a job would have then. The node to add has ``add_gpus`` GPUs in ``rack``, and
-    CPUs and memory without limit. ``gpus`` are all GPUs preempted, moved or added.
+    ``preempt`` are the jobs to stop. ``move`` are the GPUs per node id that a job would have then. The node to add has
+    ``add_gpus`` GPUs in ``rack``, and CPUs and memory without limit. ``raise_quota`` are further GPUs for the tenant of
+    the waiting job. ``gpus`` are all GPUs stopped, moved or added.
     """
 
     preempt: tuple[str, ...] = ()
@@ -45,6 +47,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     wait_seconds: float | None = None
     add_gpus: int | None = None
     rack: str | None = None
+    raise_quota: int | None = None
     gpus: int = 0
 
 

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import Ints
 from muri_opt.instance.quantities import MILLI_PER_CPU
-from muri_opt.placement import Leftover, fewest_nodes, nodes_needed
+from muri_opt.placement import Leftover
+from muri_opt.solution.change_words import change_text
 from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.solution.gang_binding import BindingRules
+from muri_opt.solution.gang_changes import GangChanges
+from muri_opt.solution.holders import Holders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,13 +29,22 @@ class Placed:
     period_seconds: float | None = None
 
 
-def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool) -> Decision:
-    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait."""
+def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait.
+
+    ``preempt`` says whether the policy moves gangs that run.
+    """
     placed = [
         Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
         for job, share in sorted(shares.items())
     ]
-    return group_decision(round_, placed, consolidate=consolidate)
+    left, holders, waits = _beside(round_, placed, None)
+    changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in placed),
+        waiting=_waiting(round_, left, waits, rules, changes),
+    )
 
 
 def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
@@ -39,14 +53,22 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says.
     """
+    left, holders, waits = _beside(round_, groups, asks)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in groups),
+        waiting=_waiting(round_, left, waits, rules, None),
+    )
+
+
+def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
+    """Return what the groups leave, who holds what, and the jobs that are in none of them."""
     left = Leftover(round_, asks)
     for group in groups:
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
-    return Decision(
-        assignments=tuple(assignment_of(round_, group) for group in groups),
-        waiting=_waiting(round_, left, [job for job in range(len(round_.jobs)) if job not in running], consolidate),
-    )
+    waits = [job for job in range(len(round_.jobs)) if job not in running]
+    return left, Holders(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
@@ -63,60 +85,27 @@ def assignment_of(round_: Round, group: Placed) -> Assignment:
     )
 
 
-def _waiting(round_: Round, left: Leftover, jobs: Sequence[int], consolidate: bool) -> tuple[Waiting, ...]:
-    """Return the first rule that keeps each of the jobs from starting beside what runs; alike ones are asked once."""
+def _waiting(
+    round_: Round, left: Leftover, jobs: Sequence[int], rules: BindingRules, changes: GangChanges | None
+) -> tuple[Waiting, ...]:
+    """Return why each of the jobs does not run beside what does; alike ones are asked once.
+
+    A job that runs now and is not among those that go on is stopped, whatever binds.
+    """
     amounts = round_.amounts
     demands = np.stack([left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant])[:, jobs].T.tolist()
-    known: dict[tuple[int, ...], tuple[WaitingReason, str, str]] = {}
+    known: dict[tuple[int, ...], Waiting] = {}
     found = []
     for job, demand in zip(jobs, map(tuple, demands), strict=True):
         if demand not in known:
-            known[demand] = _binding_rule(round_, left, job, consolidate)
-        reason, detail, remedy = known[demand]
-        found.append(Waiting(job=round_.jobs[job].id, reason=reason, detail=detail, remedy=remedy))
+            binding = rules.of(job)
+            ways = () if changes is None else changes.of(job, binding)
+            remedy = change_text(ways[0]) if ways else binding.remedy
+            known[demand] = Waiting(
+                job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
+            )
+        stops = round_.jobs[job].state == "running"
+        alike = known[demand]
+        reason = WaitingReason.STOPPED if stops else alike.reason
+        found.append(replace(alike, job=round_.jobs[job].id, reason=reason))
     return tuple(found)
-
-
-def _binding_rule(round_: Round, left: Leftover, job: int, consolidate: bool) -> tuple[WaitingReason, str, str]:
-    amounts = round_.amounts
-    asks, free, total = int(left.asks[job]), int(left.gpus.sum()), round_.cluster.total_gpus
-    most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
-    if asks > most:
-        some = "" if most == total else f", {most} of them with the CPUs and memory it needs"
-        return (
-            WaitingReason.CAPACITY,
-            f"asks for {_gpus(asks)}; the empty cluster has {total}{some}",
-            f"ask for at most {_gpus(most)}, or enlarge the cluster",
-        )
-    if not left.within_quota(job):
-        tenant, spare = round_.cluster.tenants[amounts.tenant[job]], int(left.quota[amounts.tenant[job]])
-        return (
-            WaitingReason.QUOTA,
-            f"asks for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {tenant.quota_gpus}",
-            f"free {_gpus(asks - spare)} of the tenant, or raise its quota by as many",
-        )
-    if asks > free:
-        return (
-            WaitingReason.CAPACITY,
-            f"asks for {_gpus(asks)}; {free} of {total} are free",
-            f"free {_gpus(asks - free, more=True)}",
-        )
-    room = left.room(job)
-    nodes = fewest_nodes(round_, job) if consolidate else len(room)
-    if nodes_needed(room, asks) > nodes:
-        best = int(np.sort(room)[::-1][:nodes].sum())
-        where = f"on {nodes} node{'s' * (nodes != 1)}" if consolidate else "where its CPUs and memory are free too"
-        return (
-            WaitingReason.FRAGMENTATION,
-            f"asks for {_gpus(asks)}; {free} are free, but at most {best} {where}",
-            f"free room for {_gpus(asks - best, more=True)} {where}",
-        )
-    return (
-        WaitingReason.PRIORITY,
-        f"asks for {_gpus(asks)}, free now; the decision keeps them free",
-        "use method 'auto' or 'exact', which leave no such job waiting",
-    )
-
-
-def _gpus(count: int, *, more: bool = False) -> str:
-    return f"{count}{' more' * more} GPU{'s' * (count != 1)}"

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from muri_opt.instance import Round
 from muri_opt.instance.quantities import MILLI_PER_CPU
+from muri_opt.solution.change_words import change_text
 from muri_opt.solution.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.solution.waiting_changes import SmallestChanges
-from muri_opt.solution.waiting_words import BindingRules, change_text
+from muri_opt.solution.waiting_words import BindingRules
 from muri_opt.tenants import Standing
 from muri_opt.tenants.floor import Floor
 from muri_opt.tenants.standing import Held
@@ -66,7 +67,7 @@ def _waiting(changes: SmallestChanges, rules: BindingRules, job: int) -> Waiting
     reason = waiting_reason(changes.floor, job, changes.closest(job))
     return Waiting(
         job=round_.jobs[job].id,
-        reason=reason,
+        reason=WaitingReason.STOPPED if round_.jobs[job].state == "running" else reason,
         detail=rules.of(job, reason),
         remedy=change_text(ways[0]),
         changes=ways,

@@ -44,13 +44,23 @@ class _Reasons:
         self._now, self._total = int(free.gpus.sum()), round_.cluster.total_gpus
 
     def waiting(self, job: int) -> Waiting:
-        """Return the first rule that keeps the job from starting."""
+        """Return the first rule that keeps the job from starting, or that it is stopped, and what binds."""
         reason, detail, remedy = self._binding_rule(job)
+        if self._round.jobs[job].state == "running":
+            reason = WaitingReason.STOPPED
         return Waiting(job=self._round.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
 
     def _binding_rule(self, job: int) -> tuple[WaitingReason, str, str]:
         mine, amounts, free = self._options.of_job(job), self._round.amounts, self._free
         if not mine:
+            given = self._round.jobs[job]
+            fastest = max((plan.throughput for plan in given.plans or ()), default=0.0)
+            if given.guarantee is not None and given.guarantee.throughput > fastest:
+                return (
+                    WaitingReason.CAPACITY,
+                    f"guaranteed a throughput of {given.guarantee.throughput:g}; its fastest plan has {fastest:g}",
+                    f"guarantee at most {fastest:g}, or offer a faster plan",
+                )
             return (
                 WaitingReason.CAPACITY,
                 "no plan it may run by fits the empty cluster",
@@ -58,7 +68,13 @@ class _Reasons:
             )
         if not free.within_quota(job):
             tenant, asks = self._round.cluster.tenants[amounts.tenant[job]], int(amounts.g[job])
-            spare, quota = int(free.quota[amounts.tenant[job]]), tenant.quota_gpus
+            spare, quota = int(free.quota[amounts.tenant[job]]), tenant.quota_gpus or 0
+            if asks > quota:
+                return (
+                    WaitingReason.QUOTA,
+                    f"guaranteed for {_gpus(asks)}; the quota of tenant {tenant.id!r} is {quota}",
+                    f"raise the quota to {asks}, or let the job ask for less",
+                )
             return (
                 WaitingReason.QUOTA,
                 f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {quota}",

@@ -9,16 +9,21 @@ from typing import Literal
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.solution.certificate import Certificate
+from muri_opt.solution.certificate import Certificate, Proof
 from muri_opt.solution.decision import Decision
-from muri_opt.solution.termination import Termination
+from muri_opt.solution.limits import relative_gap
+from muri_opt.solution.termination import Limit, Reason, Termination
 
 RESULT_FORMAT: Literal["muri-opt/result/1"] = "muri-opt/result/1"
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the time went, which backend ran, and how large its model was."""
+    """Where the time went, which backend ran, and how large its model was.
 
+    ``startup_seconds`` went by until modules were imported and a solver process was ready; no limit counts them.
+    """
+
+    startup_seconds: float = 0.0
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     verify_seconds: float = 0.0
@@ -28,7 +33,11 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision with its recomputed value, its bound, why the solve stopped, and who proved what."""
+    """A decision with its recomputed value, its bound, why the solve stopped, and who proved what.
+
+    ``bound`` and ``gap`` were checked or are those of two solvers that agree, as ``certificate.proof`` says.
+    ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
+    """
 
     format: Literal["muri-opt/result/1"] = RESULT_FORMAT
     fingerprint: str
@@ -37,6 +46,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     value: int | None = None
     bound: int | None = None
     gap: float | None = None
+    claimed_bound: int | None = None
     value_unit: str = ""
     termination: Termination
     decision: Decision | None = None
@@ -46,15 +56,39 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def result_json(result: Result) -> str:
     """Return the result as indented JSON text."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=1).decode()
+    content = msgspec.to_builtins(result)
+    if result.claimed_bound is None:
+        del content["claimed_bound"]
+    return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
 
 
 def parse_result(text: bytes | str) -> Result:
-    """Return the result that the JSON ``text`` holds; every fault is one :class:`InputError`."""
+    """Return the result that the JSON ``text`` holds; every fault is one :class:`InputError`.
+
+    Files from before claims were kept apart have them as ``bound``: what the file's own certificate does not prove is
+    read as a claim.
+    """
     try:
-        return msgspec.json.decode(text, type=Result)
+        return _with_claim_apart(msgspec.json.decode(text, type=Result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InputError("result", str(error) or type(error).__name__, "a result of muri-opt solve --json") from None
+
+
+def _with_claim_apart(result: Result) -> Result:
+    """Return the result with a bound that is nobody's proof as its claimed bound, and no stronger termination."""
+    certificate, said = result.certificate, result.termination
+    if result.bound is None or result.claimed_bound is not None or certificate.proof not in (None, Proof.CLAIM_ONLY):
+        return result
+    if said.reason is Reason.OPTIMAL:
+        said = Termination(reason=Reason.FEASIBLE, limit=Limit.CLAIM, detail=said.detail)
+    checked = certificate.checked_bound
+    return msgspec.structs.replace(
+        result,
+        bound=checked,
+        gap=None if result.value is None or checked is None else relative_gap(result.value, checked),
+        claimed_bound=result.bound,
+        termination=said,
+    )
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:

@@ -19,13 +19,20 @@ class Reason(StrEnum):
 
 
 class Limit(StrEnum):
-    """What kept a solve from knowing more."""
+    """What kept a solve from knowing more.
+
+    ``CLAIM``: one solver says that it knows, and nothing proves it. ``SIZE``: the program, or its numbers, are beyond
+    what a solver takes.
+    """
 
     TIME = "TIME"
+    WORK = "WORK"
     GAP = "GAP"
     HEURISTIC = "HEURISTIC"
     FAULT = "FAULT"
     RELAXATION = "RELAXATION"
+    CLAIM = "CLAIM"
+    SIZE = "SIZE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from muri_opt.instance import Round
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.instance.waiting import waited_by
 from muri_opt.solution.decision import Change
 from muri_opt.solution.rack_room import smallest_node
 from muri_opt.tenants.floor import Floor, seat
 from muri_opt.tenants.locality import ANYWHERE
 from muri_opt.tenants.moves import Moving
 from muri_opt.tenants.rules import TenantRules
-from muri_opt.tenants.standing import waited_by
 from muri_opt.tenants.victims import Removals
 
 MOST_SEARCHES: Final = 100

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from muri_opt.instance import Round
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.solution.decision import Change, WaitingReason
+from muri_opt.instance.waiting import waited_by
+from muri_opt.solution.change_words import gpus_text, time_text
+from muri_opt.solution.decision import WaitingReason
 from muri_opt.solution.rack_room import RackRoom
 from muri_opt.solution.waiting_changes import demand_of, soonest
 from muri_opt.tenants.floor import Floor
 from muri_opt.tenants.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
-from muri_opt.tenants.standing import waited_by
-
-_MOST_NAMES = 6
 
 
 class BindingRules:
@@ -29,13 +25,13 @@ class BindingRules:
     def of(self, job: int, reason: WaitingReason) -> str:
         """Return what the job asks for, and what there is of it where it may sit."""
         floor, standing, amounts = self.floor, self.floor.standing, self.round.amounts
-        asks = f"{'preempted; ' * bool(standing.running[job])}asks for {gpus_text(int(amounts.g[job]))}"
+        asks = f"asks for {gpus_text(int(amounts.g[job]))}"
         if reason is WaitingReason.PRIORITY:
             return f"{asks}, free now; the decision keeps them free"
         if reason is WaitingReason.BACKOFF:
             waited = waited_by(self.round, self.round.jobs[job])
             left = soonest(standing.rules, waited, TOGETHER) - waited
-            return f"{asks}; in back-off for {_time(left)} more, then tried for {_time(standing.rules.hold)}"
+            return f"{asks}; in back-off for {time_text(left)} more, then tried for {time_text(standing.rules.hold)}"
         if not standing.locality.fits[job]:
             most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
             some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
@@ -78,39 +74,4 @@ class BindingRules:
         if IN_RACK in left and left[IN_RACK] == left[ANYWHERE]:
             del left[IN_RACK]
         now = f"may sit {SPREADS[level]}" if level in wider else "must sit together"
-        return ", ".join([now, *(f"{SPREADS[spread]} in {_time(span)}" for spread, span in left.items())])
-
-
-def change_text(change: Change) -> str:
-    """Return a change in words, such as ``wait 300 s`` or ``preempt 'a', 'b' (4 GPUs)``."""
-    parts = []
-    if change.wait_seconds is not None:
-        span = round(change.wait_seconds * MICROSECONDS_PER_SECOND)
-        parts.append(f"wait {_time(span)}" if span else "decide again")
-    if change.preempt:
-        parts.append(f"preempt {_listed([repr(job) for job in change.preempt])} ({gpus_text(change.gpus)})")
-    if change.move:
-        moves = [f"{job!r} to {_nodes(held)}" for job, held in change.move.items()]
-        parts.append(f"move {_listed(moves)} ({gpus_text(change.gpus)})")
-    if change.add_gpus is not None:
-        rack = "" if change.rack is None else f" to rack {change.rack!r}"
-        parts.append(f"add a node of {gpus_text(change.add_gpus)}{rack}")
-    return " and ".join(parts)
-
-
-def gpus_text(count: int) -> str:
-    """Return ``1 GPU``, ``2 GPUs``."""
-    return f"{count} GPU{'s' * (count != 1)}"
-
-
-def _nodes(held: Mapping[str, int]) -> str:
-    return " + ".join(f"{node} x{gpus}" for node, gpus in held.items())
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _MOST_NAMES} more" if len(words) > _MOST_NAMES else ""
-    return ", ".join(words[:_MOST_NAMES]) + more
-
-
-def _time(microseconds: int) -> str:
-    return f"{microseconds / MICROSECONDS_PER_SECOND:.6f}".rstrip("0").rstrip(".") + " s"
+        return ", ".join([now, *(f"{SPREADS[spread]} in {time_text(span)}" for spread, span in left.items())])

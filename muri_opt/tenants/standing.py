@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.instance import Round
 from muri_opt.instance.amounts import UNLIMITED, Ints
-from muri_opt.instance.job import Job
 from muri_opt.instance.quantities import microseconds
+from muri_opt.instance.waiting import waited_by
 from muri_opt.tenants.locality import TOGETHER, Locality
 from muri_opt.tenants.rules import OLDEST, WHOLE, TenantRules
 
@@ -63,7 +63,6 @@ class Standing:
         held = tuple(_held(round_, position) for position in range(len(round_.jobs)))
         running = np.array([job.state == "running" for job in round_.jobs], dtype=bool)
         _check_room(round_, held)
-        _check_quotas(round_)
         restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         waited = [waited_by(round_, job) for job in round_.jobs]
         spread = [
@@ -122,15 +121,6 @@ def _weights(rules: TenantRules, g: Ints, cost: Ints, evictable: Bools) -> tuple
     return penalty * (1 + int(g[evictable].sum())), penalty
 
 
-def waited_by(round_: Round, job: Job) -> int:
-    """Return how long a job has waited: what it says, or since it was submitted, or not at all."""
-    if job.waiting_seconds is not None:
-        return microseconds(job.waiting_seconds)
-    if job.submitted is not None:
-        return max(0, microseconds(round_.now) - microseconds(job.submitted))
-    return 0
-
-
 def _held(round_: Round, position: int) -> Held:
     """Return the GPUs per node of a running job, or refuse one that does not say where it is."""
     job = round_.jobs[position]
@@ -160,12 +150,3 @@ def _check_room(round_: Round, held: tuple[Held, ...]) -> None:
                     server = round_.cluster.nodes[node].id
                     found = f"running jobs with {taken[name][node]} {name} on node {server!r}"
                     raise InputError(where, found, f"at most the {has[name][node]} {name} of the node")
-
-
-def _check_quotas(round_: Round) -> None:
-    """Refuse a quota that the cluster cannot keep."""
-    total = round_.cluster.total_gpus
-    for position, tenant in enumerate(round_.cluster.tenants):
-        if tenant.quota_gpus is not None and tenant.quota_gpus > total:
-            where = f"cluster.tenants[{position}] ({tenant.id!r}).quota_gpus"
-            raise InputError(where, str(tenant.quota_gpus), f"at most the {total} GPUs of the cluster")

@@ -20,6 +20,8 @@ Allocator = Callable[[Round], Decision]
 """Decides a round. A job that the decision does not name waits."""
 
 DICT_FIELDS = frozenset({"assignments", "waiting"})
+NOT_SAID = "nothing"
+"""What an ``InputError`` found that asks for a field which was left out."""
 
 
 class NoAnswerError(Exception):
@@ -28,6 +30,10 @@ class NoAnswerError(Exception):
 
 class TooLateError(NoAnswerError):
     """The allocator took too long."""
+
+
+class RefusedError(NoAnswerError):
+    """The allocator needs something that the round does not say, and says so by ``InputError``."""
 
 
 class MutationError(Exception):
@@ -71,6 +77,7 @@ def published(policy: str, method: str = "heuristic", *, seconds: float = 10.0) 
 def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decision:
     """Return the allocator's decision of a round, or raise ``NoAnswerError``.
 
+    An ``InputError`` that found ``nothing`` in a field is a refusal: the round does not say what the allocator needs.
     With a limit it runs in a thread of its own. One that is not done after ``seconds`` is told to stop, which ends a
     loop in Python; a call into other code that never returns is left behind in its thread, which ends with the program.
     """
@@ -86,6 +93,8 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
             raise TooLateError(f"no decision after {seconds:g} s")
     if isinstance(call.error, MutationError):
         raise call.error
+    if isinstance(call.error, InputError) and call.error.found == NOT_SAID:
+        raise RefusedError(str(call.error)) from call.error
     if call.error is not None:
         raise NoAnswerError(f"raised {type(call.error).__name__}: {call.error}") from call.error
     if not isinstance(call.answer, Decision):

@@ -8,12 +8,46 @@ from msgspec.structs import replace
 
 from muri_opt.instance import Cluster, Job, Node, Round
 
+PREFIX = "x-"
+
 
 def renamed(round_: Round) -> Round:
     """Return the round with other names for all jobs, nodes and tenants, which sort the other way round."""
-    nodes, jobs = _names("n", round_.cluster.node_index), _names("j", round_.job_index)
-    said = [tenant.id for tenant in round_.cluster.tenants] or sorted({job.tenant for job in round_.jobs if job.tenant})
-    tenants = _names("t", dict.fromkeys(said))
+    tenants = _names("t", dict.fromkeys(_tenants(round_)))
+    return _named(round_, _names("n", round_.cluster.node_index), _names("j", round_.job_index), tenants)
+
+
+def prefixed(round_: Round) -> Round:
+    """Return the round with other names that sort as before: whatever goes by the order of a set goes otherwise."""
+    nodes, jobs, tenants = (
+        _prefixes(names) for names in (round_.cluster.node_index, round_.job_index, _tenants(round_))
+    )
+    return _named(round_, nodes, jobs, tenants)
+
+
+def renumbered(round_: Round) -> Round:
+    """Return the round with jobs ``j0``, ``j1``, ..., nodes ``n0``, ... and tenants ``t0``, ... in their order."""
+    nodes, jobs, tenants = (
+        {name: f"{letter}{place}" for place, name in enumerate(names)}
+        for letter, names in (("n", round_.cluster.node_index), ("j", round_.job_index), ("t", _tenants(round_)))
+    )
+    return _named(round_, nodes, jobs, tenants)
+
+
+def without_prefix(name: str) -> str:
+    """Return the name that something of a prefixed round had."""
+    return name.removeprefix(PREFIX)
+
+
+def _prefixes(names: Iterable[str]) -> dict[str, str]:
+    return {name: PREFIX + name for name in names}
+
+
+def _tenants(round_: Round) -> list[str]:
+    return [tenant.id for tenant in round_.cluster.tenants] or sorted({job.tenant for job in round_.jobs if job.tenant})
+
+
+def _named(round_: Round, nodes: dict[str, str], jobs: dict[str, str], tenants: dict[str, str]) -> Round:
     return replace(
         round_,
         cluster=Cluster(
@@ -64,6 +98,11 @@ def without(round_: Round, job_id: str) -> Round:
 def alone(round_: Round, job: Job) -> Round:
     """Return the round with one job only, which waits."""
     return replace(round_, jobs=(replace(job, state="waiting", placement=None),))
+
+
+def only_running(round_: Round) -> Round:
+    """Return the round with those jobs only that run on one node each."""
+    return replace(round_, jobs=tuple(job for job in round_.jobs if len(job.placement or ()) == 1))
 
 
 def with_twin(round_: Round, job: Job, *, first: bool) -> Round:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from functools import partial
 
 from muri_opt.instance import Round, canonical_json, parse_round
-from muri_opt.solution import Decision
-from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, TooLateError, answer
+from muri_opt.solution import Decision, Violation
+from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, RefusedError, TooLateError, answer
+from muri_opt.testing.aspects import Aspect
 from muri_opt.testing.judge import PLAIN, Judge
 
 SECONDS = 5.0
@@ -58,8 +59,9 @@ class Case:
     seconds: float | None = SECONDS
     mutated: str | None = None
     timed_out: bool = False
+    refused: str | None = None
     _known: dict[str, Decision] = field(default_factory=dict)
-    _sound: dict[str, bool] = field(default_factory=dict)
+    _breaches: dict[str, list[Violation]] = field(default_factory=dict)
 
     def decision(self, round_: Round | None = None) -> Decision:
         """Return the decision of the round, or of another one; kept, so that it is asked for once."""
@@ -81,6 +83,9 @@ class Case:
         except TooLateError:
             self.timed_out = True
             raise
+        except RefusedError as error:
+            self.refused = str(error)
+            raise
         if canonical_json(copy) != text:  # the text that fingerprints are made of
             self.mutated = "the round it was given has another fingerprint after the call"
         return found
@@ -89,13 +94,17 @@ class Case:
         """Return what a decision is worth in a round."""
         return self.judge.value(round_, decision)
 
-    def sound(self, round_: Round | None = None) -> bool:
-        """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
+    def breaches(self, round_: Round | None = None) -> list[Violation]:
+        """Return every rule that the decision of the round, or of another one, breaks; found once."""
         asked = self.round_ if round_ is None else round_
         key = asked.fingerprint
-        if key not in self._sound:
-            self._sound[key] = not self.judge.breaches(asked, self.decision(asked))
-        return self._sound[key]
+        if key not in self._breaches:
+            self._breaches[key] = self.judge.breaches(asked, self.decision(asked))
+        return self._breaches[key]
+
+    def sound(self, round_: Round | None = None) -> bool:
+        """Return whether the decision breaks no rule; where it does, only safety has something to say of it."""
+        return not self.breaches(round_)
 
 
 Test = Callable[[Case], Finding | None]
@@ -105,7 +114,8 @@ Test = Callable[[Case], Finding | None]
 class Invariant:
     """Something that an allocator keeps on every round. ``text`` says what; ``most`` is how much is still no breach.
 
-    ``judge`` says by which rules, and what a decision is worth.
+    ``judge`` says by which rules, and what a decision is worth; ``aspects`` what a round must have to put it to the
+    test.
     """
 
     name: str
@@ -114,6 +124,7 @@ class Invariant:
     test: Test
     most: float = 0.0
     judge: Judge = PLAIN
+    aspects: tuple[Aspect, ...] = ()
 
     def under(self, policy: str) -> Invariant:
         """Return the same invariant by the rules and the value of a policy."""
@@ -143,17 +154,22 @@ class Invariant:
         return Breach(invariant=self.name, tier=self.tier, amount=found.amount, detail=found.detail)
 
     def measured(self, case: Case) -> Finding | None:
-        """Return what was found, breach or not; no answer is a finding beyond every limit."""
+        """Return what was found, breach or not; no answer is a finding beyond every limit, a refusal is none."""
         try:
             return self.test(case)
+        except RefusedError:
+            return None
         except NoAnswerError as error:
             return Finding(amount=float("inf"), detail=f"no answer: {error}")
 
 
-def invariant(name: str, tier: Tier, *, most: float = 0.0) -> Callable[[Test], Invariant]:
+def invariant(
+    name: str, tier: Tier, *, most: float = 0.0, aspects: tuple[Aspect, ...] = ()
+) -> Callable[[Test], Invariant]:
     """Return a decorator that makes a test an invariant; its docstring is what the invariant says."""
-    return partial(_made, name, tier, most)
+    return partial(_made, name, tier, most, aspects)
 
 
-def _made(name: str, tier: Tier, most: float, test: Test) -> Invariant:
-    return Invariant(name=name, tier=tier, text=" ".join((test.__doc__ or "").split()), test=test, most=most)
+def _made(name: str, tier: Tier, most: float, aspects: tuple[Aspect, ...], test: Test) -> Invariant:
+    text = " ".join((test.__doc__ or "").split())
+    return Invariant(name=name, tier=tier, text=text, test=test, most=most, aspects=aspects)

@@ -19,7 +19,7 @@ from muri_opt.verification.plan_rules import taken_by_plans
 from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import empty_rooms, need_of
 
-PLAIN_RULES = "fifo"
+PLAIN_RULES = "fifo:objective=weighted,preempt=yes"
 """Gangs anywhere within GPUs, CPUs, memory and quotas: the rules where no policy is named."""
 
 
@@ -52,10 +52,12 @@ class Judge:
         return broken_rules(round_, self.completed(round_, decision), self.rules)
 
     def completed(self, round_: Round, decision: Decision) -> Decision:
-        """Return the decision with what an allocator may leave out: CPUs, the period of a job alone, who waits."""
-        named = {job for assignment in decision.assignments for job in assignment.jobs}
-        named |= {wait.job for wait in decision.waiting}
-        silent = [job.id for job in round_.jobs if job.id not in named]
+        """Return the decision with what an allocator may leave out: CPUs, the period of a job alone, who waits.
+
+        Who waits is left out as a whole: a list that names some has to name all.
+        """
+        listed = bool(decision.waiting)
+        silent = [] if listed else [job.id for job in round_.jobs if job.id not in decision.running]
         return Decision(
             assignments=tuple(self._completed(round_, assignment) for assignment in decision.assignments),
             waiting=(*decision.waiting, *(_waits(job) for job in silent)),

@@ -23,6 +23,7 @@ from muri_opt.policies import policy_from
 from muri_opt.solution import Assignment, Decision, after
 from muri_opt.testing.judge import Judge
 from muri_opt.testing.strategies_configurations import CONFIGURED, configured
+from muri_opt.testing.strategies_gangs import gang_rounds
 from muri_opt.verification import rules_of
 
 FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
@@ -50,6 +51,11 @@ def family_of(policy: str | None) -> str:
     return next((family for family, rule in told.items() if rule is not None), "gangs")
 
 
+def full_rounds(family: str = "gangs") -> st.SearchStrategy[Round]:
+    """Return a strategy of rounds of a family that say all that such a round can say: what checks draw by default."""
+    return gang_rounds() if family == "gangs" else family_rounds(family, tight=True)
+
+
 @st.composite
 def family_rounds(
     draw: st.DrawFn,
@@ -63,9 +69,10 @@ def family_rounds(
 ) -> Round:
     """Draw a round of a family, with up to ``max_jobs`` jobs on up to ``max_nodes`` nodes of up to ``max_gpus`` GPUs.
 
-    GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times. A job may ask
-    for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already, scattered over the nodes.
-    ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes without any.
+    GPUs and quotas are the only limits unless the round is ``tight``; then CPUs and memory bind at times, and nodes may
+    have no GPU. A job may ask for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already,
+    scattered over the nodes. ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes
+    without any.
     """
     cluster = draw(family_clusters(family, max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
     one = family_drafts(family, max_gpus=max_nodes * max_gpus + 1, tight=tight, running=running)
@@ -213,7 +220,7 @@ def _joined(judge: Judge, round_: Round, decision: Decision, job: Job) -> Decisi
 def _node_drafts(family: str, max_gpus: int, tight: bool) -> st.SearchStrategy[Draft]:
     amount = st.none() | st.integers(1, 2 * max_gpus).map(float) if tight else st.none()
     rack = st.sampled_from(("r0", "r1", None)) if family == "tenants" else st.none()
-    gpus, cpus = st.integers(1, max_gpus), amount
+    gpus, cpus = st.sampled_from((*range(1, max_gpus + 1), *[0] * tight)), amount
     if family == "configurations":
         gpus, cpus = st.sampled_from((*range(1, max_gpus + 1), 0)), st.integers(2, 2 * max_gpus).map(float)
     return st.fixed_dictionaries({"gpus": gpus, "cpus": cpus, "memory_gib": amount, "rack": rack})

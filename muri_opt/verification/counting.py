@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Decision
@@ -40,13 +41,18 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> i
 
     Going down the ranks, a waiting job that cannot join the running jobs before it, because together they ask for more
     GPUs than there are or than their tenant may hold, is proved to wait. At the first that might join, the bound
-    grants it and everything after it.
+    grants it and everything after it. Of very many jobs the last ones count one each: as many of them are granted as
+    the GPUs that are left could hold if they were the smallest.
     """
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     able = {job.id for job in able_jobs(round_)}
+    last = [job for job in round_.jobs if values[job.id] == 1]
+    counted = {job.id for job in last} if len(last) > 1 else set[str]()
     used, used_by = 0, Counter[str]()
     bound = 0
     for job in sorted(round_.jobs, key=lambda job: -values[job.id]):
+        if job.id in counted:
+            return bound + _most_jobs([job for job in last if job.id in able], round_.cluster.total_gpus - used)
         tenant = job.tenant or ""
         quota = quotas.get(tenant)
         over = used + job.gpus > round_.cluster.total_gpus or (quota is not None and used_by[tenant] + job.gpus > quota)
@@ -57,6 +63,12 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> i
         elif not over and job.id in able:
             return bound + 2 * values[job.id] - 1
     return bound
+
+
+def _most_jobs(jobs: list[Job], gpus: int) -> int:
+    """Return how many of the jobs ask for no more than these GPUs together, the smallest first."""
+    sizes = sorted(job.gpus for job in jobs)
+    return sum(together <= gpus for together in accumulate(sizes))
 
 
 def able_jobs(round_: Round) -> list[Job]:

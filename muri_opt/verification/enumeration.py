@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 from muri_opt.instance import Round
 from muri_opt.verification.objective import job_values
-from muri_opt.verification.placement_optimum import placement_optimum
-from muri_opt.verification.plan_optimum import planned_optimum
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
+from muri_opt.verification.staying import open_round
 
 Nodes = tuple[Room, ...]
 
@@ -78,14 +76,19 @@ class _Search:
 def enumerated_optimum(round_: Round, rules: Rules, *, steps: int = 20_000) -> int | None:
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
     if rules.plans is not None:
+        from muri_opt.verification.plan_optimum import planned_optimum
+        from muri_opt.verification.plans import Menu
+
         return planned_optimum(round_, Menu.of(round_, rules.plans), steps=steps)
     if rules.placement is not None:
+        from muri_opt.verification.placement_optimum import placement_optimum
+
         return placement_optimum(round_, rules.placement, steps=steps)
-    values = job_values(round_, rules)
-    jobs = sorted(round_.jobs, key=lambda job: -values[job.id])
-    rooms = empty_rooms(round_)
+    values, left = job_values(round_, rules), open_round(round_, rules)
+    jobs = sorted(left.jobs, key=lambda job: -values[job.id])
+    rooms, empty = empty_rooms(left), Counter(empty_rooms(round_))
     needs = [need_of(job) for job in jobs]
-    least = [smallest_node_count(Counter(rooms), need) for need in needs]
+    least = [smallest_node_count(empty, need) for need in needs]
     search = _Search(
         needs=needs,
         values=[0 if count is None else values[job.id] for job, count in zip(jobs, least, strict=True)],
@@ -93,7 +96,7 @@ def enumerated_optimum(round_: Round, rules: Rules, *, steps: int = 20_000) -> i
         limits=[(count or 0) if rules.fewest_nodes else len(rooms) for count in least],
         steps=steps,
     )
-    quota = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
+    quota = {tenant.id: tenant.quota_gpus for tenant in left.cluster.tenants if tenant.quota_gpus is not None}
     try:
         search.run(0, 0, (), tuple(rooms), quota)
     except (_OutOfStepsError, RecursionError):

@@ -5,49 +5,84 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isclose, isfinite
+from typing import TYPE_CHECKING
 
 from muri_opt.instance import Job, Round
 from muri_opt.solution import Assignment, Decision, Violation
-from muri_opt.verification.elastic_rules import share_breaches
-from muri_opt.verification.placement_breaches import placement_breaches
-from muri_opt.verification.placement_reading import Reading
-from muri_opt.verification.plan_rules import plan_breaches, promised_gpus, taken_by_plans
-from muri_opt.verification.plans import Menu
+from muri_opt.verification.objective import Kept, kept_jobs
 from muri_opt.verification.quantities import Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
 from muri_opt.verification.rulebook import Rules
+from muri_opt.verification.staying import staying_breaches
+
+if TYPE_CHECKING:
+    from muri_opt.verification.elastic import Elastic
+    from muri_opt.verification.plan_values import Planned
 
 
 def broken_rules(round_: Round, decision: Decision, rules: Rules) -> list[Violation]:
     """Return every breach of a decision; an empty list is a feasible decision."""
     jobs = {job.id: job for job in round_.jobs}
     empty = Counter(empty_rooms(round_))
-    menu = None if rules.plans is None else Menu.of(round_, rules.plans)
-    reading = None if rules.placement is None else Reading.of(round_, rules.placement)
+    kept = kept_jobs(round_, rules)
     found = [*_listing(jobs, decision)]
     for place, assignment in enumerate(decision.assignments):
         where = f"assignments[{place}]"
         shape = [*_shape(round_, jobs, assignment, where, rules)]
         found += shape
         if not shape and rules.elastic is not None:
-            for job in (jobs[job] for job in assignment.jobs if job in jobs):
-                found += share_breaches(round_, job, assignment, where, rules.elastic)
-        elif not shape and menu is not None and rules.plans is not None:
-            for position in (round_.job_index[job] for job in assignment.jobs if job in jobs):
-                found += plan_breaches(round_, menu, position, assignment, where, rules.plans)
+            found += _share(round_, jobs, assignment, where, rules.elastic)
+        elif not shape and rules.plans is not None:
+            found += _way(round_, jobs, assignment, where, rules.plans)
         elif not shape:
-            found += _gang(jobs, assignment, where, rules, empty)
+            found += _gang(jobs, assignment, where, rules, None if assignment.jobs[0] in kept else empty)
             found += _period(jobs, assignment, where, rules)
-        found += [] if shape or menu is not None else _cpus(jobs, assignment, where)
-    if not found and menu is not None:
-        found += _capacity(round_, taken_by_plans(round_, menu, decision))
-        found += _quota(round_, promised_gpus(round_, decision))
-    elif not found and reading is not None:
-        found += _capacity(round_, _taken(jobs, decision))
-        found += placement_breaches(round_, decision, reading)
-    elif not found:
-        found += _capacity(round_, _taken(jobs, decision))
-        found += _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None))
-    return found
+        found += [] if shape or rules.plans is not None else _cpus(jobs, assignment, where)
+    return found if found else [*_totals(round_, jobs, decision, rules, kept)]
+
+
+def _totals(round_: Round, jobs: dict[str, Job], decision: Decision, rules: Rules, kept: Kept) -> Iterator[Violation]:
+    """All assignments together fit the nodes and the quotas."""
+    if rules.plans is not None:
+        from muri_opt.verification.plan_rules import promised_gpus, taken_by_plans
+        from muri_opt.verification.plans import Menu
+
+        yield from _capacity(round_, taken_by_plans(round_, Menu.of(round_, rules.plans), decision))
+        yield from _quota(round_, promised_gpus(round_, decision))
+        return
+    yield from _capacity(round_, _taken(jobs, decision))
+    if rules.placement is not None:
+        from muri_opt.verification.placement_breaches import placement_breaches
+        from muri_opt.verification.placement_reading import Reading
+
+        yield from placement_breaches(round_, decision, Reading.of(round_, rules.placement))
+    else:
+        yield from staying_breaches(decision, kept)
+        stay = Counter[str]()
+        for job in (jobs[name] for name in kept):
+            stay[job.tenant or ""] += job.gpus
+        yield from _quota(round_, held_of_tenants(round_, decision, elastic=rules.elastic is not None), stay)
+
+
+def _share(
+    round_: Round, jobs: dict[str, Job], assignment: Assignment, where: str, elastic: Elastic
+) -> Iterator[Violation]:
+    """A share is one that the job may have."""
+    from muri_opt.verification.elastic_rules import share_breaches
+
+    for job in (jobs[job] for job in assignment.jobs if job in jobs):
+        yield from share_breaches(round_, job, assignment, where, elastic)
+
+
+def _way(
+    round_: Round, jobs: dict[str, Job], assignment: Assignment, where: str, plans: Planned
+) -> Iterator[Violation]:
+    """A plan is one that the job may have, with the parts it names on its nodes."""
+    from muri_opt.verification.plan_rules import plan_breaches
+    from muri_opt.verification.plans import Menu
+
+    menu = Menu.of(round_, plans)
+    for position in (round_.job_index[job] for job in assignment.jobs if job in jobs):
+        yield from plan_breaches(round_, menu, position, assignment, where, plans)
 
 
 def _listing(jobs: dict[str, Job], decision: Decision) -> Iterator[Violation]:
@@ -112,15 +147,15 @@ def _plan(members: list[Job], assignment: Assignment, where: str) -> Iterator[Vi
 
 
 def _gang(
-    jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules, empty: Counter[Room]
+    jobs: dict[str, Job], assignment: Assignment, where: str, rules: Rules, empty: Counter[Room] | None
 ) -> Iterator[Violation]:
-    """All GPUs of the largest job at once, on few enough nodes."""
+    """All GPUs of the largest job at once, on few enough nodes; without ``empty`` rooms any number of them will do."""
     given = sum(assignment.gpus.values())
     members = [jobs[job] for job in assignment.jobs if job in jobs]
     for job in sorted(members, key=lambda job: job.gpus)[-1:] if rules.mixed else members:
         if job.gpus != given:
             yield Violation(rule="gang", where=where, detail=f"job {job.id!r} asks for {job.gpus} GPUs, has {given}")
-        limit = smallest_node_count(empty, need_of(job)) if rules.fewest_nodes else None
+        limit = smallest_node_count(empty, need_of(job)) if rules.fewest_nodes and empty is not None else None
         if limit is not None and len(assignment.gpus) > limit:
             detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
             yield Violation(rule="fewest-nodes", where=where, detail=detail)
@@ -189,9 +224,10 @@ def _capacity(round_: Round, taken: Iterable[tuple[str, tuple[int, int, int]]]) 
                 yield Violation(rule=rule, where=name, detail=f"{given} {unit} in use; the node has {has}")
 
 
-def _quota(round_: Round, held: Counter[str]) -> Iterator[Violation]:
-    """No tenant has more GPUs than its quota."""
+def _quota(round_: Round, held: Counter[str], stay: Counter[str] | None = None) -> Iterator[Violation]:
+    """No tenant has more GPUs than its quota, or than its jobs hold that ``stay`` whatever is decided."""
+    kept = stay or Counter[str]()
     for tenant in round_.cluster.tenants:
-        if tenant.quota_gpus is not None and held[tenant.id] > tenant.quota_gpus:
+        if tenant.quota_gpus is not None and held[tenant.id] > max(tenant.quota_gpus, kept[tenant.id]):
             detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"
             yield Violation(rule="quota", where=tenant.id, detail=detail)

@@ -2,29 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError
 from muri_opt.instance import Job, Round
-from muri_opt.verification.quantities import micro
-from muri_opt.verification.queues import Queues
+from muri_opt.verification.quantities import empty_rooms, micro, need_of
+from muri_opt.verification.recall import recalled
 from muri_opt.verification.rulebook import Rules
+
+if TYPE_CHECKING:
+    from muri_opt.verification.queues import Queues
+
+MOST_DIGITS = 10_000
+"""Jobs that are a binary digit each in a lexicographic value; those after them count one each."""
+
+Kept = dict[str, Mapping[str, int]]
+"""GPUs per node of jobs that stay."""
+
+
+@recalled
+def kept_jobs(round_: Round, rules: Rules) -> Kept:
+    """Return the running jobs that must stay, none where the policy may stop jobs.
+
+    Gone through in the order of the policy, a job stays if it holds as many GPUs as it asks for, and its GPUs, CPUs and
+    memory are not those of an earlier one. Quotas are not asked: they keep jobs from starting.
+    """
+    kept: Kept = {}
+    if not rules.keeps_running or not any(job.state == "running" for job in round_.jobs):
+        return kept
+    rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
+    for job in ranked(round_, rules.order, rules.queues):
+        held, need = job.placement or {}, need_of(job)
+        if job.state != "running" or sum(held.values()) != job.gpus:
+            continue
+        after = {node: rooms[node].without(need, gpus) for node, gpus in held.items()}
+        if all(room.possible for room in after.values()):
+            rooms |= after
+            kept[job.id] = held
+    return kept
 
 
 def job_values(round_: Round, rules: Rules) -> dict[str, int]:
     """Return what each job adds to the value when it runs.
 
     Weighted: each GPU of the job of rank r (from 0) among n jobs is worth n - r. Lexicographic: the job of rank r is
-    worth 2**(n - 1 - r), more than all jobs after it together.
+    worth 2**(n - 1 - r), more than all jobs after it together; of very many jobs the last ones are worth 1 each, and
+    those before them still more than all that follow. Jobs that stay whatever is decided are worth nothing.
     """
     for job in round_.jobs:
         if job.gpus < 1:
             raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: the policy places gangs")
-    line = ranked(round_, rules.order, rules.queues)
+    kept = kept_jobs(round_, rules)
+    line = [job for job in ranked(round_, rules.order, rules.queues) if job.id not in kept]
     count = len(line)
+    values = dict.fromkeys(kept, 0)
     if rules.lexicographic:
-        return {job.id: 1 << (count - 1 - rank) for rank, job in enumerate(line)}
-    return {job.id: job.gpus * (count - rank) for rank, job in enumerate(line)}
+        rest = max(0, count - MOST_DIGITS)
+        first = count - rest
+        values |= {job.id: (rest + 1) << (first - 1 - rank) for rank, job in enumerate(line[:first])}
+        return values | {job.id: 1 for job in line[first:]}
+    return values | {job.id: job.gpus * (count - rank) for rank, job in enumerate(line)}
 
 
 def ranked(round_: Round, order: str, queues: Queues | None = None) -> list[Job]:

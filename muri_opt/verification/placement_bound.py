@@ -34,7 +34,9 @@ def placed_bound(round_: Round, reading: Reading, duals: LinearDuals) -> int:
     """
     prices = _Prices.of(round_, reading, duals)
     scale = duals.denominator
-    total = sum((reading.premium * scale - prices.weights[tenant]) * quota for tenant, quota in reading.quotas.items())
+    gpus = sum(node.gpus for node in round_.cluster.nodes)  # a quota above them is never used up
+    quotas = {tenant: min(quota, gpus) for tenant, quota in reading.quotas.items()}
+    total = sum((reading.premium * scale - prices.weights[tenant]) * quota for tenant, quota in quotas.items())
     rooms = list(reading.rooms)
     common: list[Item] = []
     home: dict[int, list[Item]] = {}

@@ -11,7 +11,7 @@ from muri_opt.verification.placement_changes import Proposals
 from muri_opt.verification.placement_hall import Hall
 from muri_opt.verification.placement_reading import Reading, Stand, places_of
 from muri_opt.verification.placement_rules import APART
-from muri_opt.verification.quantities import Need
+from muri_opt.verification.quantities import Need, said_of
 
 
 def wrong_placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
@@ -31,7 +31,7 @@ def wrong_placement_reasons(round_: Round, decision: Decision, reading: Reading)
         key = (stand.need, stand.level)
         if key not in seatable:
             seatable[key] = hall.could_seat(stand, stand.level, stand.reach)
-        true = _reason(stand, seatable[key], free, used[stand.tenant])
+        true = said_of(stand.job, _reason(stand, seatable[key], free, used[stand.tenant]))
         if wait.reason != true:
             yield Violation(rule="waiting-reason", where=wait.job, detail=f"said {wait.reason}; it is {true}")
         for place, change in enumerate(wait.changes):

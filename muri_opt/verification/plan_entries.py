@@ -113,16 +113,3 @@ def may_change_to(job: Job, plan: Plan, change: str) -> bool:
 def keeps_promise(job: Job, plan: Plan) -> bool:
     """Return whether the plan is as fast as the job was promised."""
     return job.guarantee is None or plan.throughput >= job.guarantee.throughput
-
-
-def check_promise(job: Job, quota: int | None) -> None:
-    """Refuse a guarantee that no plan of the job keeps, or that is for more GPUs than the quota of its tenant."""
-    if job.guarantee is None:
-        return
-    fastest = max(plan.throughput for plan in job.plans or ())
-    if job.guarantee.throughput > fastest:
-        allowed = f"at most {fastest:g}, the throughput of its fastest plan"
-        raise InputError("guarantee.throughput", f"{job.guarantee.throughput:g}", allowed)
-    if quota is not None and quota < job.gpus:
-        found = f"a guarantee for {job.gpus} GPUs of tenant {job.tenant!r}, whose quota is {quota}"
-        raise InputError("guarantee", found, "guarantees of no more GPUs than the quota")

@@ -10,6 +10,7 @@ from muri_opt.solution import Assignment, Decision, Violation, WaitingReason
 from muri_opt.verification.plan_entries import Floor, Ints, Piece, keeps_promise, nodes_with_room
 from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.plans import Menu, Way, has_cpus, has_shape, is_for, may_have, types_of
+from muri_opt.verification.quantities import said_of
 
 
 def plan_breaches(
@@ -84,6 +85,7 @@ def wrong_plan_reasons(round_: Round, menu: Menu, decision: Decision) -> Iterato
         else:
             fits = any(_starts(rows, startable, way) for way in ways)
             true = WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
+        true = said_of(job, true)
         if wait.reason != true:
             yield Violation(rule="waiting-reason", where=job.id, detail=f"said {wait.reason}; it is {true}")
 

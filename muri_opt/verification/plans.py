@@ -16,7 +16,6 @@ from muri_opt.verification.plan_entries import (
     Floor,
     Ints,
     Piece,
-    check_promise,
     entries_of,
     keeps_promise,
     may_change_to,
@@ -96,7 +95,7 @@ class Menu:
 
     @classmethod
     def of(cls, round_: Round, planned: Planned) -> Menu:
-        """Return the menu of a round, or refuse a job whose plans or promises contradict themselves."""
+        """Return the menu of a round, or refuse a job whose plans contradict themselves."""
         for last in _known:
             if last.round_ is round_ and last.planned == planned:
                 return last
@@ -108,7 +107,6 @@ class Menu:
     def _read(cls, round_: Round, planned: Planned) -> Menu:
         floor = Floor.of(round_)
         rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
-        quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
         holding: dict[tuple[str | None, Piece], int] = {}
         before = _orders_before(round_, planned)
         orders: list[Order] = []
@@ -119,7 +117,6 @@ class Menu:
                 continue
             try:
                 mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
-                check_promise(job, quotas.get(job.tenant or ""))
                 check_configurations(job, planned.change, planned.objective)
                 allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
                 fits = [_fits(rows, holding, entry) for entry in mine]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from muri_opt.instance import Job, Node, Round
-from muri_opt.solution import Decision
+from muri_opt.solution import Decision, WaitingReason
 
 _LARGEST_WORD = 1 << 63
 
@@ -69,6 +69,11 @@ def held_of_tenants(round_: Round, decision: Decision, *, elastic: bool) -> Coun
         for job in assignment.jobs:
             held[jobs[job].tenant or ""] += sum(assignment.gpus.values()) if elastic else jobs[job].gpus
     return held
+
+
+def said_of(job: Job, binding: WaitingReason) -> WaitingReason:
+    """Return the reason a job that does not run is to be told: what binds, or that it runs now and is stopped."""
+    return WaitingReason.STOPPED if job.state == "running" else binding
 
 
 def room_of(node: Node) -> Room:

@@ -8,29 +8,41 @@ from dataclasses import replace
 
 from muri_opt.instance import Round
 from muri_opt.solution import Decision, Violation, WaitingReason
-from muri_opt.verification.placement_reading import Reading
-from muri_opt.verification.placement_reasons import wrong_placement_reasons
-from muri_opt.verification.plan_rules import wrong_plan_reasons
-from muri_opt.verification.plans import Menu
-from muri_opt.verification.quantities import Need, Room, empty_rooms, held_of_tenants, need_of, smallest_node_count
+from muri_opt.verification.gang_changes import Proposals, rooms_after
+from muri_opt.verification.quantities import (
+    Need,
+    Room,
+    empty_rooms,
+    held_of_tenants,
+    need_of,
+    said_of,
+    smallest_node_count,
+)
 from muri_opt.verification.rulebook import Rules
 
 
 def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[Violation]:
     """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
     if rules.plans is not None:
+        from muri_opt.verification.plan_rules import wrong_plan_reasons
+        from muri_opt.verification.plans import Menu
+
         yield from wrong_plan_reasons(round_, Menu.of(round_, rules.plans), decision)
         return
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading
+        from muri_opt.verification.placement_reasons import wrong_placement_reasons
+
         yield from wrong_placement_reasons(round_, decision, Reading.of(round_, rules.placement))
         return
-    free = Counter({room: nodes for room, nodes in _free_rooms(round_, decision).items() if room.gpus})
+    free = Counter(room for room in rooms_after(round_, decision).values() if room.gpus)
     free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
     held = held_of_tenants(round_, decision, elastic=rules.elastic is not None)
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     empty = Counter(empty_rooms(round_))
     jobs = {job.id: job for job in round_.jobs}
     known: dict[tuple[Need, int | None], WaitingReason] = {}
+    proposals = Proposals(round_, decision, rules)
     for wait in decision.waiting:
         job = jobs[wait.job]
         quota = quotas.get(job.tenant) if job.tenant is not None else None
@@ -38,24 +50,13 @@ def wrong_reasons(round_: Round, decision: Decision, rules: Rules) -> Iterator[V
         need = need_of(job) if rules.elastic is None else replace(need_of(job), gpus=1)  # one GPU lets it start
         if (need, spare) not in known:
             known[need, spare] = _reason(need, free, free_gpus, empty, spare, rules)
-        true = known[need, spare]
+        true = said_of(job, known[need, spare])
         if wait.reason != true:
             yield Violation(rule="waiting-reason", where=job.id, detail=f"said {wait.reason}; it is {true}")
-
-
-def _free_rooms(round_: Round, decision: Decision) -> Counter[Room]:
-    rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    jobs = {job.id: job for job in round_.jobs}
-    for assignment in decision.assignments:
-        needs = [need_of(jobs[job]) for job in assignment.jobs]
-        together = Need(
-            gpus=max(n.gpus for n in needs),
-            milli=sum(n.milli for n in needs),
-            mebibytes=sum(n.mebibytes for n in needs),
-        )
-        for node, gpus in assignment.gpus.items():
-            rooms[node] = rooms[node].without(together, gpus)
-    return Counter(rooms.values())
+        for place, change in enumerate(wait.changes):
+            fault = proposals.fault(job, spare, change)
+            if fault is not None:
+                yield Violation(rule="waiting-change", where=job.id, detail=f"changes[{place}]: {fault}")
 
 
 def _reason(

@@ -7,21 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
+from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.verification.elastic import Elastic
-from muri_opt.verification.placement_rules import Tenancy
-from muri_opt.verification.plan_values import Planned
 from muri_opt.verification.quantities import micro
-from muri_opt.verification.queues import Queues
-from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
+
+if TYPE_CHECKING:
+    from muri_opt.verification.elastic import Elastic
+    from muri_opt.verification.placement_rules import Tenancy
+    from muri_opt.verification.plan_values import Planned
+    from muri_opt.verification.queues import Queues
+    from muri_opt.verification.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The rules a decision of a policy must keep, and how its value is counted.
 
-    Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. What jobs that may
+    Gangs are worth by rank, weighted or lexicographically; the rank of Tiresias is by ``queues``. A policy that
+    ``keeps_running`` jobs stops and moves none of them. What jobs that may
     share GPUs are worth, ``sharing`` says, what shares of any size are worth, ``elastic``, what execution plans are
     worth, ``plans``, and what gangs of tenants are worth where they are, ``placement``.
     """
@@ -29,6 +33,7 @@ class Rules:
     order: str
     lexicographic: bool = False
     fewest_nodes: bool = False
+    keeps_running: bool = False
     largest_group: int = 1
     sharing: Sharing | None = None
     elastic: Elastic | None = None
@@ -75,7 +80,11 @@ _NUMBERS: dict[str, Callable[[float], bool]] = {
     _SOME_GPUS: lambda number: 1 <= number <= 1e6 and number.is_integer(),
     _SPEED: lambda number: 1e-3 <= number <= 1,
 }
-_GANGS: dict[str, tuple[str, ...]] = {"objective": ("weighted", "lexicographic"), "nodes": ("any", "fewest")}
+_GANGS: dict[str, tuple[str, ...]] = {
+    "objective": ("weighted", "lexicographic"),
+    "nodes": ("any", "fewest"),
+    "preempt": ("yes", "no"),
+}
 _TIRESIAS: dict[str, tuple[str, ...]] = {
     **_GANGS,
     "queues": ("3250/7200", _SERVICES),
@@ -149,7 +158,8 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "optimus": {**_ELASTIC, "objective": ("time", "speed", "speed-up")},
     "afs-l": _AFS,
     "afs-p": {**_ELASTIC, "restarts": ("ignore",), "objective": ("speed-up",), "quantum": (_POSITIVE,)},
-    **dict.fromkeys(("fifo", "srtf", "srsf", "las", "max-min"), _GANGS),
+    "fifo": {**_GANGS, "objective": ("lexicographic", "weighted"), "preempt": ("no", "yes")},
+    **dict.fromkeys(("srtf", "srsf", "las", "max-min"), _GANGS),
     "tiresias": _TIRESIAS,
     **dict.fromkeys(("muri-s", "muri-l"), _MURI),
     **_PLANNED,
@@ -174,12 +184,21 @@ def rules_of(policy: str) -> Rules:
         chosen[key] = value
     if "nodes" in allowed:
         lexicographic, fewest = chosen["objective"] == "lexicographic", chosen["nodes"] == "fewest"
-        queues = Queues.of(chosen) if allowed is _TIRESIAS else None
-        return Rules(order=name, lexicographic=lexicographic, fewest_nodes=fewest, queues=queues)
+        return Rules(
+            order=name,
+            lexicographic=lexicographic,
+            fewest_nodes=fewest,
+            keeps_running=chosen["preempt"] == "no",
+            queues=_queues(chosen) if allowed is _TIRESIAS else None,
+        )
     if "packing" in allowed:
+        from muri_opt.verification.elastic import Elastic
+
         by_node = chosen["packing"] == "node"
         return Rules(order=name, elastic=Elastic(objective=chosen["objective"], by_node=by_node))
     if allowed is _PHILLY:
+        from muri_opt.verification.placement_rules import Tenancy
+
         return Rules(order=name, placement=Tenancy.of(chosen))
     if name in _PLANNED:
         return Rules(order=name, plans=_planned(name, chosen))
@@ -196,8 +215,17 @@ def _is_allowed(value: str, allowed: tuple[str, ...]) -> bool:
     return all(_NUMBER.fullmatch(part) is not None and within(float(part)) for part in parts)
 
 
+def _queues(chosen: dict[str, str]) -> Queues:
+    """Return the queues of Tiresias under its settings."""
+    from muri_opt.verification.queues import Queues
+
+    return Queues.of(chosen)
+
+
 def _planned(name: str, chosen: dict[str, str]) -> Planned:
     """Return which plans the policy may choose and what they are worth; how it chooses is its own affair."""
+    from muri_opt.verification.plan_values import Planned
+
     if "switch" in chosen:
         change = {"on": "neighbours", "off": "same"}[chosen["step"]] if "step" in chosen else "configurations"
         return Planned(change=change, objective=chosen.get("objective", "time"), switch=chosen["switch"] == "on")
@@ -211,6 +239,8 @@ def _planned(name: str, chosen: dict[str, str]) -> Planned:
 
 def _sharing(chosen: dict[str, str]) -> Sharing:
     """Return how jobs share under the settings of Muri; which of them are grouped is the policy's own affair."""
+    from muri_opt.verification.sharing import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
+
     authors, queue = chosen["preset"] == "authors", chosen["matching"] == "queue"
     if queue and chosen["ordering"] == "worst":
         raise InputError("policy", "ordering=worst with matching=queue", "one of the two ablations at a time")

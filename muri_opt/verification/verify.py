@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from muri_opt.errors import InputError
@@ -15,24 +17,21 @@ from muri_opt.solution import (
     Reason,
     Result,
     Violation,
-    relative_gap,
 )
+from muri_opt.verification.bound_rules import bound_breaches, proof_of, undecided
 from muri_opt.verification.bounds import dual_bound
 from muri_opt.verification.counting import knapsack_bound, prefix_bound
-from muri_opt.verification.elastic_bound import counted_bound, priced_bound
 from muri_opt.verification.enumeration import enumerated_optimum
 from muri_opt.verification.feasibility import broken_rules
-from muri_opt.verification.group_values import Sharers
 from muri_opt.verification.objective import job_values
-from muri_opt.verification.placement_bound import placed_bound
-from muri_opt.verification.placement_counting import counted_places
-from muri_opt.verification.placement_reading import Reading, places_of
-from muri_opt.verification.plan_bound import planned_bound
-from muri_opt.verification.plan_counting import counted_plans
-from muri_opt.verification.plans import Menu
 from muri_opt.verification.reasons import wrong_reasons
+from muri_opt.verification.recall import recalled
 from muri_opt.verification.rulebook import Rules, rules_of
-from muri_opt.verification.sharing_bound import sharing_bound
+from muri_opt.verification.staying import open_round
+
+if TYPE_CHECKING:
+    from muri_opt.verification.placement_reading import Reading
+    from muri_opt.verification.plans import Menu
 
 ENUMERABLE_JOBS = 16
 """Rounds of at most this many jobs are enumerated to confirm a claimed optimum, within a bounded number of steps."""
@@ -46,8 +45,12 @@ def decision_value(round_: Round, policy: str, decision: Decision) -> int:
         shares = [(assignment.jobs[:1], sum(assignment.gpus.values())) for assignment in decision.assignments]
         return sum(tables[job].get(gpus, 0) for jobs, gpus in shares for job in jobs if job in tables)
     if rules.plans is not None:
+        from muri_opt.verification.plans import Menu
+
         return Menu.of(round_, rules.plans).value(round_, decision)
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading, places_of
+
         return Reading.of(round_, rules.placement).value(places_of(round_, decision))
     if rules.sharing is None:
         values = job_values(round_, rules)
@@ -64,24 +67,32 @@ def proved_bound(
     if rules.elastic is not None:
         return _bound_of_shares(round_, rules.elastic.values(round_), duals)
     if rules.plans is not None:
+        from muri_opt.verification.plans import Menu
+
         return _bound_of_plans(round_, Menu.of(round_, rules.plans), decision, duals)
     if rules.placement is not None:
+        from muri_opt.verification.placement_reading import Reading
+
         return _bound_of_places(round_, Reading.of(round_, rules.placement), decision, duals)
     if rules.sharing is not None:
+        from muri_opt.verification.sharing_bound import sharing_bound
+
         shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
         return (min(shared), Proof.LINEAR_DUALS) if shared else None
-    values = job_values(round_, rules)
-    found = [(dual_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
+    values, left = job_values(round_, rules), open_round(round_, rules)
+    found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in duals]
     if rules.lexicographic:
-        found.append((prefix_bound(round_, values, decision), Proof.COUNTING))
+        found.append((prefix_bound(left, values, decision), Proof.COUNTING))
     if not found or min(found)[0] > decision_value(round_, policy, decision):
-        counted = knapsack_bound(round_, values)
+        counted = knapsack_bound(left, values)
         found += [] if counted is None else [(counted, Proof.COUNTING)]
     return min(found, key=lambda item: item[0], default=None)
 
 
 def _value_of_groups(round_: Round, rules: Rules, groups: list[tuple[str, ...]]) -> int:
     """Return what groups are worth together; one without a period adds nothing, its breach is told elsewhere."""
+    from muri_opt.verification.group_values import Sharers
+
     alike: dict[int, list[list[int]]] = {}
     for group in groups:
         jobs = [round_.job_index[job] for job in group if job in round_.job_index]
@@ -96,16 +107,15 @@ def verify(round_: Round, result: Result) -> Certificate:
     """Return what is true of a result: every broken rule, and who proved its bound.
 
     The proof is found anew and never taken over: ``LinearDuals`` if the evidence proves the bound, ``Counting`` if GPUs
-    and quotas alone do, ``Exhaustive`` if enumerating a small round does, else ``ClaimOnly``.
+    and quotas alone do, ``Exhaustive`` if enumerating a small round does, ``Agreement`` if the evidence has two solvers
+    that agree on it. A bound that nothing of this proves breaks the rule ``proof``; a bound that is said to be claimed
+    need not be proved.
     """
     rules = rules_of(result.policy)
     decision = result.decision
     found = [*_header(round_, result)]
     if decision is None:
-        if result.value is not None:
-            detail = f"said {result.value}; there is no decision"
-            found.append(Violation(rule="value", where="value", detail=detail))
-        return Certificate(feasible=False, violations=tuple(found), evidence=result.certificate.evidence)
+        return undecided(result, found)
     broken = broken_rules(round_, decision, rules)
     found += broken if broken else wrong_reasons(round_, decision, rules)
     value = decision_value(round_, result.policy, decision)
@@ -117,12 +127,12 @@ def verify(round_: Round, result: Result) -> Certificate:
     except InputError as error:
         detail = f"found {error.found}; allowed: {error.allowed}"
         found.append(Violation(rule="evidence", where=error.field, detail=detail))
-    proof = None
-    if result.bound is not None:
-        known, proof = _proof(round_, rules, result.bound, known)
-        found += _bound_breaches(result, value, result.bound, known)
-    else:
-        found += _claims_without_bound(result)
+    tightest = result.bound if result.claimed_bound is None else result.claimed_bound
+    if tightest is not None and (known is None or known[0] > tightest):
+        optimum = enumerable_optimum(round_, rules)
+        known = known if optimum is None else (optimum, Proof.EXHAUSTIVE)
+    proof = proof_of(result, value, known)
+    found += bound_breaches(result, value, known, proof)
     return Certificate(
         feasible=not found,
         violations=tuple(found),
@@ -145,6 +155,8 @@ def _header(round_: Round, result: Result) -> list[Violation]:
 
 
 def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[LinearDuals]) -> tuple[int, Proof] | None:
+    from muri_opt.verification.elastic_bound import counted_bound, priced_bound
+
     found = [(priced_bound(round_, values, item), Proof.LINEAR_DUALS) for item in duals]
     counted = counted_bound(round_, values)
     found += [] if counted is None else [(counted, Proof.COUNTING)]
@@ -154,6 +166,9 @@ def _bound_of_shares(round_: Round, values: list[dict[int, int]], duals: list[Li
 def _bound_of_plans(
     round_: Round, menu: Menu, decision: Decision, duals: list[LinearDuals]
 ) -> tuple[int, Proof] | None:
+    from muri_opt.verification.plan_bound import planned_bound
+    from muri_opt.verification.plan_counting import counted_plans
+
     found = [(planned_bound(round_, menu, item), Proof.LINEAR_DUALS) for item in duals]
     if not found or min(found)[0] > menu.value(round_, decision):
         counted = counted_plans(round_, menu)
@@ -164,6 +179,10 @@ def _bound_of_plans(
 def _bound_of_places(
     round_: Round, reading: Reading, decision: Decision, duals: list[LinearDuals]
 ) -> tuple[int, Proof] | None:
+    from muri_opt.verification.placement_bound import placed_bound
+    from muri_opt.verification.placement_counting import counted_places
+    from muri_opt.verification.placement_reading import places_of
+
     found = [(placed_bound(round_, reading, item), Proof.LINEAR_DUALS) for item in duals]
     if not found or min(found)[0] > reading.value(places_of(round_, decision)):
         counted = counted_places(reading)
@@ -171,38 +190,9 @@ def _bound_of_places(
     return min(found, key=lambda item: item[0], default=None)
 
 
-def _proof(
-    round_: Round, rules: Rules, claimed: int, known: tuple[int, Proof] | None
-) -> tuple[tuple[int, Proof] | None, Proof]:
-    """Return the best bound checked here, and who proves ``claimed``."""
-    if known is not None and known[0] <= claimed:
-        return known, known[1]
-    if len(round_.jobs) <= ENUMERABLE_JOBS and rules.sharing is None and rules.elastic is None:
-        optimum = enumerated_optimum(round_, rules)
-        if optimum is not None:
-            return (optimum, Proof.EXHAUSTIVE), Proof.EXHAUSTIVE
-    return known, Proof.CLAIM_ONLY
-
-
-def _claims_without_bound(result: Result) -> list[Violation]:
-    found = []
-    if result.termination.reason is Reason.OPTIMAL:
-        found.append(Violation(rule="termination", where="termination", detail="OPTIMAL without a bound"))
-    if result.gap is not None:
-        found.append(Violation(rule="gap", where="gap", detail=f"said {result.gap}; there is no bound"))
-    return found
-
-
-def _bound_breaches(result: Result, value: int, claimed: int, known: tuple[int, Proof] | None) -> list[Violation]:
-    found = []
-    if claimed < value:
-        found.append(Violation(rule="bound", where="bound", detail=f"{claimed} is below the value {value}"))
-    elif known is not None and known[1] is Proof.EXHAUSTIVE and claimed < known[0]:
-        found.append(Violation(rule="bound", where="bound", detail=f"{claimed} is below the optimum {known[0]}"))
-    if result.termination.reason is Reason.OPTIMAL and claimed != value:
-        detail = f"OPTIMAL with value {value} and bound {claimed}"
-        found.append(Violation(rule="termination", where="termination", detail=detail))
-    if result.gap != relative_gap(value, claimed):
-        detail = f"said {result.gap}; it is {relative_gap(value, claimed)}"
-        found.append(Violation(rule="gap", where="gap", detail=detail))
-    return found
+@recalled
+def enumerable_optimum(round_: Round, rules: Rules) -> int | None:
+    """Return the optimum of a round that is small enough to go through all its decisions, else ``None``."""
+    if len(round_.jobs) > ENUMERABLE_JOBS or rules.sharing is not None or rules.elastic is not None:
+        return None
+    return enumerated_optimum(round_, rules)

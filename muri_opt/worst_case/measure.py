@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Final
 
 from muri_opt.catalogue import formulation_of
-from muri_opt.elastic.optimum import elastic_optimum
+from muri_opt.elastic.optimum import branches_in, elastic_optimum
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.explain.elastic_gap import MOST_JOBS
 from muri_opt.explain.followed_rule import follow_rule, followed_policy
@@ -22,7 +22,7 @@ from muri_opt.solve import solve_round
 from muri_opt.verification.elastic_case import elastic_case
 from muri_opt.verification.elastic_optimum import check_elastic_optimum, total_completion
 
-SECONDS: Final = 10.0
+LIMITS: Final = Limits(seconds=10.0)
 """Time to prove the optimum of one candidate."""
 
 
@@ -42,9 +42,9 @@ class Measure(ABC):
     name: ClassVar[str]
     unit: ClassVar[str]
 
-    def __init__(self, policy: Policy, seconds: float = SECONDS) -> None:
+    def __init__(self, policy: Policy, limits: Limits = LIMITS) -> None:
         self.policy = policy
-        self.limits = Limits(seconds=seconds)
+        self.limits = limits
 
     def of(self, round_: Round) -> Distance | None:
         """Return the distance on a round; ``None`` where the policy refuses it or its optimum is not proved in time."""
@@ -69,14 +69,14 @@ class Measure(ABC):
 class ValueMeasure(Measure):
     """The part of the optimal value that the policy's algorithm misses, the program being that of the same policy.
 
-    An optimum counts if the verifier proves it without a solver; the word of one solver does not.
+    An optimum counts if the verifier proves it without a solver; the word of one solver, or of two, does not.
     """
 
     name = "value"
     unit = "of the optimal value is missed"
 
-    def __init__(self, policy: Policy, seconds: float = SECONDS) -> None:
-        super().__init__(policy, seconds)
+    def __init__(self, policy: Policy, limits: Limits = LIMITS) -> None:
+        super().__init__(policy, limits)
         try:
             formulation_of(policy)
         except TypeError:
@@ -87,7 +87,7 @@ class ValueMeasure(Measure):
     def _of(self, round_: Round) -> Distance | None:
         result = solve_round(round_, self.policy, "auto", self.limits)
         proof = result.certificate.proof
-        if result.termination.reason is not Reason.OPTIMAL or proof in (None, Proof.CLAIM_ONLY):
+        if result.termination.reason is not Reason.OPTIMAL or proof in (None, Proof.AGREEMENT, Proof.CLAIM_ONLY):
             return None
         optimum = Fraction(result.value or 0)
         if optimum <= 0 or result.certificate.violations:
@@ -114,8 +114,8 @@ class CompletionMeasure(Measure):
     name = "completion"
     unit = "more average completion time than the optimum"
 
-    def __init__(self, policy: Policy, seconds: float = SECONDS) -> None:
-        super().__init__(followed_policy(policy), seconds)
+    def __init__(self, policy: Policy, limits: Limits = LIMITS) -> None:
+        super().__init__(followed_policy(policy), limits)
 
     def _of(self, round_: Round) -> Distance | None:
         gap = self._proved(round_)
@@ -136,7 +136,9 @@ class CompletionMeasure(Measure):
             return None
         case = elastic_case(round_)
         caps = [len(row) - 1 for row in case.speed]
-        best = elastic_optimum(case.speed, caps, case.work, case.gpus, seconds=self.limits.seconds)
+        limits = self.limits
+        branches = None if limits.work is None else branches_in(limits.work, len(caps))
+        best = elastic_optimum(case.speed, caps, case.work, case.gpus, seconds=limits.seconds, branches=branches)
         if not best.proved or best.total_completion <= 0:
             return None
         if check_elastic_optimum(case, best.pieces, best.proof) != (best.total_completion, best.bound):
@@ -160,8 +162,8 @@ class CompletionMeasure(Measure):
 MEASURES: Final[Mapping[str, type[Measure]]] = {kind.name: kind for kind in (ValueMeasure, CompletionMeasure)}
 
 
-def measure_of(name: str, policy: str | Policy, seconds: float = SECONDS) -> Measure:
+def measure_of(name: str, policy: str | Policy, limits: Limits = LIMITS) -> Measure:
     """Return the measure of that name for a policy; unknown names are refused."""
     if name not in MEASURES:
         raise unknown_name("measure", name, MEASURES)
-    return MEASURES[name](policy_from(policy), seconds)
+    return MEASURES[name](policy_from(policy), limits)

@@ -11,6 +11,7 @@ from muri_opt.elastic.curves import scaling_table
 from muri_opt.errors import InputError
 from muri_opt.instance import Cluster, Job, Plan, Round
 from muri_opt.instance.generators import generate
+from muri_opt.instance.running import check_running
 from muri_opt.plans.configurations import configurations_of
 from muri_opt.worst_case.significant import rounded, rounded_down
 
@@ -35,18 +36,27 @@ Change = Callable[[float], float]
 def put_together(cluster: Cluster, jobs: Sequence[Job], *, like: Round) -> Round:
     """Return the round of these parts; jobs that run where there is no room, or not on all their GPUs, wait."""
     free = {node.id: node.gpus for node in cluster.nodes}
-    settled = []
+    settled: list[Job] = []
     for job in jobs:
         held = job.placement or {}
         if job.placement is not None:
             fits = sum(held.values()) == job.gpus and all(free.get(node, -1) >= gpus for node, gpus in held.items())
-            if not fits:
+            if not fits or not _has_room(cluster, (*settled, job)):
                 settled.append(waiting(job))
                 continue
             for node, gpus in held.items():
                 free[node] -= gpus
         settled.append(job)
     return msgspec.structs.replace(like, cluster=cluster, jobs=tuple(settled))
+
+
+def _has_room(cluster: Cluster, jobs: Sequence[Job]) -> bool:
+    """Return whether the CPUs and the memory of the nodes suffice for what runs."""
+    try:
+        check_running(cluster, jobs)
+    except InputError:
+        return False
+    return True
 
 
 def waiting(job: Job) -> Job:

@@ -13,7 +13,8 @@ from muri_opt.instance.draws import Draws
 from muri_opt.instance.generators import FAMILIES
 from muri_opt.instance.quantities import whole
 from muri_opt.policies import Policy
-from muri_opt.worst_case.measure import SECONDS, Distance, Measure, measure_of
+from muri_opt.solution import Limits
+from muri_opt.worst_case.measure import LIMITS, Distance, Measure, measure_of
 from muri_opt.worst_case.moves import NODE_GPUS, Room, neighbour
 from muri_opt.worst_case.rounds import drawn_round
 
@@ -51,14 +52,14 @@ class WorstCase:
 
 
 def find_worst(
-    policy: str | Policy, *, measure: str = "value", seconds: float = SECONDS, **options: Unpack[SearchOptions]
+    policy: str | Policy, *, measure: str = "value", limits: Limits = LIMITS, **options: Unpack[SearchOptions]
 ) -> WorstCase:
     """Return the round on which the policy's algorithm is farthest from the optimum, of at most ``budget`` looked at.
 
     ``measure`` is one of ``MEASURES``. The same arguments find the same round, unless an optimum was not proved within
-    ``seconds``: such a candidate does not count. The other options are those of :func:`search_worst`.
+    seconds of ``limits``: such a candidate does not count. The other options are those of :func:`search_worst`.
     """
-    return search_worst(measure_of(measure, policy, seconds), **options)
+    return search_worst(measure_of(measure, policy, limits), **options)
 
 
 class SearchOptions(TypedDict, total=False):

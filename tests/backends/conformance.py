@@ -15,6 +15,12 @@ def solve(name, model, limits=HOUR, start=None):
     return backend_named(name).solve(model, limits, start)
 
 
+def solve_until_found(name, model):
+    """Return the outcome of the shortest of some limits within which a solver, however slow, finds an answer."""
+    outcomes = (solve(name, model, Limits(seconds=0.5 * 4**step)) for step in range(5))
+    return next((outcome for outcome in outcomes if outcome.values is not None), None)
+
+
 def assert_optimal(outcome, value):
     assert (outcome.termination.reason, outcome.value, outcome.bound) == (Reason.OPTIMAL, value, value)
     assert outcome.termination.detail

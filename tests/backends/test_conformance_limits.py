@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conformance import HOUR, assert_optimal, every_backend, refuses, solve
+from conformance import HOUR, assert_optimal, every_backend, refuses, solve, solve_until_found
 from sample_models import FLOATING, continuous, gangs, knapsack, market_split, one_row, unbounded
 
 from muri_opt.backends import BACKENDS, backend_named
@@ -29,7 +29,7 @@ def test_time_limit_without_an_answer(name):
 @every_backend
 def test_time_limit_with_an_answer(name):
     model = knapsack()
-    outcome = solve(name, model, Limits(seconds=0.5))
+    outcome = solve_until_found(name, model)
     assert (outcome.termination.reason, outcome.termination.limit) == (Reason.FEASIBLE, Limit.TIME)
     assert evaluate(model, outcome.values).feasible
     assert evaluate(model, outcome.values).value == outcome.value

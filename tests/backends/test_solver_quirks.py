@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from conformance import solve_until_found
 from sample_models import gangs, knapsack, one_row
 
 from muri_opt.backends import backend_named
@@ -49,7 +50,7 @@ def test_cbc_values_of_many_digits(value):
 
 
 def test_cbc_bound_of_a_stopped_run_is_in_the_log():
-    outcome = backend_named("cbc").solve(knapsack(), Limits(seconds=0.5))
+    outcome = solve_until_found("cbc", knapsack())
     assert outcome.termination.limit is Limit.TIME
     assert outcome.termination.detail == "Stopped on time"
     assert outcome.bound > outcome.value

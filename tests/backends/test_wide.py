@@ -10,7 +10,7 @@ from muri_opt.backends.answer import nothing
 from muri_opt.backends.highs import Highs
 from muri_opt.backends.wide import WIDE, restricted
 from muri_opt.modelling import INFINITY, ModelBuilder, evaluate
-from muri_opt.solution import Limit, Limits, Reason
+from muri_opt.solution import Budget, Limit, Limits, Reason
 
 FOREVER = Limits(seconds=None)
 SEEDS = (0, 1, 3)
@@ -119,7 +119,7 @@ def test_no_time_is_no_claim(backend):
     assert kept.termination.reason is Reason.FEASIBLE
     assert kept.values.tolist() == start.tolist()
     assert kept.bound is None or kept.bound > kept.value
-    assert priced(model, 0.0) is None
+    assert priced(model, Budget(limits=Limits(seconds=0))) is None
 
 
 @pytest.mark.parametrize("backend", ["highs", "cp-sat"])

@@ -17,7 +17,7 @@ INSIDE = """[...document.querySelectorAll('svg.chart {}')].filter(part => {{
     return a.width > 2 && a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
 }}).length"""
 """How many parts of charts are drawn and lie within their chart."""
-CHARTS = ("profile.reached", "profile.proved", "time", "size", "policy")
+CHARTS = ("profile.reached", "profile.ended", "time", "size", "policy")
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ def test_bad_arguments(refused, options, said):
 
 def test_a_job_that_is_not_placed_as_it_says_is_named(refused, round_file):
     jobs = [{"id": "a", "gpus": 2, "state": "running"}]
-    assert "jobs[0] ('a').placement: found no placement" in refused("defragment", round_file(jobs=jobs), "--nodes", "1")
+    assert "jobs[0] ('a').placement: found nothing" in refused("defragment", round_file(jobs=jobs), "--nodes", "1")
 
 
 def test_an_answer_that_breaks_a_rule_is_none(run, monkeypatch):

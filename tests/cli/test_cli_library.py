@@ -104,7 +104,7 @@ def test_open_optima_are_refreshed(run, folder, best):
     code, out, _ = run("library", "refresh", "--folder", folder)
     assert (code, out) == (0, "0 solved again, 0 better; the others were proved before\n")
     best("bound", "proof", "evidence")
-    code, out, _ = run("library", "refresh", "--folder", folder, "--seconds", "20")
+    code, out, _ = run("library", "refresh", "--folder", folder, "--seconds", "600")
     assert code == 0
     assert f"{TOY}, srtf: 114, bound none, is now 114, bound 114 (LinearDuals)" in out
     assert "1 solved again, 1 better" in out

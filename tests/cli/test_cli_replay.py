@@ -179,7 +179,7 @@ def test_a_bar_is_for_terminals_only(trace, tmp_path):
     ours, theirs = pty.openpty()
     argv = [sys.executable, "-m", "muri_opt", "replay", trace, "--policy", "srtf,srsf", "--clock", "muri"]
     argv += ["--cluster", "1x4", "--folder", str(tmp_path / "study"), "--jobs", "1"]
-    ended = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=120, check=False)
+    ended = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=900, check=False)
     os.close(theirs)
     told = os.read(ours, 10_000).decode()
     os.close(ours)
@@ -201,7 +201,7 @@ def test_an_interrupt_leaves_a_folder_that_goes_on(run, here, tmp_path):
             assert running.poll() is None
             time.sleep(0.01)
         os.killpg(running.pid, signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=900)
     assert (running.returncode, out, err) == (130, b"", b"")
     done = lines.read_bytes().splitlines()
     assert 3 <= len(done) < 400

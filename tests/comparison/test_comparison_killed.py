@@ -36,7 +36,7 @@ def test_a_study_killed_in_the_middle_gives_the_table_of_one_that_was_not(tmp_pa
     script, folder, whole = tmp_path / "study.py", tmp_path / "study", tmp_path / "whole"
     script.write_text(KILLED)
     command = [sys.executable, str(script), str(folder), *SOURCES]
-    ended = subprocess.run(command, start_new_session=True, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, start_new_session=True, capture_output=True, text=True, timeout=900, check=False)
     assert (ended.returncode, ended.stderr) == (-signal.SIGKILL, "")
     lines = folder / "results.jsonl"
     assert len(lines.read_bytes().splitlines()) == 1 + 7

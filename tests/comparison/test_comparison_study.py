@@ -65,7 +65,7 @@ def test_a_row_is_what_solve_round_says(tmp_path):
 def test_what_does_not_take_a_round_is_a_row_that_says_why(tmp_path):
     methods = ["heuristic", "exact@exhaustive"]
     rows, done = here(
-        ["generate:gangs?jobs=40&nodes=4"], tmp_path / "study", policies=["fifo", "afs-l"], methods=methods
+        ["generate:gangs?jobs=40&nodes=4"], tmp_path / "study", policies=["srtf", "afs-l"], methods=methods
     )
     assert done == 4
     assert [row.reason for row in rows] == ["FEASIBLE", REFUSED, REFUSED, REFUSED]
@@ -76,7 +76,7 @@ def test_what_does_not_take_a_round_is_a_row_that_says_why(tmp_path):
     summary = summary_of(rows)
     assert (summary.pairs, summary.refused, summary.exact) == (1, 1, 0)
     assert (
-        here(["generate:gangs?jobs=40&nodes=4"], tmp_path / "study", policies=["fifo", "afs-l"], methods=methods)[1]
+        here(["generate:gangs?jobs=40&nodes=4"], tmp_path / "study", policies=["srtf", "afs-l"], methods=methods)[1]
         == 0
     )
 
@@ -107,7 +107,7 @@ def test_what_is_done_is_not_done_again_and_settings_make_another_run(tmp_path):
 
 def test_csv_and_parquet_read_back(tmp_path):
     folder = tmp_path / "study"
-    policies = ["fifo:objective=lexicographic", "afs-l"]
+    policies = ["las:objective=lexicographic", "afs-l"]
     rows, _ = here(["generate:gangs?jobs=80"], folder, policies=policies, methods=["heuristic"], parquet=True)
     assert rows[0].value > 2**64
     with (folder / "results.csv").open(newline="") as file:
@@ -149,7 +149,7 @@ def test_a_run_that_fails_is_told_not_kept_and_tried_again(tmp_path, monkeypatch
 
 
 def test_a_solver_that_dies_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr("muri_opt.solve.relax", _exits)
+    monkeypatch.setattr("muri_opt.solve.relax_within", _exits)
     rows, _ = here([ROUND], tmp_path / "study", policies=["fifo"], methods=["exact@highs"])
     (row,) = rows
     assert row.reason == Reason.FAILED

@@ -34,8 +34,8 @@ def refused(method: str, **changes) -> CompareRow:
 
 ROWS = [
     row("heuristic", 8, 12, solve_seconds=0.5),
-    row("exact@highs", 10, 10, proof="ClaimOnly"),
-    row("exact@cp-sat", 10, 10, proof="ClaimOnly", solve_seconds=3.0),
+    row("exact@highs", 10, 12, claimed_bound=10),
+    row("exact@cp-sat", 10, 12, claimed_bound=10, solve_seconds=3.0),
     row("heuristic", 5, 5, instance="b", solve_seconds=1.5),
     row("exact@highs", 5, 5, instance="b", solve_seconds=2.0),
     row("exact@cp-sat", instance="b", reason="NO_SOLUTION"),
@@ -53,11 +53,24 @@ def test_methods_under_a_policy():
     assert (heuristic.runs, heuristic.refused, heuristic.optimal, heuristic.best) == (4, 1, 1, 1)
     assert (heuristic.mean_loss, heuristic.worst_loss) == pytest.approx(((0.2 + 0 + 0.5) / 3, 0.5))
     assert (heuristic.median_seconds, heuristic.total_seconds) == (1.0, 3.0)
-    assert (highs.optimal, highs.best, highs.worst_loss) == (2, 3, pytest.approx(1 / 4))
-    assert (cp_sat.runs, cp_sat.refused, cp_sat.optimal, cp_sat.best, cp_sat.mean_loss) == (4, 2, 1, 1, 0.0)
-    assert heuristic.cells() == ["fifo", "heuristic", "4", "1", "1", "1", "23.33 %", "50.00 %", "1.000 s", "3.00 s"]
+    assert (highs.optimal, highs.claimed, highs.best, highs.worst_loss) == (1, 1, 3, pytest.approx(1 / 4))
+    assert (cp_sat.runs, cp_sat.refused, cp_sat.optimal, cp_sat.claimed, cp_sat.best) == (4, 2, 0, 1, 1)
+    assert cp_sat.mean_loss == 0.0
+    assert heuristic.cells() == [
+        "fifo",
+        "heuristic",
+        "4",
+        "1",
+        "1",
+        "0",
+        "1",
+        "23.33 %",
+        "50.00 %",
+        "1.000 s",
+        "3.00 s",
+    ]
     assert len(heuristic.cells()) == len(HEAD)
-    assert cp_sat.cells()[6:8] == ["0 %", "0 %"]
+    assert cp_sat.cells()[7:9] == ["0 %", "0 %"]
 
 
 def test_pairs_of_all_methods():
@@ -82,7 +95,8 @@ def test_pairs_of_all_methods():
 
 
 def test_what_one_solver_claims_is_not_proved():
-    summary = summary_of([row("exact@highs", 7, 7, proof="ClaimOnly"), row("heuristic", 7, 7, instance="b")])
+    claim = row("exact@highs", 7, None, claimed_bound=7, proof="ClaimOnly")
+    summary = summary_of([claim, row("heuristic", 7, 7, instance="b")])
     assert (summary.proved, summary.claimed, summary.proofs) == (1, 1, {"Counting": 1})
     assert "optima claimed by one solver alone: 1" in summary.lines()
     assert summary.open == ()
@@ -98,16 +112,30 @@ def test_what_one_solver_claims_is_not_proved():
     ],
 )
 def test_two_methods_agree_if_they_are_two_solvers(methods, proof):
-    (pair,) = pairs_of([row(method, 7, 7, proof="ClaimOnly") for method in methods])
-    assert pair.proof == proof
+    (pair,) = pairs_of([row(method, 7, 9, claimed_bound=7) for method in methods])
+    assert (pair.proof, pair.bound, pair.optimal) == (proof, 7 if proof == "Agreement" else 9, proof == "Agreement")
+    (before,) = pairs_of([row(method, 7, 7, proof="ClaimOnly") for method in methods])
+    assert before.proof == proof
+
+
+def test_two_solvers_agree_on_the_weaker_of_their_bounds():
+    (pair,) = pairs_of([row("exact@highs", 6, 9, claimed_bound=7), row("exact@cp-sat", 5, 9, claimed_bound=8)])
+    assert (pair.bound, pair.optimal, pair.proof) == (8, False, None)
+
+
+def test_solvers_that_contradict_each_other_agree_on_nothing():
+    (pair,) = pairs_of([row("exact@highs", 6, 9, claimed_bound=6), row("exact@cp-sat", 7, 9, claimed_bound=7)])
+    assert (pair.bound, pair.optimal, pair.proof) == (9, False, None)
+    assert pair.contradiction
+    assert len(contradictions_of(pair)) == 1
 
 
 def test_losses_that_are_small_or_unknown():
     tiny, none = summary_of([row("auto", 10**9, 10**9 + 1), row("heuristic")]).methods
-    assert tiny.cells()[6] == "below 0.01 %"
-    assert none.cells()[6:9] == ["-", "-", "1.000 s"]
+    assert tiny.cells()[7] == "below 0.01 %"
+    assert none.cells()[7:10] == ["-", "-", "1.000 s"]
     (only,) = summary_of([refused("heuristic")]).methods
-    assert only.cells()[6:] == ["-", "-", "-", "0.00 s"]
+    assert only.cells()[7:] == ["-", "-", "-", "0.00 s"]
     assert summary_of([row("heuristic")]).open == ("a, fifo: value none, bound none (heuristic: FEASIBLE, why)",)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt.comparison.pairs import pairs_of
-from muri_opt.comparison.profile import SHORTEST, profile, proved, reached
+from muri_opt.comparison.profile import SHORTEST, ended, profile, reached
 
 INF = float("inf")
 
@@ -42,25 +42,25 @@ def test_what_is_reached_by_hand():
     assert [part.tolist() for part in told.curve(1)] == [[2, 4], [0.25, 0.5]]
 
 
-def test_what_is_proved_by_hand():
-    told = profile(pairs_of(BY_HAND), proved)
+def test_what_is_solved_to_the_end_by_hand():
+    told = profile(pairs_of(BY_HAND), ended)
     assert told.ratios.tolist() == [[INF, 1, 2], [INF, 1, INF], [INF] * 3, [INF] * 3]
     assert told.parts(1).tolist() == [0, 0.5, 0]
     assert [part.tolist() for part in told.curve(0)] == [[], []]
 
 
 def test_those_who_tie_are_all_first():
-    told = profile(pairs_of([run("a", seconds=0.3), run("b", seconds=0.3), run("c", seconds=0.6)]), proved)
+    told = profile(pairs_of([run("a", seconds=0.3), run("b", seconds=0.3), run("c", seconds=0.6)]), ended)
     assert told.parts(1).tolist() == [1, 1, 0]
 
 
 def test_times_of_nothing_and_nearly_nothing_are_the_same():
     rows = [run("a", seconds=0.0), run("b", seconds=SHORTEST / 7), run("c", seconds=4 * SHORTEST)]
-    assert profile(pairs_of(rows), proved).ratios.tolist() == [[1, 1, 4]]
+    assert profile(pairs_of(rows), ended).ratios.tolist() == [[1, 1, 4]]
 
 
 def test_a_method_that_solves_a_pair_twice_has_its_better_time():
-    told = profile(pairs_of([run("a", seconds=8.0), run("b", seconds=1.0), run("a", seconds=2.0)]), proved)
+    told = profile(pairs_of([run("a", seconds=8.0), run("b", seconds=1.0), run("a", seconds=2.0)]), ended)
     assert told.ratios.tolist() == [[2, 1]]
 
 
@@ -71,7 +71,7 @@ def test_a_method_that_did_not_run_has_not_solved():
 
 def test_nothing_is_proved_where_a_value_lies_above_a_bound():
     rows = [run("a", 10), found("b", 11)]
-    assert profile(pairs_of(rows), proved).parts(1).tolist() == [0, 0]
+    assert profile(pairs_of(rows), ended).parts(1).tolist() == [0, 0]
     assert profile(pairs_of(rows), reached).parts(1).tolist() == [0, 1]
 
 
@@ -84,7 +84,7 @@ def test_no_pairs_make_no_parts():
 
 
 @settings(max_examples=60)
-@given(studies(), st.sampled_from((reached, proved)), st.floats(1, 1e8), st.floats(1, 1e8))
+@given(studies(), st.sampled_from((reached, ended)), st.floats(1, 1e8), st.floats(1, 1e8))
 def test_parts_rise_from_those_of_the_fastest_to_what_is_solved(rows, solved, one, other):
     pairs = pairs_of(rows)
     told = profile(pairs, solved)
@@ -105,7 +105,7 @@ def test_parts_rise_from_those_of_the_fastest_to_what_is_solved(rows, solved, on
 
 
 @settings(max_examples=30)
-@given(studies(), st.sampled_from((reached, proved)), st.integers(0, 40))
+@given(studies(), st.sampled_from((reached, ended)), st.integers(0, 40))
 def test_a_faster_machine_has_the_same_profile(rows, solved, power):
     """A power of two is exact; times are kept above what counts as the shortest."""
     slow = [replace(row, solve_seconds=max(SHORTEST, row.solve_seconds)) for row in rows]

@@ -8,6 +8,8 @@ from fragmented_rounds import ONE_TO_FREE, THREE_SERVERS, loaded
 import muri_opt.defragment
 from muri_opt import InputError, Limit, Limits, Proof, Reason
 from muri_opt.defragment import defragment, search_with
+from muri_opt.report.defragmentation_text import defragmentation_text
+from muri_opt.verification.defragmentation_search import OutOfStepsError
 
 
 def test_what_counting_proves_needs_no_process(monkeypatch):
@@ -38,6 +40,40 @@ def test_an_agreement_stands_where_nothing_is_checked(monkeypatch):
     monkeypatch.setattr(muri_opt.defragment, "_apart", search_with)
     found = defragment(loaded(3, *[(2,)] * 17, waiting=(2,)), job="w0")
     assert (found.termination.reason, found.certificate.proof) == (Reason.INFEASIBLE, Proof.AGREEMENT)
+
+
+def test_one_solver_alone_only_claims(monkeypatch):
+    monkeypatch.setattr(muri_opt.defragment, "relaxation", None)
+    monkeypatch.setattr(muri_opt.defragment, "_apart", search_with)
+    stuck = defragment(loaded(3, *[(2,)] * 17, waiting=(2,)), job="w0", backends=("highs",))
+    assert (stuck.termination.reason, stuck.termination.limit) == (Reason.NO_SOLUTION, Limit.CLAIM)
+    assert stuck.termination.detail.startswith("one solver alone says INFEASIBLE: no moves reach the goal")
+    assert (stuck.bound, stuck.certificate.proof, stuck.certificate.violations) == (None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("budget", "ended"),
+    [
+        (None, (Reason.FEASIBLE, Limit.CLAIM)),
+        (2, (Reason.NO_SOLUTION, Limit.CLAIM)),
+        (1, (Reason.INFEASIBLE, None)),
+    ],
+)
+def test_a_bound_that_is_not_proved_is_shown_as_a_claim(monkeypatch, budget, ended):
+    # The one moved GPU more than counting proves is a solver's word here: prices are left out, and going through plans.
+    monkeypatch.setattr(muri_opt.defragment, "relaxation", None)
+    monkeypatch.setattr(muri_opt.defragment, "_apart", search_with)
+    monkeypatch.setattr("muri_opt.verification.defragmentation.cheaper_cost", out_of_steps)
+    found = defragment(THREE_SERVERS, job="w0", budget=budget, backends=("highs",))
+    assert (found.termination.reason, found.termination.limit) == ended
+    assert (found.bound, found.claimed_bound, found.needed_budget) == ((2, 0), (3, 2), None)
+    assert (found.certificate.proof, found.certificate.violations) == (Proof.COUNTING, ())
+    told = defragmentation_text(THREE_SERVERS, found)
+    assert "claimed      bound 3 GPUs in 2 jobs: the word of one solver alone, not checked" in told
+
+
+def out_of_steps(*arguments):
+    raise OutOfStepsError
 
 
 def test_without_time_the_greedy_answers():

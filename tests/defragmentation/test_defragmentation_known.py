@@ -140,7 +140,7 @@ def test_prices_stand_where_every_program_is_refused():
 
     round_ = loaded(8, *[(5, 2), (3, 3), (4, 3), (5, 2), (3,)] * 4)
     refused = free_nodes(round_, nodes=3, solvers={"refuse": refuse}, relax=relaxation)
-    assert (refused.termination.reason, refused.termination.limit) == (Reason.NO_SOLUTION, Limit.FAULT)
+    assert (refused.termination.reason, refused.termination.limit) == (Reason.NO_SOLUTION, Limit.SIZE)
     assert refused.bound == (13, 5)
 
 
@@ -183,7 +183,7 @@ def test_a_refused_program_leaves_the_answer_of_who_came_before():
     exhaustive = {"exhaustive": backend_named("exhaustive").solve}
     round_ = loaded(8, (4, 2, 1), (4, 2), (4, 2, 1), *[(8,)] * 40, waiting=(4,))
     found = make_room(round_, job="w0", solvers=exhaustive)
-    assert (found.cost, found.termination.limit) == ((3, 2), Limit.FAULT)
+    assert (found.cost, found.termination.limit) == ((3, 2), Limit.SIZE)
     assert "columns" in found.termination.detail
     assert make_room(round_, job="w0", solvers=exhaustive, relax=relaxation).termination.reason is Reason.OPTIMAL
     claimed = make_room(round_, job="w0", solvers={**HIGHS, **exhaustive})
@@ -244,11 +244,11 @@ def bad(round_, position, **changes):
         (lambda: free_nodes(ONE_TO_FREE, nodes=4), "nodes: found 4; allowed: at most the 3 nodes with GPUs"),
         (lambda: free_nodes(ONE_TO_FREE, nodes=-1), "nodes: found -1"),
         (lambda: free_nodes(ONE_TO_FREE, nodes=1, budget=-1), "budget: found -1"),
-        (lambda: free_nodes(bad(ONE_TO_FREE, 0, placement=None), nodes=1), "jobs[0] ('r0').placement: found no placem"),
+        (lambda: free_nodes(bad(ONE_TO_FREE, 0, placement=None), nodes=1), "jobs[0] ('r0').placement: found nothing"),
         (lambda: free_nodes(bad(ONE_TO_FREE, 0, gpus=3), nodes=1), "jobs[0] ('r0').placement: found 2 GPUs; allowed"),
         (
             lambda: free_nodes(bad(ONE_TO_FREE, 1, gpus=4, placement={"n1": 4}), nodes=1),
-            "cluster.nodes[1] ('n1'): found",
+            "jobs[2] ('r2').placement[n1]: found 1 GPUs, which makes 5",
         ),
         (
             lambda: free_nodes(bad(ONE_TO_FREE, 0, gpus=0, placement={"n0": 0, "n1": 0}), nodes=1),
@@ -265,6 +265,10 @@ def test_bad_input_is_named(ask, said):
 
 def test_cpus_that_are_overfilled_are_named():
     nodes = (Node(id="n0", gpus=4, cpus=4), Node(id="n1", gpus=4))
-    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(running(0, {"n0": 2}, cpus=6.0),))
-    with pytest.raises(InputError, match=re.escape("cluster.nodes[0] ('n0'): found 6,000 milli-CPUs held by running")):
+    with pytest.raises(InputError, match=re.escape("jobs[0] ('r0').placement[n0]: found 6 CPUs")):
+        Round(cluster=Cluster(nodes=nodes), jobs=(running(0, {"n0": 2}, cpus=6.0),))
+    shares = {"stage_seconds": (1.0, 1.0, 1.0, 1.0)}
+    jobs = tuple(running(number, {"n1": 3}, **shares) for number in range(2))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs)
+    with pytest.raises(InputError, match=re.escape("cluster.nodes[1] ('n1'): found 6 GPUs held by running")):
         free_nodes(round_, nodes=1)

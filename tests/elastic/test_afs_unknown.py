@@ -36,17 +36,18 @@ def plain_shares(
 ) -> list[int]:
     """The rule step by step, with a coin that always falls on one side."""
     shares, left = [0] * len(tables), gpus
-    able = [job for job in order if tables[job]]
+    able = sorted((job for job in order if tables[job]), key=lambda job: quanta[job])
+    others = list(able)
     if len(able) >= gpus:
         for job in able:
             shares[job] = min(keeps[job], len(tables[job]), left)
             left -= shares[job]
-    for job in sorted((job for job in able if not shares[job]), key=lambda job: quanta[job]):
-        if left:
-            shares[job], left = 1, left - 1
+        others = [job for job in able if not shares[job]]
+    for job in others[:left]:
+        shares[job], left = 1, left - 1
     while left:
         best = None
-        for job in able:
+        for job in others:
             if not 0 < shares[job] < len(tables[job]):
                 continue
             if best is None or _prefers(tables[best], shares[best], tables[job], shares[job], heads):
@@ -113,3 +114,25 @@ def test_a_fair_coin_falls_on_both_sides() -> None:
     ]
     assert {tuple(found) for found in tossed} == {(2, 1), (1, 2)}
     assert 140 < tossed.count([2, 1]) < 260  # within six deviations of a half
+
+
+def test_the_scan_for_further_gpus_begins_with_the_fewest_quanta() -> None:
+    """The third GPU is tossed for in every scan; tails leave it to whoever is scanned first."""
+    speed, cap = arrays([[10, 18, 24]] * 2)
+    none, order = np.zeros(2, dtype=np.int64), [0, 1]
+    for quanta, shares in (([0, 0], [2, 1]), ([1, 0], [1, 2]), ([0, 1], [2, 1])):
+        found = afs_p_shares(speed, cap, 3, quanta=np.array(quanta), keeps=none, order=order, coin=_Coin(0))
+        assert found.tolist() == shares
+
+
+def test_a_job_within_its_quantum_gets_no_further_gpu() -> None:
+    """Three jobs on four GPUs are fewer, on three they are not: then the first keeps two and one waits."""
+    speed, cap = arrays([[10, 20, 30], [10, 11, 12], [10, 11, 12]])
+    fields = {"quanta": np.zeros(3, dtype=np.int64), "keeps": np.array([2, 0, 0]), "order": [0, 1, 2]}
+    assert afs_p_shares(speed, cap, 4, **fields, coin=_Coin(0)).tolist() == [2, 1, 1]
+    assert afs_p_shares(speed, cap, 3, **fields, coin=_Coin(0)).tolist() == [2, 1, 0]
+    fields["keeps"] = np.array([1, 0, 0])
+    assert afs_p_shares(speed, cap, 3, **fields, coin=_Coin(0)).tolist() == [1, 1, 1]
+    speed, cap = arrays([[10, 20, 30], [10, 20, 30], []])
+    fields["keeps"] = np.array([1, 0, 0])
+    assert afs_p_shares(speed, cap, 2, **fields, coin=_Coin(0)).tolist() == [1, 1, 0]

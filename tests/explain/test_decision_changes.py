@@ -15,7 +15,8 @@ from muri_opt.testing import decisions, family_of, family_rounds
 from muri_opt.verification import decision_value
 
 SETTINGS = (
-    "fifo:objective=lexicographic",
+    "fifo",
+    "fifo:objective=weighted,preempt=yes",
     "muri-s:sizes=mixed,objective=gpu-time",
     "muri-l:objective=progress",
     "afs-l:objective=time",
@@ -123,7 +124,8 @@ def test_a_quota_ties_jobs_that_free_gpus_do_not():
         cluster=Cluster(nodes=(Node(id="n0", gpus=8),), tenants=(Tenant(id="t", quota_gpus=1),)),
         jobs=gangs({"a": 1, "b": 1}, tenant="t"),
     )
-    found = compare_decisions(round_, "fifo", Decision(assignments=(on("b"),)), Decision(assignments=(on("a"),)))
+    first, second = (Decision(assignments=(on(name),)) for name in "ba")
+    found = compare_decisions(round_, "fifo:objective=weighted", first, second)
     assert [(change.jobs, change.gain) for change in found.changes] == [(("a", "b"), 1)]
 
 
@@ -142,7 +144,7 @@ def test_nodes_differ_only_where_that_changes_a_value():
     job = Job(id="a", gpus=2, submitted=0.0, state="running", placement={"n0": 2}, restart_seconds=60.0)
     round_ = Round(cluster=Cluster(nodes=nodes), jobs=(job,))
     stays, moves = (Decision(assignments=(on("a", node=node, gpus=2),)) for node in ("n0", "n1"))
-    plain = compare_decisions(round_, "fifo", stays, moves)
+    plain = compare_decisions(round_, "fifo:objective=weighted", stays, moves)
     assert (plain.changes, plain.moved, plain.differences["a"]) == ((), ("a",), Difference.SAME)
     charged = compare_decisions(round_, "philly", stays, moves)
     assert (charged.differences["a"], charged.moved) == (Difference.NODES, ())

@@ -23,7 +23,7 @@ from muri_opt.testing import family_rounds
 
 LIMITS = Limits(seconds=60)
 INSTANCES = {  # policy, what each change gains
-    "toy/two-gangs": ("fifo", [3]),
+    "toy/two-gangs": ("fifo:objective=weighted", [3]),
     "toy/eight-gangs": ("srtf", [12]),
     "toy/eight-stages": ("muri-s", [260_715]),
     "toy/three-elastic": ("afs-l", [333_334]),
@@ -61,7 +61,7 @@ def two_nodes(*gpus):
 
 
 def test_a_heuristic_without_a_gap_is_said_to_be_optimal():
-    gap = explain_gap(two_nodes(2, 2, 1), "fifo", limits=LIMITS)
+    gap = explain_gap(two_nodes(2, 2, 1), "fifo:objective=weighted", limits=LIMITS)
     assert (gap.gap, gap.changes, gap.proved) == (0, (), True)
     assert gap.used_gpus == (4, 4)
     assert gap.differences == {"j0": Difference.SAME, "j1": Difference.SAME, "j2": Difference.WAITS}
@@ -84,7 +84,7 @@ def test_a_tie_is_told_from_the_same_decision():
 
 def test_without_a_checked_bound_the_second_is_the_best_known_only():
     round_ = two_nodes(2, 2, 1)
-    gap = explain_gap(round_, "fifo", limits=LIMITS)
+    gap = explain_gap(round_, "fifo:objective=weighted", limits=LIMITS)
     claimed = replace(gap.second, certificate=replace(gap.second.certificate, proof=Proof.CLAIM_ONLY))
     assert replaced(gap, second=claimed).names == ("heuristic", "best known")
     open_bound = replace(gap.second, bound=gap.second.bound + 1)
@@ -96,19 +96,19 @@ def replaced(gap, **fields):
 
 
 def test_the_exact_program_may_be_asked_for_by_backend():
-    gap = explain_gap(two_nodes(2, 1, 1, 2), "fifo", method="exact@highs", limits=LIMITS)
+    gap = explain_gap(two_nodes(2, 1, 1, 2), "fifo:objective=weighted", method="exact@highs", limits=LIMITS)
     assert gap.second.method == "exact@highs"
     assert gap.gap == 0
 
 
 def test_what_cannot_be_compared_is_refused():
     round_ = two_nodes(2, 2, 1)
-    result = solve_round(round_, "fifo", "heuristic")
+    result = solve_round(round_, "fifo:objective=weighted", "heuristic")
     with pytest.raises(InputError, match="method: found 'heuristic'; allowed: auto, exact"):
-        explain_gap(round_, "fifo", method="heuristic")
+        explain_gap(round_, "fifo:objective=weighted", method="heuristic")
     with pytest.raises(RefusalError, match=r"gap: found no decision by exact.*more seconds"):
-        explain_gap(round_, "fifo", method="exact", limits=Limits(seconds=0.0))
-    with pytest.raises(InputError, match=r"second.policy: found 'srsf'; allowed: 'fifo'"):
+        explain_gap(round_, "fifo:objective=weighted", method="exact", limits=Limits(seconds=0.0))
+    with pytest.raises(InputError, match=r"second.policy: found 'srsf'; allowed: 'fifo:objective=weighted'"):
         compare_results(round_, result, replace(result, policy="srsf"))
     with pytest.raises(InputError, match=r"first.fingerprint: found sha256"):
         compare_results(two_nodes(2), result, result)

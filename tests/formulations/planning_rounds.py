@@ -10,6 +10,8 @@ from functools import cache
 from itertools import combinations
 from math import ceil, isqrt
 
+from running_states import settled
+
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
 from muri_opt.plans import PlanRules
 
@@ -77,7 +79,7 @@ def random_plan_round(seed: int) -> Round:
             fields |= _held(rng, nodes, rng.choice((plans[0], rng.choice(plans))), strict)
         jobs.append(planned(position, *plans, **fields))
     tenants = [Tenant(id=v, quota_gpus=_quota(rng, v, jobs)) for v in "ab"]
-    return plan_round(nodes, jobs, tenants, now=700.0)
+    return plan_round(nodes, settled(Cluster(nodes=tuple(nodes)), jobs), tenants, now=700.0)
 
 
 def _plans(rng: random.Random, types: bool) -> tuple[Plan, ...]:

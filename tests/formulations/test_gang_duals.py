@@ -35,7 +35,7 @@ def bounds(round_: Round, spec: str) -> tuple[int, int]:
 
 @given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
 def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, nodes: str) -> None:
-    spec = f"{order}:nodes={nodes}"
+    spec = f"{order}:nodes={nodes},objective=weighted,preempt=yes"
     optimum = enumerated_optimum(round_, rules_of(spec))
     assert optimum is not None
     assert min(bounds(round_, spec)) >= optimum
@@ -44,14 +44,14 @@ def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, 
 @given(rounds(tight=False, max_nodes=4), st.sampled_from(sorted(ORDERS)))
 @settings(max_examples=60)
 def test_where_only_gpus_count_quick_multipliers_are_optimal(round_: Round, order: str) -> None:
-    quick, relaxed = bounds(round_, order)
+    quick, relaxed = bounds(round_, f"{order}:objective=weighted,preempt=yes")
     assert quick == relaxed
 
 
 def test_the_relaxation_knows_cpus_where_quick_multipliers_do_not() -> None:
     """CPUs for two GPUs: one of two gangs of 2 runs, worth 4; GPUs alone would let both run, worth 4 + 2."""
     round_ = round_of([Node(id="n0", gpus=4, cpus=2)], [gang(0, 2, cpus=2), gang(1, 2, cpus=2)])
-    assert bounds(round_, "fifo") == (6, 4)
+    assert bounds(round_, "fifo:objective=weighted") == (6, 4)
 
 
 def test_quick_prices_are_those_of_the_first_job_cut() -> None:
@@ -62,7 +62,7 @@ def test_quick_prices_are_those_of_the_first_job_cut() -> None:
     assert duals is not None
     assert duals.denominator == DENOMINATOR
     assert duals.multipliers == {"gpus": (2 * DENOMINATOR,) * 2, "quota": (DENOMINATOR, 0)}
-    worth = job_values(round_, rules_of("fifo"))
+    worth = job_values(round_, rules_of("fifo:objective=weighted"))
     assert worth == {"j0": 8, "j1": 6, "j2": 6, "j3": 1}
     # 4 GPUs at 2, 2 of the quota at 1; j0 gains 8 - 2 * 3, nobody else gains.
     assert dual_bound(round_, worth, duals) == 8 + 2 + 2

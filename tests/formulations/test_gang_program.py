@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute_force import feasible_splits, values
+from brute_force import feasible_splits, optimum, values
 from handmade import gang, round_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
 from muri_opt.backends import backend_named, solve_stages
 from muri_opt.catalogue import formulation_of
 from muri_opt.formulations import Formulation, GangFormulation
-from muri_opt.formulations.gang_places import Places
+from muri_opt.formulations.gang_places import OpenPart, Places
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate
 from muri_opt.ordering import ORDERS
 from muri_opt.solution import gang_decision
@@ -23,18 +23,19 @@ from muri_opt.verification.feasibility import broken_rules
 
 FOREVER = Limits(seconds=None)
 SPECS = st.builds(
-    "{}:objective={},nodes={}".format,
+    "{}:objective={},nodes={},preempt={}".format,
     st.sampled_from(sorted(ORDERS)),
     st.sampled_from(["weighted", "lexicographic"]),
     st.sampled_from(["any", "fewest"]),
+    st.sampled_from(["yes", "no"]),
 )
 
 
 class Apart(GangFormulation):
     """The same program with every node a place of its own."""
 
-    def _places(self, round_: Round) -> Places:
-        return Places.of(round_.amounts, pool=False)
+    def _places(self, part: OpenPart) -> Places:
+        return Places.of(part.amounts, pool=False)
 
 
 def best_value(program: Formulation, round_: Round, backend: str = "highs") -> int:
@@ -55,7 +56,7 @@ def test_a_list_schedule_is_a_feasible_point_and_comes_back(round_: Round, spec:
     point = program.encode(round_, decision)
     found = evaluate(model, point)
     assert found.broken == ()
-    assert found.value == decision_value(round_, policy.name, decision)
+    assert found.value == decision_value(round_, f"{policy.name}:objective=weighted,preempt={policy.preempt}", decision)
     reached = [int(np.dot(stage.objective, point)) for stage in program.stages(round_, model)]
     assert combined_value(program.stages(round_, model), reached) == decision_value(round_, spec, decision)
     again = program.decode(round_, point)
@@ -87,6 +88,17 @@ def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec
     decision = program.decode(round_, outcome.values)
     assert broken_rules(round_, decision, rules_of(spec)) == []
     assert decision_value(round_, spec, decision) == outcome.value
+
+
+@given(rounds(max_jobs=4, max_nodes=2), st.sampled_from(sorted(ORDERS)), st.booleans(), st.booleans(), st.booleans())
+@settings(max_examples=100)
+def test_the_program_equals_trying_everything(
+    round_: Round, order: str, lexicographic: bool, fewest: bool, preempt: bool
+) -> None:
+    objective, nodes = "lexicographic" if lexicographic else "weighted", "fewest" if fewest else "any"
+    program = GangFormulation(order=order, objective=objective, nodes=nodes, preempt=preempt)
+    best = optimum(round_, order, lexicographic=lexicographic, fewest=fewest, preempt=preempt)
+    assert best_value(program, round_) == best
 
 
 @given(rounds(max_nodes=4), st.sampled_from(sorted(ORDERS)))

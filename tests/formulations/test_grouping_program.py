@@ -87,16 +87,19 @@ def test_every_backend_gives_the_same_optimum_and_the_same_proof() -> None:
         round_ = random_round(seed, resources=4, quotas=False)
         best = best_grouping(round_, cyclic_ppm, 4)
         results = [solve_round(round_, "muri-s", f"exact@{backend}", FOREVER) for backend in ("highs", "cp-sat")]
-        assert [(result.value, result.bound) for result in results] == [(best, best)] * 2
         assert all(result.certificate.feasible for result in results)
-        (proof,) = {result.certificate.proof for result in results}
-        proofs.add(proof)
+        assert {result.certificate.proof for result in results} == {Proof.LINEAR_DUALS}
         checked = results[0].certificate.checked_bound
-        assert proof is (Proof.LINEAR_DUALS if checked == best else Proof.CLAIM_ONLY)
-        confirmed = solve_round(round_, "muri-s", "exact", FOREVER)
-        assert confirmed.certificate.proof is (Proof.LINEAR_DUALS if checked == best else Proof.AGREEMENT)
-        assert solve_round(round_, "muri-s", "auto", FOREVER).value == best
-    assert proofs == {Proof.LINEAR_DUALS, Proof.CLAIM_ONLY}
+        claimed = None if checked == best else best
+        said = [(result.value, result.bound, result.claimed_bound) for result in results]
+        assert said == [(best, checked, claimed)] * 2
+        assert all((result.termination.limit is Limit.CLAIM) == (checked > best) for result in results)
+        for method in ("exact", "auto"):
+            confirmed = solve_round(round_, "muri-s", method, FOREVER)
+            assert (confirmed.value, confirmed.bound, confirmed.claimed_bound) == (best, best, None)
+            proofs.add(confirmed.certificate.proof)
+            assert confirmed.certificate.proof is (Proof.LINEAR_DUALS if checked == best else Proof.AGREEMENT)
+    assert proofs == {Proof.LINEAR_DUALS, Proof.AGREEMENT}
 
 
 def relaxed_value(round_: Round) -> float:
@@ -171,7 +174,7 @@ def test_too_many_groups_are_refused_before_they_are_built() -> None:
     heuristic = solve_round(round_, "muri-s", "heuristic")
     result = solve_round(round_, "muri-s", "auto")
     assert result.decision == heuristic.decision
-    assert (result.termination.reason, result.termination.limit) == (Reason.FEASIBLE, Limit.FAULT)
+    assert (result.termination.reason, result.termination.limit) == (Reason.FEASIBLE, Limit.SIZE)
     assert "take smaller groups" in result.termination.detail
     assert result.certificate.feasible
     assert solve_round(round_, "muri-s:group=2", "exact@highs").termination.reason is Reason.OPTIMAL
@@ -195,7 +198,7 @@ def test_an_optimum_that_single_nodes_cannot_hold_is_only_a_bound(method: str) -
 def test_jobs_that_share_gpus_need_the_cpus_and_memory_of_both(limited: dict, second: tuple) -> None:
     jobs = [sharer(j, times, **dict.fromkeys(limited, 2)) for j, times in enumerate([(1, 1, 1, 1), second])]
     round_ = sharing_round([Node(id="n0", gpus=2, **limited)], jobs)
-    result = solve_round(round_, "muri-s", "exact@highs", FOREVER)
+    result = solve_round(round_, "muri-s", "exact", FOREVER)
     assert (result.value, result.bound, result.termination.reason) == (250_000, 250_000, Reason.OPTIMAL)
 
 

@@ -1,6 +1,7 @@
 """Rounds with any of the fields of the format, of any legal value: for tests of files and schema."""
 
 from hypothesis import strategies as st
+from running_states import settled
 
 from muri_opt.instance import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
 from muri_opt.instance.quantities import MAX_CPUS, MAX_GPUS, MAX_ITERATIONS, MAX_MEMORY_GIB, MAX_RATE, MAX_SECONDS
@@ -91,4 +92,4 @@ def full_rounds(draw):
         fields = draw(st.fixed_dictionaries(job_fields(cluster, resources)))
         fields["plan"] = draw(st.sampled_from([None, *(plan.name for plan in fields["plans"] or ())]))
         jobs.append(Job(id=job_id, **fields))
-    return Round(name=draw(text), now=draw(seconds), resources=resources, cluster=cluster, jobs=jobs)
+    return Round(name=draw(text), now=draw(seconds), resources=resources, cluster=cluster, jobs=settled(cluster, jobs))

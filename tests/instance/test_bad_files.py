@@ -86,7 +86,12 @@ def test_the_good_round_is_good():
         ({"scaling": {"1": 1, "2": 0}}, "scaling[2]", "0", RATE),
         ({"scaling": {"1": 1, "2": "fast"}}, "scaling[2]", "'fast'", RATE),
         ({"placement": {"n0": 1, "n1": 0}}, "placement[n1]", "0", "at least 1 GPU, or 0 on every node"),
-        ({"placement": {"n9": 1}}, "placement[n9]", "1 GPUs on 'n9'", "a node of the cluster: n0, n1"),
+        (
+            {"placement": {"n9": 1}},
+            "placement[n9]",
+            "1 GPUs on 'n9'",
+            "a node of the cluster: n0, n1; a job whose node is gone waits: leave out its state and placement",
+        ),
         ({"placement": {"n1": 5}}, "placement[n1]", "5 GPUs", "at most the 4 GPUs of the node"),
         ({"guarantee": {}}, "guarantee.throughput", "nothing", f"{RATE}; this field is required"),
         ({"guarantee": {"throughput": 0}}, "guarantee.throughput", "0", RATE),

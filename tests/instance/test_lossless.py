@@ -78,7 +78,7 @@ FULL_JOB = Job(
     gpus=2,
     cpus=3.0,
     memory_gib=4.0,
-    state="running",
+    state="waiting",
     remaining_iterations=5,
     iteration_seconds=6.0,
     attained_gpu_seconds=7.0,
@@ -94,14 +94,14 @@ FULL_JOB = Job(
     plan="dp",
     restart_seconds=11.0,
 )
-FULL_NODE = Node(id="n0", gpus=8, cpus=1.0, memory_gib=2.0, rack="r0", gpu_type="v100")
+FULL_NODE = Node(id="n0", gpus=8, cpus=16.0, memory_gib=64.0, rack="r0", gpu_type="v100")
 FULL_PLAN = Plan(name="dp", gpus=4, nodes=2, gpu_type="v100", cpus=1.0, memory_gib=2.0, throughput=3.0)
 OTHER = {
     "id": "b",
     "name": "tp",
     "tenant": "t1",
     "user": "u1",
-    "state": "waiting",
+    "state": "running",
     "stage_seconds": (1.0, 2.0, 3.0, 4.000001),
     "scaling": {1: 1.0, 4: 1.5},
     "plans": (Plan(name="dp", gpus=2, throughput=1.0),),

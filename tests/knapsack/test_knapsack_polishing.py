@@ -5,6 +5,7 @@ import numpy as np
 from muri_opt.knapsack import Options, priced
 from muri_opt.knapsack.candidates import candidates
 from muri_opt.knapsack.polishing import polished, unlike_changes
+from muri_opt.solution import unlimited
 
 
 def even_jobs_and_an_odd_one():
@@ -43,7 +44,7 @@ def test_the_last_gpu_is_given_by_the_one_job_that_can_take_it():
     choice = np.append(2 * np.arange(200) + four, 400)
     assert options.fits(choice)
     assert options.capacity[0] - options.taken(choice)[0] == 3
-    better = polished(options, given, choice, seed=0, deadline=None)
+    better = polished(options, given, choice, unlimited())
     assert options.fits(better)
     assert better[200] == 401
     assert options.taken(better) == [602]

@@ -16,7 +16,7 @@ from muri_opt.packing import Packed, counting, pack
 from muri_opt.packing.items import Items, NodeFamily, node_families
 from muri_opt.packing.prices import Prices
 from muri_opt.plans import PlanOptions
-from muri_opt.solution import Limits
+from muri_opt.solution import Budget, Limits
 
 SOLVE = partial(solve_stages, backend_named("highs"))
 
@@ -53,7 +53,7 @@ def drawn_prices(draw: st.DrawFn, items: Items) -> Prices:
 def packed(round_: Round, options: PlanOptions, start: dict | None = None, seconds: float | None = None) -> Packed:
     """Return the packing of a round without counting GPUs first, which settles most small rounds."""
     with patch.object(counting, "_MOST_STEPS", 0):
-        return pack(round_, options, start or {}, Limits(seconds=seconds), relaxation, SOLVE)
+        return pack(round_, options, start or {}, Budget(limits=Limits(seconds=seconds)), relaxation, SOLVE)
 
 
 def value_of(options: PlanOptions, chosen: dict) -> int:

@@ -11,7 +11,7 @@ from muri_opt.backends import relaxation
 from muri_opt.packing import pack
 from muri_opt.packing.counting import best_by_gpus, seated
 from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
-from muri_opt.solution import Limits, plan_decision
+from muri_opt.solution import plan_decision, unlimited
 from muri_opt.verification import enumerated_optimum, rules_of
 from muri_opt.verification.plan_counting import counted_plans
 from muri_opt.verification.plans import Menu
@@ -52,7 +52,7 @@ def test_a_knapsack_that_greed_would_miss_is_packed_and_proved():
     jobs = [job("a", (3, 5.0), (8, 6.0)), job("b", (5, 5.0), (8, 6.0)), job("c", (8, 9.0)), job("d", (8, 9.0))]
     round_ = round_of([8, 8], jobs)
     options = PlanOptions.of(round_, PlanRules())
-    found = pack(round_, options, {}, Limits(seconds=None), relaxation, SOLVE)
+    found = pack(round_, options, {}, unlimited(), relaxation, SOLVE)
     assert found.how == "the best choice by GPUs alone found its nodes"
     result = result_of(round_, "rubick", plan_decision(round_, options, found.chosen))
     assert verify(round_, result).violations == ()
@@ -64,7 +64,7 @@ def test_a_choice_that_finds_no_nodes_is_left_to_the_search():
     options = PlanOptions.of(round_, PlanRules())
     assert sorted(best_by_gpus(round_, options)) == [0, 1, 2]
     assert len(seated(round_, options, [0, 1, 2])) == 2
-    found = pack(round_, options, {}, Limits(seconds=None), relaxation, SOLVE)
+    found = pack(round_, options, {}, unlimited(), relaxation, SOLVE)
     assert value_of(options, found.chosen) == 2_000_000
     assert not found.how.startswith("the best choice by GPUs")
 

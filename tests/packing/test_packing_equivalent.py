@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of
+from running_states import settled
 
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, verify
 from muri_opt.packing.counting import seated
@@ -56,7 +57,8 @@ def simple_rounds(draw: st.DrawFn, *, most: int = 4) -> Round:
             held = {"state": "running", "placement": {f"{plans[0].gpu_type}0": plans[0].gpus}, "plan": plans[0].name}
         promised = Guarantee(throughput=plans[0].throughput) if draw(st.booleans()) else None
         jobs.append(Job(id=f"j{j}", gpus=plans[0].gpus, plans=plans, guarantee=promised, **held))
-    return Round(cluster=Cluster(nodes=tuple(nodes)), jobs=tuple(jobs))
+    cluster = Cluster(nodes=tuple(nodes))
+    return Round(cluster=cluster, jobs=settled(cluster, jobs))
 
 
 @settings(max_examples=60, deadline=None)

@@ -23,7 +23,7 @@ from muri_opt.packing.placing import placed, seen_patterns
 from muri_opt.packing.remaining import Remaining
 from muri_opt.packing.repacking import repacked
 from muri_opt.plans import PlanOptions, PlanRules
-from muri_opt.solution import Limits, plan_decision
+from muri_opt.solution import Budget, Limits, plan_decision, unlimited
 from muri_opt.verification import decision_value, proved_bound
 from muri_opt.verification.plan_optimum import planned_optimum
 from muri_opt.verification.plans import Menu
@@ -89,7 +89,7 @@ def test_patterns_of_a_choice_are_placed_as_the_same_choice(round_, policy, data
 def test_repacking_and_filling_only_gain(round_, policy, data, cells):
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = data.draw(choices(round_, options))
-    better = repacked(round_, options, chosen, cells=cells, seconds_left=lambda: None)
+    better = repacked(round_, options, chosen, cells=cells, budget=unlimited())
     check(round_, options, policy, better)
     assert value_of(options, better) >= value_of(options, chosen)
     full = filled(round_, options, better)
@@ -107,7 +107,7 @@ def test_diving_takes_no_more_than_there_is(round_, policy, data):
         for family, home, pattern in seen_patterns(items, families, data.draw(choices(round_, options))):
             master.add(family, pattern, home)
     remaining = Remaining(items, families)
-    taken = dive(master, relaxation, remaining, lambda: None)
+    taken = dive(master, relaxation, remaining, unlimited())
     jobs = remaining.take_parts(taken)
     homes = [left for family in remaining.homes for left in family]
     assert min([0, *remaining.jobs, *remaining.quota, *remaining.nodes, *homes]) == 0
@@ -162,7 +162,7 @@ def test_a_tight_round_is_solved_nearly_to_the_optimum_and_always_the_same():
 def test_a_gap_ends_the_search_early():
     round_ = tight_round(14, 3)
     options = PlanOptions.of(round_, PlanRules())
-    found = pack(round_, options, {}, Limits(seconds=None, gap=0.5), never, never)
+    found = pack(round_, options, {}, Budget(limits=Limits(seconds=None, gap=0.5)), never, never)
     check(round_, options, "rubick", found.chosen)
     bound = proved_bound(round_, "rubick", plan_decision(round_, options, found.chosen), (found.duals,))[0]
     assert value_of(options, found.chosen) * 1.5 >= bound
@@ -180,12 +180,13 @@ def test_without_relaxations_and_solvers_the_first_choice_stands():
     round_ = tight_round(10, 2)
     options = PlanOptions.of(round_, PlanRules())
     for solve in (refusing, lambda *_: Nothing):
-        found = pack(round_, options, {}, Limits(seconds=None), lambda *_: None, solve)
+        found = pack(round_, options, {}, unlimited(), lambda *_: None, solve)
         assert check(round_, options, "rubick", found.chosen) > 0
 
 
 class Nothing:
     values = None
+    work = 0.0
 
 
 @pytest.mark.parametrize("nodes", [(), (0,), (2,)])
@@ -213,17 +214,19 @@ def test_equal_jobs_in_parts_on_the_same_nodes_are_kept_as_they_start():
 
 
 def test_a_home_too_small_for_the_plan_is_none():
-    small, large = Node(id="small", gpus=2, memory_gib=1.0), Node(id="large", gpus=2, memory_gib=8.0)
+    """Half of 2,049 MiB is 1,024.5: a part takes the half MiB more that its node does not have."""
+    nodes = tuple(Node(id=f"n{s}", gpus=1, memory_gib=memory) for s, memory in enumerate((1.0, 1.0, 8.0, 8.0)))
+    split = Plan(name="p", gpus=2, nodes=2, memory_gib=2049 / 1024, throughput=1.0)
     job = Job(
         id="j",
         gpus=2,
-        plans=(Plan(name="p", gpus=2, memory_gib=4.0, throughput=1.0), Plan(name="q", gpus=1, throughput=0.1)),
+        plans=(split, Plan(name="q", gpus=1, throughput=0.1)),
         plan="p",
         state="running",
-        placement={"small": 2},
+        placement={"n0": 1, "n1": 1},
         restart_seconds=60.0,
     )
-    round_ = Round(cluster=Cluster(nodes=(small, large)), jobs=(job,))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(job,))
     options = PlanOptions.of(round_, PlanRules())
     _, families = parts_of(round_, options)
     assert not any(family.at_home for family in families)

@@ -87,7 +87,7 @@ def test_only_a_running_job_holds_gpus() -> None:
     jobs = [
         gang(0, 3, state="running", placement={"n2": 1, "n0": 2}),
         gang(1, 3, placement={"n0": 3}),
-        gang(2, 3, state="running"),
+        gang(2, 3),
     ]
     round_ = round_of([4, 4, 4], jobs)
     held = [held_gpus(round_, job) for job in range(3)]

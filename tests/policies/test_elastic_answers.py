@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from muri_opt import Limits, Reason, Round, solve_round
 from muri_opt.instance.generators import generate
+from muri_opt.policies import POLICIES as KINDS
 from muri_opt.policies import policy_from
-from muri_opt.policies.elastic import ELASTIC
 from muri_opt.verification import rules_of
 
 EXACT = ("auto", "exact", "exact@highs", "exact@cp-sat")
@@ -29,7 +29,7 @@ def specs(draw: st.DrawFn, *, packing: tuple[str, ...] = ("any", "node")) -> str
     name = draw(st.sampled_from(POLICIES))
     chosen = {
         key: draw(st.sampled_from(allowed) if isinstance(allowed, tuple) else texts(key))
-        for key, allowed in ELASTIC[name].choices.items()
+        for key, allowed in KINDS[name].choices.items()
     }
     chosen["packing"] = draw(st.sampled_from(packing))
     return f"{name}:" + ",".join(f"{key}={value}" for key, value in chosen.items())

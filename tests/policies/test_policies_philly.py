@@ -3,7 +3,7 @@
 import pytest
 from handmade import round_of
 
-from muri_opt import InputError, Job, Node, Round, Tenant, policy_from
+from muri_opt import InputError, Job, Limits, Node, Round, Tenant, policy_from, solve_round
 from muri_opt.solution import WaitingReason
 from muri_opt.tenants import TenantRules
 
@@ -60,7 +60,7 @@ def test_nobody_is_evicted_for_a_job_that_cannot_start(also):
     else:
         (victim,) = set(late) - {"new"}
         assert moved == {"one": {f"n{victim[1]}": 1}}
-        assert late[victim] is WaitingReason.QUOTA
+        assert late[victim] is WaitingReason.STOPPED
 
 
 def test_idle_quota_is_lent_after_all_who_are_within_theirs():
@@ -157,7 +157,7 @@ def test_nobody_is_preempted_below_the_load(preempt_at, evicted):
     nodes = [8, 8, 1, 1, 1, 1]
     started, late = decided(nodes, jobs, f"philly:preempt_at={preempt_at}", high=10, low=0)
     assert started == ({"new": {"n0": 2}} if evicted else {})
-    assert late == ({"low": WaitingReason.QUOTA} if evicted else {"new": WaitingReason.FRAGMENTATION})
+    assert late == ({"low": WaitingReason.STOPPED} if evicted else {"new": WaitingReason.FRAGMENTATION})
 
 
 def test_what_a_victim_leaves_over_is_lent_again():
@@ -168,7 +168,7 @@ def test_what_a_victim_leaves_over_is_lent_again():
     ]
     started, late = decided([4], jobs, high=4, low=0)
     assert started == {"new": {"n0": 3}, "tiny": {"n0": 1}}
-    assert late == {"low": WaitingReason.QUOTA}
+    assert late == {"low": WaitingReason.STOPPED}
 
 
 def test_a_borrower_that_has_just_started_goes_back_to_the_queue():
@@ -224,7 +224,7 @@ def test_a_preempted_job_starts_again_as_far_apart_as_it_could_start(waited, aga
         running("pinned", {"n1": 2, "n2": 2}, restart_seconds=None),
         waiting("new", 4, tenant="high"),
     ]
-    late = {} if again else {"low": WaitingReason.QUOTA}
+    late = {} if again else {"low": WaitingReason.STOPPED}
     assert decided([4, 4, 4], jobs, "philly:preempt_at=0.5", high=4, low=0) == ({"new": {"n0": 4}, **again}, late)
 
 
@@ -336,13 +336,30 @@ def test_rounds_that_cannot_be_are_refused():
         with pytest.raises(InputError, match="places gangs"):
             call(round_of([4], [Job(id="none", gpus=0)]))
         with pytest.raises(InputError, match="the job is running"):
-            call(round_of([4], [Job(id="lost", gpus=2, state="running")]))
+            call(
+                round_of([4], [Job(id="wider", gpus=1, scaling={1: 1.0, 2: 2.0}, state="running", placement={"n0": 2})])
+            )
         with pytest.raises(InputError, match="at most the 4 GPUs of the node"):
-            call(round_of([4], [running("a", {"n0": 3}), running("b", {"n0": 2})]))
-        with pytest.raises(InputError, match="at most the 4 GPUs of the cluster"):
-            call(round_of([4], [], [Tenant(id="a", quota_gpus=5)]))
+            call(round_of([4], [_in_a_group("a"), _in_a_group("b")]))
     with pytest.raises(InputError, match="philly"):
         type(policy)(name="filly")
+
+
+def _in_a_group(name):
+    """Return a job that shares its GPUs: a state that can be, but not under gangs."""
+    return Job(id=name, gpus=3, stage_seconds=(1.0, 1.0, 1.0, 1.0), state="running", placement={"n0": 3})
+
+
+def test_a_quota_above_the_cluster_is_what_a_lost_node_leaves():
+    """As with a quota of all GPUs: nobody is over it, and the other tenant takes what is free."""
+    jobs = [waiting("a0", 2, tenant="a"), waiting("b0", 2, tenant="b")]
+    for quota in (4, 5, 1000):
+        assert decided([4], jobs, a=quota, b=0) == ({"a0": {"n0": 2}, "b0": {"n0": 2}}, {})
+        tenants = [Tenant(id="a", quota_gpus=quota), Tenant(id="b", quota_gpus=0)]
+        for method in ("heuristic", "exact", "auto"):
+            result = solve_round(round_of([4], jobs, tenants), "philly", method, Limits(seconds=600.0))
+            assert result.certificate.feasible
+            assert result.decision.running == {"a0", "b0"}
 
 
 def test_an_empty_round():

@@ -7,7 +7,7 @@ import pytest
 from muri_opt import InputError, policy_from
 from muri_opt.catalogue import formulation_of, value_unit_of
 from muri_opt.ordering import ORDERS
-from muri_opt.policies import POLICIES, GangPolicy, Policy
+from muri_opt.policies import POLICIES, FifoPolicy, GangPolicy, Policy
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,10 @@ def test_the_text_of_a_policy_makes_the_policy_again(text: str) -> None:
 
 
 def test_defaults_are_left_out_of_the_text() -> None:
-    assert policy_from("fifo:nodes=any,objective=weighted").spec == "fifo"
-    assert policy_from("fifo:nodes=any,objective=weighted") == GangPolicy(name="fifo")
+    assert policy_from("fifo:nodes=any,objective=lexicographic,preempt=no").spec == "fifo"
+    assert policy_from("fifo:nodes=any,objective=lexicographic") == FifoPolicy(name="fifo")
+    assert policy_from("fifo:preempt=yes,objective=weighted").spec == "fifo:objective=weighted,preempt=yes"
+    assert policy_from("srtf:nodes=any,objective=weighted,preempt=yes") == GangPolicy(name="srtf")
 
 
 def test_a_policy_object_is_itself() -> None:

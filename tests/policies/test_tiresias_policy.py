@@ -81,7 +81,7 @@ def test_a_gang_that_does_not_fit_is_skipped_and_a_later_one_fills_in() -> None:
 def test_a_running_job_stays_in_front_of_one_submitted_before_it() -> None:
     jobs = [pending(0, 2), running(1, 2, 1000.0)]
     assert runs(round_of([2], jobs)) == ["j1"]
-    assert runs(round_of([2], jobs), "fifo") == ["j0"]
+    assert runs(round_of([2], jobs), "fifo:preempt=yes") == ["j0"]
     assert runs(round_of([2], jobs), "las") == ["j0"]
 
 
@@ -200,7 +200,7 @@ def test_lists_are_given_as_text() -> None:
 def test_a_policy_has_its_own_name() -> None:
     with pytest.raises(InputError, match="one of tiresias"):
         TiresiasPolicy(name="las")
-    with pytest.raises(InputError, match="one of fifo"):
+    with pytest.raises(InputError, match="one of las"):
         GangPolicy(name="tiresias")
 
 

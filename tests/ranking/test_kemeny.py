@@ -161,7 +161,7 @@ def test_a_limit_leaves_an_order_and_a_bound():
         (Limits(seconds=0), relaxation, None, Limit.TIME),
         (UNTIMED, None, None, Limit.HEURISTIC),
         (Limits(seconds=0), None, HIGHS, Limit.TIME),
-        (UNTIMED, None, backend_named("exhaustive").solve, Limit.RELAXATION),
+        (UNTIMED, None, backend_named("exhaustive").solve, Limit.SIZE),
     ):
         found = kemeny_order(rankings, solve, limits, relax=relax)
         check = checked(rankings, found)

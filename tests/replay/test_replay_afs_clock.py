@@ -76,6 +76,38 @@ def test_the_quantum_of_a_job_that_is_gone_is_no_event() -> None:
     assert outcome.rounds == 3  # at 0, 4 and 14, not at 10
 
 
+def test_a_share_given_while_jobs_were_few_is_kept_to_the_end_of_its_quantum() -> None:
+    """Two GPUs, quanta of 100 s.
+
+    The first job has both from 0. At 10 there are as many jobs as GPUs, so it keeps them until its quantum ends at 100
+    and the second waits. From then on each has one. At 110 the second is done and the first has both again: by then it
+    has done 200 + 10 of its 400, and the rest takes 95 s.
+    """
+    jobs = [job("a", 0.0, 400.0, 1, 1.0, 2.0), job("b", 10.0, 10.0, 1, 1.0)]
+    cluster = Cluster(nodes=(Node(id="n0", gpus=2),))
+    outcome = replay_afs(Workload(name="", jobs=tuple(jobs)), cluster, "afs-p:quantum=100")
+    assert outcome.jobs.started.tolist() == [0.0, 100.0]
+    assert outcome.jobs.ended == pytest.approx([205.0, 110.0])
+
+
+def test_quanta_begin_anew_at_every_decision_while_jobs_are_few() -> None:
+    """As above, but a third job comes and goes from 40 to 45, on three GPUs; the quantum of the first then ends at 145.
+
+    On three GPUs the first has three from 0, two and one with the third job (tails or heads, none can tell), three from
+    45. At 50 two more make as many jobs as GPUs. They wait for the end of its quantum, at 145, not at 100.
+    """
+    jobs = [
+        job("a", 0.0, 1000.0, 1, 1.0, 2.0, 3.0),
+        job("b", 40.0, 5.0, 1, 1.0),
+        job("c", 50.0, 7.0, 1, 1.0),
+        job("d", 50.0, 9.0, 1, 1.0),
+    ]
+    cluster = Cluster(nodes=(Node(id="n0", gpus=3),))
+    outcome = replay_afs(Workload(name="", jobs=tuple(jobs)), cluster, "afs-p:quantum=100")
+    assert outcome.jobs.started.tolist() == [0.0, 40.0, 145.0, 145.0]
+    assert outcome.jobs.ended[1:] == pytest.approx([45.0, 152.0, 154.0])
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_seed_tosses_the_coin_between_jobs_of_unknown_length(seed: int) -> None:
     """Three GPUs, two jobs that double: the one toss, at the start, gives the third GPU to either."""

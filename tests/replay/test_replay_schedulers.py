@@ -14,6 +14,7 @@ from replay_watch import cluster_of, job, watched, work_of, workloads
 from muri_opt import Node, Tenant
 from muri_opt.errors import InputError
 from muri_opt.instance import Cluster
+from muri_opt.policies import policy_from
 from muri_opt.replay import JobOutcomes, Workload
 from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.list_scheduler import NAMES, ListScheduler
@@ -146,10 +147,10 @@ def test_few_arrays_have_room_for_many_jobs():
             for at in range(60)
         )
     )
-    for policy in ("fifo", "srsf", "tiresias:queues=6/40"):
+    for policy in ("fifo", "fifo:preempt=yes", "srsf", "srsf:preempt=no", "tiresias:queues=6/40"):
         fast, slow = (replay(work, cluster_of(8), policy, fast=fast, verify=False) for fast in (True, False))
         assert_same(fast.jobs, slow.jobs)
-        assert fast.jobs.preemptions.sum() > 0
+        assert (fast.jobs.preemptions.sum() > 0) == (policy_from(policy).preempt == "yes")
 
 
 @pytest.mark.parametrize(

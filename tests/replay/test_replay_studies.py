@@ -105,6 +105,7 @@ def test_a_run_is_known_by_what_its_texts_stand_for(trace, tmp_path):
         {"interval": 60.0},
         {"seed": 1},
         {"round_seconds": 1.0},
+        {"round_work": 1.0},
         {"fast": True},
         {"verify": False},
         {"on_bad": "count"},

@@ -66,7 +66,7 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(traces, tmp_path):
     script, folder = tmp_path / "study.py", tmp_path / "study"
     script.write_text(KILLED)
     command = [sys.executable, str(script), *traces, str(folder)]
-    ended = subprocess.run(command, start_new_session=True, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, start_new_session=True, capture_output=True, text=True, timeout=900, check=False)
     assert (ended.returncode, ended.stderr) == (-signal.SIGKILL, "")
     assert len((folder / "results.jsonl").read_bytes().splitlines()) == 1 + 4
     assert not (folder / "results.csv").exists()
@@ -82,7 +82,7 @@ def test_a_script_needs_no_main_guard(traces, tmp_path):
     script = tmp_path / "study.py"
     script.write_text(UNGUARDED)
     command = [sys.executable, str(script), traces[0], str(tmp_path / "study")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert (ended.returncode, ended.stderr, ended.stdout) == (0, "", "begins\n2 rows\n")
 
 

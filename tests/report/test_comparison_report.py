@@ -15,7 +15,7 @@ from muri_opt.errors import InputError
 from muri_opt.report.comparison_html import comparison_html, write_comparison_report
 from muri_opt.report.labels import printable
 
-KINDS = ("profile reached", "profile proved", "time", "size", "policy")
+KINDS = ("profile reached", "profile ended", "time", "size", "policy")
 
 
 def by_hand():
@@ -48,7 +48,7 @@ def test_profiles_by_hand():
     assert other.get("d") == "M62 256.0H546"
     assert said(quick) == "quick: fastest on 50.0%, solves 50.0% in all"
     assert said(exact) == "exact: fastest on 50.0%, solves 100.0% in all"
-    quick, exact, _ = parts_of(chart(page, "profile proved"), "line")
+    quick, exact, _ = parts_of(chart(page, "profile ended"), "line")
     assert (quick.get("d"), exact.get("d")) == ("M62 256.0H546", "M62 256.0H62.0V12.0H546")
     assert "2 pairs." in page
 

@@ -28,7 +28,7 @@ def groups():
     return round_, explain_gap(round_, "muri-s", limits=LIMITS)
 
 
-def row_of(jobs, nodes=2, gpus=8, policy="fifo", first=(), second=(), method="auto", **fields):
+def row_of(jobs, nodes=2, gpus=8, policy="fifo:objective=weighted", first=(), second=(), method="auto", **fields):
     """Return a round of gangs and the gap between two decisions, given as GPUs per node of each job."""
     round_ = Round(
         cluster=Cluster(nodes=tuple(Node(id=f"n{s}", gpus=gpus) for s in range(nodes)), **fields), jobs=tuple(jobs)

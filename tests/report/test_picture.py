@@ -102,16 +102,23 @@ def test_a_large_cluster_is_cut_with_a_note_and_an_overview():
 
 
 def test_many_waiting_jobs_are_counted():
-    jobs = tuple(Job(id=f"job-{j}", gpus=1, state="running" if j == 0 else "waiting") for j in range(30))
-    round_ = Round(cluster=Cluster(nodes=()), jobs=jobs)
+    first = Job(id="job-0", gpus=1, state="running", placement={"n0": 1})
+    jobs = (first, *(Job(id=f"job-{j}", gpus=1) for j in range(1, 30)))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=jobs)
     waiting = tuple(
-        Waiting(job=job.id, reason=WaitingReason.CAPACITY, detail="no node", remedy="add one") for job in jobs
+        Waiting(
+            job=job.id,
+            reason=WaitingReason.STOPPED if job.state == "running" else WaitingReason.CAPACITY,
+            detail="no node",
+            remedy="add one",
+        )
+        for job in jobs
     )
     tree = drawn(round_, Decision(waiting=waiting))
     assert "Waiting: 30 jobs" in words(tree)
-    assert "and 22 more" in words(tree)
-    assert "stops; no node" in words(tree)
-    assert len(marks(tree, "waiting")) == 8
+    assert "and 21 more" in words(tree)
+    assert "stopped: 1 job" in words(tree)
+    assert len(marks(tree, "waiting")) == 9
 
 
 def test_without_a_decision_it_shows_what_runs_now():
@@ -124,7 +131,8 @@ def test_without_a_decision_it_shows_what_runs_now():
 
 
 def test_jobs_that_share_gpus_now_stay_inside_the_picture():
-    jobs = tuple(Job(id=name, gpus=4, state="running", placement={"n0": 4}) for name in "abc")
+    stages = (1.0, 1.0, 1.0, 1.0)
+    jobs = tuple(Job(id=name, gpus=4, stage_seconds=stages, state="running", placement={"n0": 4}) for name in "abc")
     tree = drawn(Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs))
     ends = [
         float(r.get("x")) + float(r.get("width")) for block in marks(tree, "block") for r in block.iter(f"{SVG}rect")

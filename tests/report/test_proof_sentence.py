@@ -4,12 +4,23 @@ import pytest
 
 from muri_opt import Certificate, Decision, Limit, Proof, Reason, Result, Termination, Violation
 from muri_opt.report.proof import proof_sentence
-from muri_opt.solution import Agreement, LinearDuals, Stats
+from muri_opt.solution import Agreement, Stats
 
 CHECKED = (Proof.LINEAR_DUALS, Proof.MATCHING_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
 
 
-def sentence(proof, *, value=10, bound=10, checked=None, evidence=(), violations=(), backend="highs", decision=True):
+def sentence(
+    proof,
+    *,
+    value=10,
+    bound=10,
+    claimed=None,
+    checked=None,
+    evidence=(),
+    violations=(),
+    backend="highs",
+    decision=True,
+):
     certificate = Certificate(
         feasible=not violations, violations=violations, proof=proof, checked_bound=checked, evidence=evidence
     )
@@ -19,6 +30,7 @@ def sentence(proof, *, value=10, bound=10, checked=None, evidence=(), violations
         method="exact",
         value=value if decision else None,
         bound=bound,
+        claimed_bound=claimed,
         termination=Termination(reason=Reason.FEASIBLE, limit=Limit.TIME),
         decision=Decision() if decision else None,
         certificate=certificate,
@@ -27,7 +39,7 @@ def sentence(proof, *, value=10, bound=10, checked=None, evidence=(), violations
     return proof_sentence(result, certificate)
 
 
-@pytest.mark.parametrize("proof", list(Proof))
+@pytest.mark.parametrize("proof", [*CHECKED, Proof.AGREEMENT])
 def test_every_proof_has_a_sentence_and_only_checked_ones_are_sure(proof):
     said = sentence(proof, checked=10 if proof in CHECKED else None)
     assert said.startswith("bound 10")
@@ -52,16 +64,20 @@ def test_the_words():
     assert sentence(Proof.EXHAUSTIVE, value=9, bound=12, checked=10) == (
         "bound 12, confirmed by enumeration: the optimum is 10"
     )
-    assert sentence(Proof.CLAIM_ONLY, value=9) == "bound 10, claimed by highs, not checked"
-    assert sentence(Proof.CLAIM_ONLY, value=9, checked=13) == (
-        "bound 10, claimed by highs, not checked (checked here: at most 13)"
+    claim = "no bound is proved; highs alone claims 10, not checked"
+    assert sentence(Proof.CLAIM_ONLY, value=9, bound=None, claimed=10) == claim
+    assert sentence(Proof.CLAIM_ONLY, value=10, bound=None, claimed=10) == (
+        f"{claim}; if that is right, no decision is better"
     )
-    assert sentence(Proof.CLAIM_ONLY, value=9, backend=None) == "bound 10, claimed by the result itself, not checked"
-    prices = (LinearDuals(denominator=1, multipliers={}),)
-    assert sentence(Proof.CLAIM_ONLY, value=9, evidence=prices) == "bound 10, claimed by highs, not checked"
+    assert sentence(Proof.COUNTING, value=9, bound=13, claimed=10, checked=13, backend=None) == (
+        "bound 13, checked here by counting GPUs and quotas; a solver alone claims 10, not checked"
+    )
+    assert sentence(Proof.COUNTING, value=10, bound=13, claimed=10, checked=13) == (
+        "bound 13, checked here by counting GPUs and quotas; highs alone claims 10, not checked; "
+        "if that is right, no decision is better"
+    )
     agreed = (Agreement(backends=("highs", "cp-sat")),)
     assert sentence(Proof.AGREEMENT, value=9, evidence=agreed) == "bound 10: highs and cp-sat agree, not checked here"
-    assert sentence(Proof.CLAIM_ONLY, value=9, evidence=agreed) == "bound 10, claimed by highs and cp-sat, not checked"
 
 
 def test_nothing_is_proved_of_a_wrong_answer_or_without_a_bound():

@@ -101,14 +101,14 @@ def test_wide_nodes_are_put_in_words_and_many_jobs_share_a_mark():
 
 
 def test_a_job_that_stops_and_its_facts():
-    round_ = a_round(Job(id="a", gpus=9, cpus=18, memory_gib=4.5, state="running", plan="dp"))
+    job = Job(id="a", gpus=9, cpus=18, memory_gib=4.5, state="running", plan="dp")
     waiting = msgspec.convert(
-        {"waiting": [{"job": "a", "reason": "capacity", "detail": "too large", "remedy": "ask for less"}]}, Decision
+        {"waiting": [{"job": "a", "reason": "stopped", "detail": "too large", "remedy": "ask for less"}]}, Decision
     )
-    told = job_text(round_.jobs[0], waiting).splitlines()
+    told = job_text(job, waiting).splitlines()
     assert "asks for     9 GPUs, 18 CPUs, 4.5 GiB" in told
     assert "plan         dp" in told
-    assert told[-3:] == ["decision     stops, for capacity", "because      too large", "remedy       ask for less"]
+    assert told[-3:] == ["decision     is stopped", "because      too large", "remedy       ask for less"]
 
 
 def test_kinds_of_nodes_and_tenants_without_a_quota():

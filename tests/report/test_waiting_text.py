@@ -20,7 +20,7 @@ def test_the_remedy_comes_first_and_every_other_change_has_a_line():
     assert row.split() == ["a", "backoff", "in", "back-off"]
     assert [line.strip() for line in rest] == [
         "remedy: wait 90 s",
-        "or preempt 'b\\n' (2 GPUs)",
+        "or stop 'b\\n' (2 GPUs)",
         "or add a node of 1 GPU",
     ]
     assert {len(line) - len(line.lstrip()) for line in rest} == {row.index("in back-off")}
@@ -31,7 +31,7 @@ def test_one_job_is_explained_with_all_changes():
     assert lines[-4:] == [
         "because      in back-off",
         "remedy       wait 90 s",
-        "             or preempt 'b\\n' (2 GPUs)",
+        "             or stop 'b\\n' (2 GPUs)",
         "             or add a node of 1 GPU",
     ]
 

@@ -19,14 +19,11 @@ from muri_opt.seating.prices import Ground, Prices, Weights
 from muri_opt.seating.pricing import Pricing
 from muri_opt.seating.search import linear_duals, weights_of
 from muri_opt.seating.settling import best_prices, settled, tiers
+from muri_opt.solution import Budget, Limits, unlimited
 from muri_opt.tenants import Standing
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 WEIGHTED = "philly:objective=weighted"
-
-
-def no_limit() -> None:
-    return None
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(without=["migrate"]), st.data())
@@ -76,7 +73,7 @@ def test_settled_prices_are_no_worse_than_the_first(round_: Round, policy: str) 
     standing = standing_of(round_, policy)
     ground, weights = Ground.of(round_, standing), weights_of(standing)
     pricing = Pricing(ground)
-    prices = best_prices(pricing, Patterns(ground), weights, relaxation, no_limit)
+    prices = best_prices(pricing, Patterns(ground), weights, relaxation, unlimited())
     bound, first = (pricing.offer(weights, some).bound for some in (prices, fluid_prices(ground, weights)))
     assert bound <= first
     assert verified_bound(round_, policy, linear_duals(round_, standing, ground, prices)) >= optimum(round_, policy)
@@ -99,7 +96,7 @@ def test_prices_see_that_holes_are_too_small() -> None:
     standing = standing_of(round_, WEIGHTED)
     ground, weights = Ground.of(round_, standing), weights_of(standing)
     pricing = Pricing(ground)
-    prices, bound = settled(pricing, Patterns(ground), weights, fluid_prices(ground, weights), relaxation, no_limit)
+    prices, bound = settled(pricing, Patterns(ground), weights, fluid_prices(ground, weights), relaxation, unlimited())
     assert bound == pytest.approx(12_000, abs=1e-6)
     assert optimum(round_, WEIGHTED) == 12_000
     assert pricing.offer(weights, prices).bound == bound
@@ -110,8 +107,8 @@ def test_without_time_the_first_prices_are_kept() -> None:
     standing = standing_of(round_, WEIGHTED)
     ground, weights = Ground.of(round_, standing), weights_of(standing)
     pricing, first = Pricing(ground), fluid_prices(ground, weights)
-    for relax, left in ((relaxation, lambda: 0.0), (lambda *_: None, no_limit)):
-        prices, bound = settled(pricing, Patterns(ground), weights, first, relax, left)
+    for relax, budget in ((relaxation, Budget(limits=Limits(seconds=0))), (lambda *_: None, unlimited())):
+        prices, bound = settled(pricing, Patterns(ground), weights, first, relax, budget)
         assert prices is first
         assert bound == pricing.offer(weights, first).bound
 
@@ -146,7 +143,7 @@ def test_quotas_and_victims_are_proved_to_the_last_unit() -> None:
     standing = standing_of(round_, "philly")
     ground, weights = Ground.of(round_, standing), weights_of(standing)
     assert len(tiers(weights)) == 2
-    prices = best_prices(Pricing(ground), Patterns(ground), weights, relaxation, no_limit)
+    prices = best_prices(Pricing(ground), Patterns(ground), weights, relaxation, unlimited())
     cheapest = 3 * (1000 * 30 // 600)
     value = standing.premium * 23 - standing.penalty * 3 + 24 * 1000 - cheapest
     assert verified_bound(round_, "philly", linear_duals(round_, standing, ground, prices)) == value

@@ -18,7 +18,7 @@ from muri_opt.policies.registry import policy_from
 from muri_opt.seating import seat_round
 from muri_opt.seating.inserting import inserted, waiting
 from muri_opt.seating.seats import Seats
-from muri_opt.solution import Limits, placement_decision
+from muri_opt.solution import Budget, Limits, placement_decision, unlimited
 from muri_opt.testing import tenant_policies, tenant_rounds
 from muri_opt.verification import decision_value, rules_of
 from muri_opt.verification.feasibility import broken_rules
@@ -39,7 +39,7 @@ def _search_small_rounds() -> Iterator[None]:
 @settings(max_examples=50)
 def test_a_search_is_legal_and_between_its_start_and_the_optimum(round_: Round, policy: str) -> None:
     start = policy_from(policy).decide(round_, 0)
-    found = search_places(round_, rules_for(policy), start, LIMITS, relaxation)
+    found = search_places(round_, rules_for(policy), start, Budget(limits=LIMITS), relaxation)
     assert found is not None
     assert broken_rules(round_, found.decision, rules_of(policy)) == []
     value, best = decision_value(round_, policy, found.decision), optimum(round_, policy)
@@ -53,7 +53,7 @@ def test_a_value_in_the_making_is_that_of_the_decision(round_: Round, policy: st
     standing = standing_of(round_, policy)
     seats = Seats(round_, standing, {job: standing.held[job] for job in np.flatnonzero(standing.running).tolist()})
     before = seats.value
-    count = inserted(seats, waiting(seats), lambda: None)
+    count = inserted(seats, waiting(seats), unlimited())
     decision = placement_decision(round_, standing, seats.at)
     assert seats.value == decision_value(round_, policy, decision)
     assert seats.value > before if count else seats.value == before
@@ -65,14 +65,14 @@ def test_a_small_round_is_left_to_the_program(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(placement_search, "SMALL", 1)
     one, two = ([Node(id=f"n{k}", gpus=1) for k in range(count)] for count in (1, 2))
     jobs = [Job(id="w", gpus=1)]
-    assert search_places(round_of(one, jobs), rules_for("philly"), None, LIMITS, relaxation) is None
-    assert search_places(round_of(two, jobs), rules_for("philly"), None, LIMITS, relaxation) is not None
+    assert search_places(round_of(one, jobs), rules_for("philly"), None, Budget(limits=LIMITS), relaxation) is None
+    assert search_places(round_of(two, jobs), rules_for("philly"), None, Budget(limits=LIMITS), relaxation) is not None
 
 
 def test_without_a_start_all_running_jobs_stay_first() -> None:
     jobs = [Job(id="r", gpus=1, state="running", placement={"n": 1}), Job(id="w", gpus=1)]
     round_ = round_of([Node(id="n", gpus=2)], jobs)
-    found = search_places(round_, rules_for("philly"), None, Limits(seconds=5.0), relaxation)
+    found = search_places(round_, rules_for("philly"), None, Budget(limits=Limits(seconds=600)), relaxation)
     assert found is not None
     assert {a.jobs[0]: dict(a.gpus) for a in found.decision.assignments} == {"r": {"n": 1}, "w": {"n": 1}}
 
@@ -81,7 +81,7 @@ def test_a_start_is_kept_where_time_is_up() -> None:
     jobs = [Job(id="w", gpus=1)]
     round_ = round_of([Node(id="n", gpus=2)], jobs)
     standing = standing_of(round_, "philly")
-    assert seat_round(round_, standing, {}, Limits(seconds=0.0), relaxation).places == {}
+    assert seat_round(round_, standing, {}, Budget(limits=Limits(seconds=0.0)), relaxation).places == {}
 
 
 def test_a_started_job_makes_room_and_finds_another_place() -> None:
@@ -94,7 +94,7 @@ def test_a_started_job_makes_room_and_finds_another_place() -> None:
     round_ = round_of([Node(id=f"n{s}", gpus=4) for s in range(2)], jobs)
     standing = standing_of(round_, WEIGHTED)
     seats = Seats(round_, standing, {0: {1: 2}, 1: {0: 2}})
-    assert inserted(seats, [2], lambda: None) == 1
+    assert inserted(seats, [2], unlimited()) == 1
     assert seats.at == {0: {1: 2}, 1: {1: 2}, 2: {0: 4}}
 
 
@@ -114,7 +114,7 @@ def test_a_victim_goes_where_that_pays_and_starts_again_where_there_is_room(
 ) -> None:
     round_, policy = victim_round(load)
     round_ = round_of([Node(id="n", gpus=4), Node(id="m", gpus=room)], round_.jobs, tenants=round_.cluster.tenants)
-    found = search_places(round_, rules_for(policy), None, LIMITS, relaxation)
+    found = search_places(round_, rules_for(policy), None, Budget(limits=LIMITS), relaxation)
     assert found is not None
     assert [wait.job for wait in found.decision.waiting] == gone
     assert "within" in found.decision.running
@@ -124,7 +124,7 @@ def test_a_victim_goes_where_that_pays_and_starts_again_where_there_is_room(
 def test_no_victim_goes_below_the_load() -> None:
     round_, policy = victim_round(1)
     larger = round_of([*round_.cluster.nodes, Node(id="k", gpus=1)], round_.jobs, tenants=round_.cluster.tenants)
-    found = search_places(larger, rules_for(policy), None, LIMITS, relaxation)
+    found = search_places(larger, rules_for(policy), None, Budget(limits=LIMITS), relaxation)
     assert found is not None
     assert [wait.job for wait in found.decision.waiting] == ["within"]
 
@@ -133,14 +133,14 @@ def test_a_victim_whose_place_stays_free_comes_back() -> None:
     """The start preempts a job and puts nobody in its place."""
     round_, policy = victim_round(0.5)
     seats = Seats(round_, standing_of(round_, policy), {})
-    assert inserted(seats, [], lambda: None) == 0
+    assert inserted(seats, [], unlimited()) == 0
     assert seats.at == {0: {0: 2}}
 
 
 def test_equal_jobs_are_tried_once_and_jobs_that_run_are_left_alone() -> None:
     round_ = round_of([Node(id="n", gpus=1)], [Job(id=f"w{j}", gpus=1) for j in range(3)])
     seats = Seats(round_, standing_of(round_, WEIGHTED), {0: {0: 1}})
-    assert inserted(seats, [0, 1, 2], lambda: None) == 0
+    assert inserted(seats, [0, 1, 2], unlimited()) == 0
     assert seats.at == {0: {0: 1}}
 
 

@@ -19,7 +19,7 @@ from muri_opt.verification.reasons import wrong_reasons
 @given(rounds(max_jobs=3, max_nodes=2), st.booleans())
 @settings(max_examples=60)
 def test_every_feasible_choice_is_a_decision_with_the_right_reasons(round_: Round, fewest: bool) -> None:
-    rules = rules_of(f"fifo:nodes={'fewest' if fewest else 'any'}")
+    rules = rules_of(f"fifo:nodes={'fewest' if fewest else 'any'},preempt=yes")
     for splits in feasible_splits(round_, fewest=fewest):
         shares = {j: np.array(split) for j, split in enumerate(splits) if split is not None}
         decision = gang_decision(round_, shares, consolidate=fewest)

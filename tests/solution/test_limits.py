@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from math import inf, nan
 
 import pytest
@@ -17,6 +18,11 @@ from muri_opt.solution import relative_gap
         ("seconds", nan),
         ("seconds", inf),
         ("seconds", "1"),
+        ("work", 0),
+        ("work", -1),
+        ("work", nan),
+        ("work", inf),
+        ("work", "1"),
         ("gap", -0.1),
         ("gap", None),
         ("threads", 0),
@@ -37,6 +43,14 @@ def test_other_seconds_keep_the_other_limits() -> None:
     limits = Limits(seconds=3, gap=0.5, threads=2, seed=7)
     assert limits.with_seconds(None) == Limits(seconds=None, gap=0.5, threads=2, seed=7)
     assert isinstance(limits.seconds, float)
+
+
+def test_seconds_are_ten_unless_work_is_given() -> None:
+    assert (Limits().seconds, Limits().work) == (10.0, None)
+    assert (Limits(work=3).seconds, Limits(work=3).work) == (None, 3.0)
+    assert Limits(work=3, seconds=5).seconds == 5.0
+    assert Limits(seconds=None).nothing_left is False
+    assert copy(Limits(work=3)) == Limits(work=3)
 
 
 @pytest.mark.parametrize("reason", list(Reason))

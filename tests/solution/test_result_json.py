@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from handmade import gang, round_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muri_opt import InputError, Round, parse_result, read_result, result_json, solve_round
+from muri_opt import InputError, Limit, Reason, Round, Termination, parse_result, read_result, result_json, solve_round
 from muri_opt.ordering import ORDERS
 from muri_opt.testing import rounds
 
@@ -55,7 +56,7 @@ def test_the_fields_of_the_file_are_the_documented_ones() -> None:
     assert written["termination"] == {"reason": "OPTIMAL", "limit": None, "detail": written["termination"]["detail"]}
     assert list(written["decision"]) == ["assignments", "waiting"]
     assert list(written["decision"]["assignments"][0]) == ["jobs", "order", "plan", "gpus", "cpus", "period_seconds"]
-    assert list(written["decision"]["waiting"][0]) == ["job", "reason", "detail", "remedy"]
+    assert list(written["decision"]["waiting"][0]) == ["job", "reason", "detail", "remedy", "changes"]
     assert list(written["certificate"])[:4] == ["feasible", "violations", "proof", "checked_bound"]
     assert {"build_seconds", "solve_seconds", "verify_seconds", "backend"} <= set(written["stats"])
 
@@ -106,3 +107,27 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_path(tmp_path: Path) ->
         with pytest.raises(InputError) as refused:
             read_result(path)
         assert refused.value.field == str(path)
+
+
+def test_a_claim_is_in_the_file_where_there_is_one() -> None:
+    result = solve_round(ROUND, "fifo", "heuristic")
+    assert "claimed_bound" not in json.loads(result_json(result))
+    claimed = msgspec.structs.replace(result, claimed_bound=result.value)
+    assert json.loads(result_json(claimed))["claimed_bound"] == result.value
+    assert parse_result(result_json(claimed)) == claimed
+
+
+@pytest.mark.parametrize("proof", ["ClaimOnly", None])
+def test_a_bound_that_a_file_of_old_only_claims_is_read_as_a_claim(proof: str | None) -> None:
+    said = {"reason": "OPTIMAL", "limit": None, "detail": "Optimal"}
+    certificate = {"feasible": True, "violations": [], "proof": proof, "checked_bound": 9, "evidence": []}
+    read = parse_result(written(value=7, bound=7, gap=0.0, termination=said, certificate=certificate))
+    assert (read.bound, read.gap, read.claimed_bound) == (9, 2 / 7, 7)
+    assert read.termination == Termination(reason=Reason.FEASIBLE, limit=Limit.CLAIM, detail="Optimal")
+    assert parse_result(result_json(read)) == read
+    nothing = certificate | {"checked_bound": None}
+    bare = parse_result(written(value=7, bound=7, gap=0.0, termination=said, certificate=nothing))
+    assert (bare.bound, bare.gap, bare.claimed_bound) == (None, None, 7)
+    proved = certificate | {"proof": "Counting"}
+    kept = parse_result(written(value=7, bound=7, gap=0.0, termination=said, certificate=proved))
+    assert (kept.bound, kept.claimed_bound, kept.termination.reason) == (7, None, "OPTIMAL")

@@ -7,6 +7,7 @@ import json
 import msgspec
 import numpy as np
 import pytest
+from elastic_draws import elastic_rounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,6 @@ from muri_opt.solution import Change, change_text, changed, placement_decision
 from muri_opt.solution.rack_room import NEVER, RackRoom, smallest_node
 from muri_opt.tenants import Standing
 from muri_opt.tenants.floor import Floor, seat
-from muri_opt.testing import rounds
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
 
@@ -149,12 +149,12 @@ def test_who_is_preempted_is_told_so_and_waits_by_the_rules_of_the_queue() -> No
     standing = Standing.of(round_, policy_from("philly").rules)
     places = {1: {2: 3}, 2: {0: 3}, 3: {1: 3}}
     (wait,) = placement_decision(round_, standing, places).waiting
-    assert said(wait) == ("priority", "preempted; asks for 2 GPUs, free now; the decision keeps them free")
+    assert said(wait) == ("stopped", "asks for 2 GPUs, free now; the decision keeps them free")
     assert Change(wait_seconds=600.0) in wait.changes
     (wait,) = placement_decision(round_, standing, places | {1: {2: 3}, 3: {1: 4}}).waiting
     assert said(wait) == (
-        "quota",
-        "preempted; asks for 2 GPUs; tenant 't' has 0 left of its quota of 0; 2 of 12 are free, at most 1 in one rack; "
+        "stopped",
+        "asks for 2 GPUs; tenant 't' has 0 left of its quota of 0; 2 of 12 are free, at most 1 in one rack; "
         "may sit in one rack, anywhere in 1800 s",
     )
 
@@ -170,10 +170,10 @@ def test_in_back_off_every_change_waits_for_its_end() -> None:
     [
         (Change(wait_seconds=0.25), "wait 0.25 s"),
         (Change(wait_seconds=0.0), "decide again"),
-        (Change(preempt=("a", "b"), gpus=3), "preempt 'a', 'b' (3 GPUs)"),
+        (Change(preempt=("a", "b"), gpus=3), "stop 'a', 'b' (3 GPUs)"),
         (
             Change(preempt=tuple("abcdefgh"), gpus=8),
-            "preempt 'a', 'b', 'c', 'd', 'e', 'f' and 2 more (8 GPUs)",
+            "stop 'a', 'b', 'c', 'd', 'e', 'f' and 2 more (8 GPUs)",
         ),
         (
             Change(move={"a": {"n0": 1, "n1": 2}, "b": {"n0": 1}}, gpus=4),
@@ -196,10 +196,10 @@ def test_the_remedy_is_the_first_change_and_results_read_back_equal(round_: Roun
         assert wait.remedy == change_text(wait.changes[0])
 
 
-@given(rounds())
+@given(elastic_rounds())
 @settings(max_examples=30)
 def test_results_without_changes_do_not_mention_them(round_: Round) -> None:
-    result = solve_round(round_, "fifo", "heuristic")
+    result = solve_round(round_, "afs-l", "heuristic")
     for wait, written in zip(
         result.decision.waiting, json.loads(result_json(result))["decision"]["waiting"], strict=True
     ):

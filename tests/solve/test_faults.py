@@ -15,8 +15,7 @@ import pytest
 from handmade import round_of
 
 from muri_opt import Limits, Result, solve_round, verify
-from muri_opt import solve as solving
-from muri_opt.backends import start_worker, stop_workers
+from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
 from muri_opt.backends import worker as workers
 from muri_opt.backends.worker import Worker
 from muri_opt.exact import optimise
@@ -27,8 +26,8 @@ HARD = generate("gangs", jobs=200, nodes=20, seed=1)
 POLICY = "max-min:nodes=fewest"
 """No solver proves the optimum of the hard round under this policy within seconds."""
 SMALL = round_of([4], [1, 4])
-SLACK = 1.0
-"""How much later than its limit a solve may end, whatever happens to its solver."""
+SOON = 120.0
+"""Seconds within which a solve with a short limit ends on any machine, though its solver hangs for ever."""
 
 
 @pytest.fixture
@@ -44,11 +43,15 @@ def warm() -> Iterator[Worker]:
 
 
 def signalled_when_solving(monkeypatch: pytest.MonkeyPatch, signal_: signal.Signals) -> None:
-    """Send a signal to the process that solves the program, once it has been at it for a while."""
+    """Send a signal to the process that solves the program, once it has been at it for a while.
+
+    What comes before the program may take as long as it does on a slow machine; the program has three seconds.
+    """
     plain = Worker.call
 
     def call(worker: Worker, function: Callable[..., Any], *arguments: Any, seconds: float | None) -> Any:
         if function is optimise:
+            seconds = 3.0
             threading.Timer(0.3, os.kill, (worker.pid, signal_)).start()
         return plain(worker, function, *arguments, seconds=seconds)
 
@@ -75,16 +78,16 @@ def check_answer(result: Result) -> None:
 def test_a_solver_killed_or_hung_in_the_middle_leaves_a_verified_answer_in_time(
     warm: Worker, monkeypatch: pytest.MonkeyPatch, signal_: signal.Signals, limited_by: str, words: str
 ) -> None:
-    limit = 3.0
+    limit = 60.0
     with monkeypatch.context() as patched:
         signalled_when_solving(patched, signal_)
         result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
-    assert seconds < limit + SLACK
+    assert seconds < limit + SOON
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", limited_by)
     assert words in result.termination.detail
     check_answer(result)
     assert not warm.alive
-    again = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    again = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=60))
     assert (again.value, again.termination.reason) == (4, "OPTIMAL")
 
 
@@ -92,7 +95,7 @@ def test_a_solver_that_hangs_before_the_call_leaves_a_verified_answer_in_time(wa
     limit = 1.0
     os.kill(warm.pid, signal.SIGSTOP)
     result, seconds = timed(lambda: solve_round(HARD, POLICY, "auto", Limits(seconds=limit)))
-    assert seconds < limit + SLACK
+    assert seconds < limit + SOON
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
     check_answer(result)
 
@@ -101,14 +104,14 @@ def test_a_worker_killed_between_calls_is_replaced_silently(warm: Worker) -> Non
     os.kill(warm.pid, signal.SIGKILL)
     while warm.alive:
         time.sleep(0.01)
-    result = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=60))
+    result = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=60))
     assert (result.value, result.termination.reason) == (4, "OPTIMAL")
 
 
 @pytest.mark.parametrize("method", ["exact", "exact@highs"])
 def test_exact_with_a_killed_solver_has_failed(warm: Worker, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     signalled_when_solving(monkeypatch, signal.SIGKILL)
-    result = solve_round(HARD, POLICY, method, Limits(seconds=20))
+    result = solve_round(HARD, POLICY, method, Limits(seconds=60))
     assert not warm.alive
     assert (result.termination.reason, result.termination.limit) == ("FAILED", None)
     assert result.termination.detail == "the solver process ended with code -9"
@@ -117,19 +120,39 @@ def test_exact_with_a_killed_solver_has_failed(warm: Worker, monkeypatch: pytest
     assert result.certificate.violations == ()
 
 
-def test_time_too_short_for_a_cold_worker_is_a_time_limit_and_the_worker_goes_on_starting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def hung_for_a_while(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let every new process take at least so long to start."""
+    monkeypatch.setattr(workers, "_BOOT", f"import time; time.sleep({seconds}); {workers._BOOT}")
+
+
+def test_a_cold_worker_is_waited_for_beyond_the_limit_and_the_wait_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call and the second give the same answer, though the process takes longer to start than they may."""
     stop_workers()
-    monkeypatch.setattr(solving, "GRACE_SECONDS", 0.0)
-    result = solve_round(SMALL, "fifo", "auto", Limits(seconds=0.04))
+    hung_for_a_while(monkeypatch, 5.0)
+    first, second = (solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=4.0)) for _ in range(2))
+    assert (first.value, first.termination.reason) == (4, "OPTIMAL")
+    assert first.stats.startup_seconds >= 5.0 > second.stats.startup_seconds
+    assert msgspec.structs.replace(first, stats=Stats()) == msgspec.structs.replace(second, stats=Stats())
+    stop_workers()
+
+
+def test_a_process_that_stands_in_for_a_stopped_one_starts_within_the_limit(
+    warm: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has called before counts on an answer in time, also while a new process starts."""
+    hung_for_a_while(monkeypatch, 15.0)
+    with borrowed_worker() as worker:
+        assert worker is warm
+        with pytest.raises(WorkerError, match="was stopped"):
+            worker.call(time.sleep, 600, seconds=0.1)
+    result = solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=2.0))
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
     assert "still starting" in result.termination.detail
     assert (result.value, result.certificate.feasible) == (2, True)
-    nothing = solve_round(SMALL, "fifo", "exact@highs", Limits(seconds=0.01))
+    nothing = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=2.0))
     assert (nothing.termination.reason, nothing.termination.limit) == ("NO_SOLUTION", "TIME")
     ((_, started),) = workers._idle
-    proved = solve_round(SMALL, "fifo", "auto", Limits(seconds=60))
+    proved = solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=60))
     assert (proved.value, proved.termination.reason) == (4, "OPTIMAL")
     assert [idle for _, idle in workers._idle] == [started]
 

@@ -10,11 +10,12 @@ from muri_opt import Limits, policy_from
 from muri_opt.backends import BACKENDS, backend_named, solve_stages
 from muri_opt.catalogue import formulation_of
 from muri_opt.exact import build, optimise, relax
+from muri_opt.solution import Budget
 from muri_opt.verification import decision_value
 
 FOREVER = Limits(seconds=None)
 SOLVERS = sorted(set(BACKENDS) - {"exhaustive"})
-WEIGHTED, LEXICOGRAPHIC = "fifo:nodes=fewest", "fifo:objective=lexicographic,nodes=fewest"
+WEIGHTED, LEXICOGRAPHIC = "fifo:objective=weighted,nodes=fewest", "fifo:nodes=fewest"
 ROUND = round_of([3, 3, 4], [2, 2, 4, 2, 1] * 4)
 """Twenty jobs: two stages."""
 
@@ -97,9 +98,9 @@ def test_building_counts_against_the_time() -> None:
     assert (answer.termination.reason, answer.termination.limit) == ("NO_SOLUTION", "TIME")
     assert answer.decision is None
     assert answer.bound is None
-    assert relax(ROUND, formulation_of(policy), 0.0) is None
-    for seconds in (None, 60.0):
-        duals = relax(ROUND, formulation_of(policy), seconds)
+    assert relax(ROUND, formulation_of(policy), Budget(limits=Limits(seconds=0))) is None
+    for budget in (None, Budget(limits=Limits(seconds=60)), Budget(limits=Limits(work=60))):
+        duals = relax(ROUND, formulation_of(policy), budget)
         assert duals is not None
         assert set(duals.multipliers) == {"gpus", "cpus", "memory", "quota"}
     assert relax(ROUND, formulation_of(policy_from(LEXICOGRAPHIC)), None) is None

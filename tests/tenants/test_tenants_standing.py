@@ -198,8 +198,8 @@ def test_values_too_large_for_a_word_ask_for_the_weighted_objective():
     [
         ({"placement": {"n0": 1}}, "found 1 GPUs"),
         ({"placement": None}, "found nothing"),
-        ({"placement": {"n0": 2}, "cpus": 9.0}, "milli-CPUs on node 'n0'"),
-        ({"placement": {"n0": 2}, "memory_gib": 9.0}, "MiB on node 'n0'"),
+        ({"placement": {"n0": 2}, "cpus": 9.0}, "found 9 CPUs"),
+        ({"placement": {"n0": 2}, "memory_gib": 9.0}, "found 9 GiB"),
     ],
 )
 def test_running_jobs_that_cannot_be_where_they_say_are_refused(fields, refused):

@@ -65,9 +65,10 @@ def test_asking_for_less_can_help():
 
 
 def test_the_distance_to_the_optimum_is_a_part_of_it():
-    assert amount("near-optimum", published("fifo"), job(0, 1), job(1, 4), policy="fifo") == (
+    weighted = "fifo:objective=weighted"
+    assert amount("near-optimum", published(weighted), job(0, 1), job(1, 4), policy=weighted) == (
         0.5,
-        "worth 2; the optimum of fifo is 4",
+        "worth 2; the optimum of fifo:objective=weighted is 4",
     )
     assert amount("near-optimum", says(j0=1), job(0, 1))[0] == 0.0
 

@@ -37,9 +37,10 @@ def test_a_planted_bug_is_found_and_small(name, allocator, tier, seed):
 
 
 def test_what_the_bugs_do_not_touch_holds():
-    check_allocator(refuses_a_full_node, SAFETY, max_examples=50)
-    check_allocator(preemption_loop, SAFETY, max_examples=50)
-    check_allocator(from_dicts(quota_off_by_one), [INVARIANTS["alone"], INVARIANTS["capacity"]], max_examples=50)
+    check_allocator(preemption_loop, SAFETY)
+    safe = [one for one in SAFETY if one.name != "running-kept"]  # a job that fills the cluster is refused, too
+    check_allocator(refuses_a_full_node, safe)
+    check_allocator(from_dicts(quota_off_by_one), [INVARIANTS["alone"], INVARIANTS["capacity"]])
 
 
 QUICK = settings(max_examples=60, stateful_step_count=12, database=None, derandomize=True, phases=[Phase.generate])
@@ -53,7 +54,9 @@ def test_many_rounds_find_the_bugs_that_show_in_one_or_in_many(allocator, words)
     with pytest.raises(AssertionError) as caught:
         run_state_machine_as_test(allocator_machine(allocator), settings=QUICK)
     assert str(caught.value).startswith(words)
-    assert '"format": "muri-opt/round/1"' in str(caught.value)
+    round_ = parse_round("\n".join(str(caught.value).splitlines()[1:]).encode())
+    assert len(round_.jobs) <= 2
+    assert len(round_.cluster.nodes) == 1
 
 
 @pytest.mark.parametrize(

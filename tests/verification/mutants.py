@@ -258,6 +258,54 @@ def gang_spread_over_more_nodes_than_needed(round_: Round, result: Result) -> Re
     return None
 
 
+@breaks("stays")
+def running_job_stopped(round_: Round, result: Result) -> Result | None:
+    return _without_a_running_one(round_, result, {})
+
+
+@breaks("stays")
+def running_job_moved(round_: Round, result: Result) -> Result | None:
+    free = {node.id: node.gpus - used(round_, result, node)[0] for node in round_.cluster.nodes}
+    return _without_a_running_one(round_, result, free)
+
+
+def _without_a_running_one(round_: Round, result: Result, free: dict[str, int]) -> Result | None:
+    """Return the result with a running job on one other node with room for it, or waiting where no room is given."""
+    if not rules_of(result.policy).keeps_running:
+        return None
+    assignments, waiting = decided(result).assignments, decided(result).waiting
+    for place, assignment in enumerate(assignments):
+        job, others = job_of(round_, assignment), [*assignments[:place], *assignments[place + 1 :]]
+        if job.state != "running" or assignment.gpus != job.placement:
+            continue
+        if not free:
+            told = Waiting(job=job.id, reason=WaitingReason.STOPPED, detail="", remedy="")
+            decision = replace(decided(result), assignments=tuple(others), waiting=(*waiting, told))
+            return replace(result, decision=decision)
+        for node, room in free.items():
+            if room >= job.gpus and (job.cpus, job.memory_gib) == (None, None) and node not in assignment.gpus:
+                return with_assignments(result, *others, placed(job, {node: job.gpus}))
+    return None
+
+
+@breaks("waiting-change")
+def change_that_is_not_enough(round_: Round, result: Result) -> Result | None:
+    waiting = decided(result).waiting
+    for place, wait in enumerate(waiting):
+        for change in wait.changes:
+            if change.preempt:
+                less = replace(change, preempt=change.preempt[1:])
+            elif change.add_gpus:
+                less = replace(change, add_gpus=None, gpus=0)
+            elif change.raise_quota:
+                less = replace(change, raise_quota=change.raise_quota - 1)
+            else:
+                continue
+            wrong = (*waiting[:place], replace(wait, changes=(less,)), *waiting[place + 1 :])
+            return replace(result, decision=replace(decided(result), waiting=wrong))
+    return None
+
+
 @breaks("period", running=1)
 def wrong_period(round_: Round, result: Result) -> Result | None:
     return changed_first(result, period_seconds=12345.0)
@@ -327,6 +375,40 @@ def feasible_without_a_decision(round_: Round, result: Result) -> Result | None:
 @breaks("termination")
 def infeasible_with_a_decision(round_: Round, result: Result) -> Result | None:
     return replace(result, termination=Termination(reason=Reason.INFEASIBLE))
+
+
+@breaks("termination")
+def optimal_by_a_claim(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.OPTIMAL)
+    return replace(result, bound=None, gap=None, claimed_bound=result.value, termination=said)
+
+
+@breaks("proof")
+def infeasible_by_nobody(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.INFEASIBLE)
+    return replace(result, decision=None, value=None, bound=None, gap=None, termination=said)
+
+
+@breaks("bound")
+def bound_without_a_decision(round_: Round, result: Result) -> Result | None:
+    said = Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME)
+    return replace(result, decision=None, value=None, bound=0, gap=None, termination=said)
+
+
+@breaks("claim")
+def claim_below_the_value(round_: Round, result: Result) -> Result | None:
+    return replace(result, claimed_bound=(result.value or 0) - 1)
+
+
+@breaks("claim")
+def claim_that_is_no_better_than_the_bound(round_: Round, result: Result) -> Result | None:
+    return None if result.bound is None else replace(result, claimed_bound=result.bound)
+
+
+@breaks("claim")
+def claim_below_the_optimum(round_: Round, result: Result) -> Result | None:
+    optimum = enumerated_optimum(round_, rules_of(result.policy))
+    return None if optimum is None or optimum == result.value else replace(result, claimed_bound=optimum - 1)
 
 
 @breaks("gap")

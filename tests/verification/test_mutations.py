@@ -43,14 +43,19 @@ JOBS = (
     gang(7, 12),
 )
 TIGHT = Round(cluster=Cluster(nodes=NODES, tenants=TENANTS), jobs=JOBS)
+STANDING = Round(
+    cluster=TIGHT.cluster, jobs=(gang(8, 2, state="running", placement={NODES[0].id: 1, NODES[1].id: 1}), *JOBS)
+)
 BACK_TO_FRONT = round_of([4], [1, 4])
 
 CASES = {
-    "exact-weighted": (TIGHT, "fifo", "auto"),
+    "exact-weighted": (TIGHT, "fifo:objective=weighted", "auto"),
     "exact-fewest-nodes": (TIGHT, "srtf:nodes=fewest", "auto"),
     "exact-lexicographic": (TIGHT, "las:objective=lexicographic", "auto"),
+    "exact-first-in-first-out": (STANDING, "fifo", "auto"),
+    "exact-roomy": (round_of([2, 2], [gang(0, 1, state="running", placement={"n0": 1})]), "fifo", "auto"),
     "exact-max-min": (TIGHT, "max-min:objective=lexicographic,nodes=fewest", "auto"),
-    "heuristic-not-optimal": (BACK_TO_FRONT, "fifo", "heuristic"),
+    "heuristic-not-optimal": (BACK_TO_FRONT, "fifo:objective=weighted", "heuristic"),
 }
 SPECS = st.builds(
     "{}:objective={},nodes={}".format,
@@ -106,7 +111,7 @@ def test_a_smaller_plan_does_not_shrink_a_gang() -> None:
     """A job of 4 GPUs on the 2 of one of its plans would be worth 4: more than the optimum."""
     half = Plan(name="half", gpus=2, throughput=1.0)
     round_ = round_of([4], [gang(0, 4, plans=(half,)), 2])
-    right = solve_round(round_, "fifo", "heuristic")
+    right = solve_round(round_, "fifo:objective=weighted", "heuristic")
     assert (right.value, right.bound) == (8, 8)
     both = Decision(
         assignments=(
@@ -121,7 +126,7 @@ def test_a_smaller_plan_does_not_shrink_a_gang() -> None:
 def test_a_plan_of_as_many_gpus_and_nodes_is_legal_and_no_other() -> None:
     plans = (Plan(name="one", gpus=2, throughput=1.0), Plan(name="two", gpus=2, nodes=2, throughput=1.0))
     round_ = round_of([2, 2], [gang(0, 2, plans=plans)])
-    right = solve_round(round_, "fifo", "heuristic")
+    right = solve_round(round_, "fifo:objective=weighted", "heuristic")
     assert right.decision is not None
     (alone,) = right.decision.assignments
     for plan, gpus, legal in [
@@ -136,7 +141,7 @@ def test_a_plan_of_as_many_gpus_and_nodes_is_legal_and_no_other() -> None:
 
 def test_every_breach_is_reported_at_its_place() -> None:
     round_ = round_of([2, 2], [2, 2])
-    right = solve_round(round_, "fifo", "heuristic")
+    right = solve_round(round_, "fifo:objective=weighted", "heuristic")
     assert right.decision is not None
     first, second = right.decision.assignments
     decision = Decision(assignments=(replace(first, gpus=second.gpus), second))

@@ -205,13 +205,6 @@ def test_plans_for_unlike_gpus_may_have_one_name_and_nodes_tell_them_apart() -> 
         ("synergy", job(plan()), "plan", "nothing"),
         ("sia", job(plan()), "plan", "nothing"),
         ("rubick:change=neither", job(plan()), "plan", "nothing"),
-        ("rubick", job(plan(), guarantee=Guarantee(throughput=1.25)), "guarantee.throughput", "1.25"),
-        (
-            "rubick",
-            job(plan(), guarantee=Guarantee(throughput=1.0), tenant="red"),
-            "guarantee",
-            "a guarantee for 2 GPUs of tenant 'red', whose quota is 1",
-        ),
         ("rubick:reference=requested", job(plan(gpus=1)), "plans", "no plan of 2 GPUs"),
     ],
 )

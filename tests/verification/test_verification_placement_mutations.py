@@ -205,18 +205,16 @@ def test_a_tenant_without_a_quota_weighs_in_full_whatever_is_said() -> None:
 
 
 def broken_rounds() -> list[tuple[str, Round]]:
-    homeless = replace(JOBS[0], placement=None)
-    partly = replace(JOBS[2], placement={"n2": 2})
-    crowding = [*JOBS, running("more", 2, {"n2": 2})]
-    hungry = [*JOBS, running("more", 1, {"n4": 1}, memory_gib=5)]
-    lavish = (Tenant(id="red", quota_gpus=20), *TENANTS[1:])
+    """Return rounds that can be, but not where gangs have all their GPUs for themselves."""
+    elastic = replace(JOBS[2], placement={"n2": 2}, scaling={1: 1.0, 3: 2.0})
+    sharing = [running(name, 3, {"n0": 3}, stage_seconds=(1.0, 1.0, 1.0, 1.0)) for name in ("more", "twin")]
+    # A third of 3.001 CPUs is rounded up for every GPU, to 2.002 on a node of 2.
+    hungry = running("more", 3, {"n3": 1, "n4": 2}, cpus=3.001)
     return [
-        ("jobs[0] ('pinned').placement", replace(ROUND, jobs=(homeless, *JOBS[1:]))),
-        ("jobs[2] ('lent').placement", replace(ROUND, jobs=(*JOBS[:2], partly, *JOBS[3:]))),
-        ("jobs[11] ('more').placement", replace(ROUND, jobs=tuple(crowding))),
-        ("jobs[11] ('more').placement", replace(ROUND, jobs=tuple(hungry))),
+        ("jobs[2] ('lent').placement", replace(ROUND, jobs=(*JOBS[:2], elastic, *JOBS[3:]))),
+        ("jobs[12] ('twin').placement", replace(ROUND, jobs=(*JOBS, *sharing))),
+        ("jobs[11] ('more').placement", replace(ROUND, jobs=(*JOBS, hungry))),
         ("jobs[11] ('none').gpus", replace(ROUND, jobs=(*JOBS, Job(id="none", gpus=0)))),
-        ("tenant 'red'.quota_gpus", round_of(NODES, JOBS, lavish)),
     ]
 
 

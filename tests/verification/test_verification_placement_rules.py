@@ -194,4 +194,4 @@ def test_a_preempted_job_could_go_back_to_where_it_was() -> None:
     round_ = round_of(nodes(2, 1, racks="ab"), jobs, tenants)
     result = answer(round_, "philly:preempt_at=0", {})
     assert verify(round_, result).violations == ()
-    assert decided(result).waiting[0].reason == WaitingReason.PRIORITY
+    assert decided(result).waiting[0].reason == WaitingReason.STOPPED

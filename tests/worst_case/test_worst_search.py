@@ -11,6 +11,7 @@ from muri_opt.errors import RefusalError
 from muri_opt.library import instances
 from muri_opt.policies import Policy, policy_from
 from muri_opt.report.worst_text import worst_text
+from muri_opt.solution import Limits
 from muri_opt.worst_case import MEASURES, Shrunk, Step, find_worst, measure_of, search_worst
 from muri_opt.worst_case.measure import CompletionMeasure, ValueMeasure
 from muri_opt.worst_case.rounds import drawn_round
@@ -76,10 +77,10 @@ def test_completion_times_are_measured_in_exact_numbers():
 
 
 def test_an_optimum_that_is_not_proved_in_time_does_not_count():
-    assert ValueMeasure(policy_from("muri-s"), seconds=0.0).of(stages()) is None
+    assert ValueMeasure(policy_from("muri-s"), Limits(seconds=0.0)).of(stages()) is None
     assert ValueMeasure(policy_from("muri-s")).of(stages()) is not None
     elastic = drawn_round("elastic", 4, 1, 0, 4)
-    late = CompletionMeasure(policy_from("afs-l"), seconds=0.0)
+    late = CompletionMeasure(policy_from("afs-l"), Limits(seconds=0.0))
     assert late.of(elastic) is None
     with pytest.raises(RefusalError, match="no proved elastic optimum"):
         late.gap(elastic)
@@ -97,7 +98,7 @@ def test_a_round_the_policy_refuses_does_not_count():
 
 def test_nobody_runs_where_nothing_has_a_value():
     round_ = find_worst("srtf", **GANGS | {"budget": 1}).round
-    idle = [msgspec.structs.replace(job, gpus=100) for job in round_.jobs]
+    idle = [msgspec.structs.replace(job, gpus=100, state="waiting", placement=None) for job in round_.jobs]
     assert measure_of("value", "srtf").of(msgspec.structs.replace(round_, jobs=idle)) is None
 
 

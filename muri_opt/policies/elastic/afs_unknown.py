@@ -20,8 +20,10 @@ from muri_opt.policies.elastic.base import Demand, ElasticPolicy
 class UnknownLengthPolicy(ElasticPolicy):
     """AFS without lengths; ``quantum`` is how many seconds a job keeps its share where jobs outnumber GPUs.
 
-    How many quanta a job has had, and whether it is within one, follow from its ``executed_seconds``. What the rule
-    leaves to chance the seed decides. Whether a change of shares pays cannot be told without lengths.
+    A round does not say when a quantum began. How many a job has had, and whether it is within one, therefore follow
+    from its ``executed_seconds``, as if every decision in between had left it its share; a running job that does not
+    say them is in no quantum. What the rule leaves to chance the seed decides. Whether a change of shares pays cannot
+    be told without lengths.
     """
 
     restarts: str = "ignore"
@@ -39,10 +41,11 @@ class UnknownLengthPolicy(ElasticPolicy):
 
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return AFS-P's shares; jobs of equally many quanta take turns in the order of submission."""
-        members = demand.jobs.tolist()
+        jobs = [round_.jobs[job] for job in demand.jobs.tolist()]
         quantum = microseconds(float(self.quantum))
-        executed = np.array([microseconds(round_.jobs[job].executed_seconds or 0.0) for job in members], dtype=np.int64)
+        executed = np.array([microseconds(job.executed_seconds or 0.0) for job in jobs], dtype=np.int64)
         quanta, inside = executed // quantum, executed % quantum > 0
-        keeps = demand.held(round_) * inside
+        begun = np.array([job.executed_seconds == 0.0 for job in jobs], dtype=bool)
+        keeps = demand.held(round_) * (inside | begun)
         order, coin = demand.arrivals(round_), np.random.default_rng(seed)
         return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)

@@ -64,6 +64,7 @@ class ElasticPolicy(Policy):
         "restarts": ("pay", "ignore"),
         "objective": ("speed", "speed-up", "time"),
     }
+    chapter: ClassVar[str] = "sharing"
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 

@@ -46,6 +46,7 @@ class MuriPolicy(Policy):
     objective: str = "efficiency"
     sizes: str = "equal"
 
+    chapter: ClassVar[str] = "grouping"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),

@@ -51,6 +51,7 @@ class PhillyPolicy(Policy):
     horizon: str = "600"
     objective: str = "lexicographic"
 
+    chapter: ClassVar[str] = "placement"
     own_name: ClassVar[str] = "philly"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "rack_after": _TIME,
@@ -93,7 +94,7 @@ class PhillyPolicy(Policy):
         )
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs, and running jobs or quotas that cannot be."""
+        """Refuse a job of no GPUs, and running jobs that cannot be."""
         _check_gangs(round_)
         Standing.of(round_, self.rules)
 

@@ -24,6 +24,7 @@ SECONDS: Final = 2_000_000_000
 class PlanPolicy(Policy):
     """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait."""
 
+    chapter: ClassVar[str] = "planning"
     own_name: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -41,7 +42,7 @@ class PlanPolicy(Policy):
         """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
 
     def check(self, round_: Round) -> None:
-        """Refuse a job without plans, plans that cannot be told apart, and promises that cannot be kept."""
+        """Refuse a job without plans, and plans that cannot be told apart."""
         PlanOptions.of(round_, self.rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:

@@ -78,7 +78,12 @@ class Queues:
 
 @dataclass(slots=True)
 class Turns:
-    """AFS-P: lengths are not known, and where jobs outnumber GPUs they take turns of a quantum."""
+    """AFS-P: lengths are not known, and where jobs outnumber GPUs they take turns of a quantum.
+
+    Every job that is given a share begins a quantum, also where there are fewer jobs than GPUs. There all shares are
+    found anew at every decision, so all quanta begin again; a job that has several GPUs when jobs reach the number of
+    GPUs keeps them until its quantum ends. Only a quantum that ends where jobs take turns is counted.
+    """
 
     rules: ClockRules
     quantum: float
@@ -92,26 +97,23 @@ class Turns:
 
     def shares(self, live: Live) -> Ints:
         """Return the GPUs of the live jobs; a quantum that has ended is counted, one that begins gets its end."""
-        until = np.full_like(self.until, inf)  # quanta of jobs that are gone wake nobody
-        until[live.jobs] = self.until[live.jobs]
-        self.until = until
-        over = live.jobs[self.until[live.jobs] <= live.now]
-        self.had[over] += 1
-        self.until[over] = inf
-        inside = self.until[live.jobs] < inf
-        order = np.lexsort((np.arange(len(live.jobs)), live.first_served))
+        ends = self.until[live.jobs]
+        inside = (live.shares > 0) & (ends > live.now)
+        if len(live.jobs) >= self.rules.gpus:
+            self.had[live.jobs[ends <= live.now]] += 1
+        else:
+            inside[:] = False
         shares = afs_p_shares(
             self.rules.speed[live.jobs],
             self.rules.cap[live.jobs],
             self.rules.gpus,
             quanta=self.had[live.jobs],
             keeps=np.where(inside, live.shares, 0),
-            order=order,
+            order=np.lexsort((np.arange(len(live.jobs)), live.first_served)),
             coin=self.coin,
         )
-        self.until[live.jobs[shares == 0]] = inf
-        takes_turns = len(live.jobs) >= self.rules.gpus
-        self.until[live.jobs[(shares > 0) & ~inside]] = live.now + self.quantum if takes_turns else inf
+        self.until = np.full_like(self.until, inf)  # quanta of jobs that are gone or wait wake nobody
+        self.until[live.jobs[shares > 0]] = np.where(inside, ends, live.now + self.quantum)[shares > 0]
         return shares
 
     def wakes(self, now: float) -> float:

@@ -62,6 +62,7 @@ class ListScheduler:
             jobs=running,
             keys=self._keys(live, running, runs=True),
             gpus=self._gpus[running],
+            preempt=self.policy.preempt == "yes",
         )
         starts, stops = choice.made()
         if not starts:
@@ -119,6 +120,7 @@ class _Choice:
     jobs: Ints
     keys: Ints
     gpus: Ints
+    preempt: bool
     last: int = -1
     starts: list[tuple[Entry, int]] = field(default_factory=list)
 
@@ -126,7 +128,7 @@ class _Choice:
         """Return the jobs that start, taken from their heaps, and those that stop.
 
         Whoever fits beside all that run changes nothing for them. Only where one fits because it comes before others
-        that run are all gone through in order.
+        that run are all gone through in order, if they may be stopped.
         """
         spare = self.total - int(self.gpus.sum())
         self.last = int(self.keys.max(initial=-1))
@@ -147,8 +149,8 @@ class _Choice:
     def _comes_before(self, entry: Entry, size: int) -> bool:
         """Return whether a job that waits fits beside all that come before it."""
         key, job = entry
-        if key > self.last:
-            return False  # all that run come before it, and leave too little
+        if key > self.last or not self.preempt:
+            return False  # all that run come before it, or stay, and leave too little
         before = (self.keys < key) | ((self.keys == key) & (self.jobs < job))
         ahead = sum(gpus for other, gpus in self.starts if other < entry)
         return size <= self.total - ahead - int(self.gpus[before].sum())

@@ -25,6 +25,8 @@ from muri_opt.verification.feasibility import broken_rules
 
 Decide = Callable[[Round], Decision]
 OnBad = Literal["stop", "count"]
+PLAIN_RULES: Final = "fifo:preempt=yes"
+"""Rules for decisions of a bare function: gangs, capacities and quotas, and who runs is its own affair."""
 ON_BAD: Final[tuple[OnBad, ...]] = ("stop", "count")
 _REASONS: Final[dict[WaitingReason, Reason]] = {
     WaitingReason.QUOTA: "fairness",
@@ -47,7 +49,7 @@ class Asking:
     limits: Limits | None = None
     seed: int = 0
     verify: bool = True
-    verify_as: str = "fifo"
+    verify_as: str = PLAIN_RULES
     on_bad: OnBad = "stop"
     save: Path | None = None
 

@@ -35,8 +35,9 @@ _DIGITS: Final = 32
 class StudyRun:
     """One replay of a study, all in texts and numbers, as ``read_workload``, ``cluster_from`` and ``replay`` take them.
 
-    ``round_seconds`` limit every round that is solved, and ``round_gap`` is how near to the optimum is near enough;
-    other methods than ``heuristic`` use them. What the replay would not heed is refused.
+    ``round_seconds``, or instead of them ``round_work``, limit every round that is solved as in ``Limits``, and
+    ``round_gap`` is how near to the optimum is near enough; other methods than ``heuristic`` use them. What the replay
+    would not heed is refused.
     """
 
     workload: str
@@ -47,6 +48,7 @@ class StudyRun:
     interval: float | None = None
     seed: int = 0
     round_seconds: float = 10.0
+    round_work: float | None = None
     round_gap: float = 0.0
     launch_seconds: float = 0.0
     rack_speed: float = 1.0
@@ -63,6 +65,8 @@ class StudyRun:
         if self.interval is not None:
             object.__setattr__(self, "interval", finite("interval", self.interval, MAX_SECONDS, positive=True))
         object.__setattr__(self, "seed", whole("seed", self.seed, MOST_SEED))
+        if self.round_work is not None:
+            object.__setattr__(self, "round_work", finite("round_work", self.round_work, 1e9, positive=True))
         for field in ("round_seconds", "round_gap", "launch_seconds"):
             object.__setattr__(self, field, finite(field, getattr(self, field), MAX_SECONDS))
         speeds = checked_speeds(self.rack_speed, self.any_speed, fast=self.fast)
@@ -124,6 +128,11 @@ def workload_digest(workload: Workload) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
+def _limits(run: StudyRun) -> Limits:
+    seconds = run.round_seconds if run.round_work is None else None
+    return Limits(seconds=seconds, work=run.round_work, gap=run.round_gap)
+
+
 def fingerprint_of(run: StudyRun, digest: str, cluster: Cluster) -> str:
     """Return the fingerprint of a run: of what its texts stand for, not of the texts, and of this version."""
     settings = asdict(run) | {"workload": digest, "cluster": cluster, "version": __version__}
@@ -143,7 +152,7 @@ def run_task(task: Task) -> Finished | Failed:
             seed=run.seed,
             verify=run.verify,
             on_bad=run.on_bad,
-            limits=Limits(seconds=run.round_seconds, gap=run.round_gap),
+            limits=_limits(run),
             method=run.method,
             launch_seconds=run.launch_seconds,
             rack_speed=run.rack_speed,

@@ -14,7 +14,7 @@ _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""
 _NAMED: Final = ("policy", "method", "seed")
 _RATIOS: Final = {"mean": "mean JCT", "p95": "95th", "p99": "99th", "makespan": "makespan"}
-REALS: Final = ("interval", "round_seconds", "round_gap", "launch_seconds", "rack_speed", "any_speed")
+REALS: Final = ("interval", "round_seconds", "round_work", "round_gap", "launch_seconds", "rack_speed", "any_speed")
 """Columns that are no whole numbers, whatever they hold."""
 
 

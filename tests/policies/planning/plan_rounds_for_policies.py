@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from hypothesis import strategies as st
+from running_states import settled
 
 from muri_opt import Cluster, Decision, Guarantee, Job, Node, Plan, Round, Tenant
 from muri_opt.plans import PlanOptions
@@ -150,7 +151,7 @@ def planned_rounds(draw: st.DrawFn, most_jobs: int = 6) -> Round:
     tenants = (Tenant(id="t0", quota_gpus=draw(st.integers(2, 5))), Tenant(id="t1"))
     free = [node.gpus for node in nodes]
     jobs = [_job(draw, position, nodes, free) for position in range(draw(st.integers(1, most_jobs)))]
-    return plan_round(nodes, jobs, tenants)
+    return plan_round(nodes, list(settled(Cluster(nodes=tuple(nodes)), jobs)), tenants)
 
 
 def _job(draw: st.DrawFn, position: int, nodes: list[Node], free: list[int]) -> Job:

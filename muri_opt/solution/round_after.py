@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Job, Node, Round
+from muri_opt.instance import Job, Node, Round, Tenant
 from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.instance.waiting import waited_by
 from muri_opt.instance.wording import listed, shown
 from muri_opt.solution.decision import Assignment, Change, Decision
-from muri_opt.tenants.standing import waited_by
 
 
 def after(round_: Round, decision: Decision) -> Round:
@@ -29,7 +29,7 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     """Return the round after the decision and one change, with no other job waiting than the one it is for.
 
     Jobs to preempt are gone, jobs to move are where they are moved to, the time to wait has passed, and the node to add
-    is there.
+    and the further quota are there.
     """
     then = after(round_, decision)
     for other in (*change.preempt, *change.move):
@@ -45,6 +45,9 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     if change.add_gpus is not None:
         further = Node(id=_new_name(then.cluster.node_index), gpus=change.add_gpus, rack=change.rack)
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
+    if change.raise_quota is not None:
+        tenants = tuple(_raised(tenant, waits.tenant, change.raise_quota) for tenant in then.cluster.tenants)
+        then = replace(then, cluster=replace(then.cluster, tenants=tenants))
     jobs = (_moved(job, change.move) for job in then.jobs if job.state == "running" and job.id not in change.preempt)
     places = {job.id: place for place, job in enumerate(then.jobs)}
     return replace(then, jobs=tuple(sorted((*jobs, waits), key=lambda job: places[job.id])))
@@ -60,6 +63,12 @@ def _then(job: Job, assignment: Assignment | None) -> Job:
 
 def _moved(job: Job, move: Mapping[str, Mapping[str, int]]) -> Job:
     return replace(job, placement=dict(move[job.id])) if job.id in move else job
+
+
+def _raised(tenant: Tenant, name: str | None, gpus: int) -> Tenant:
+    if tenant.id != name or tenant.quota_gpus is None:
+        return tenant
+    return replace(tenant, quota_gpus=tenant.quota_gpus + gpus)
 
 
 def _new_name(taken: Iterable[str]) -> str:

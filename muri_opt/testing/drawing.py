@@ -1,0 +1,62 @@
+"""Draw rounds of a strategy, the same for the same seed, and let Hypothesis make one smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+
+from muri_opt.instance import Round
+from muri_opt.testing.strategies_families import full_rounds
+from muri_opt.testing.strategies_gangs import seeded_gang_rounds
+
+
+class FoundError(Exception):
+    """Tells Hypothesis that a round is one that is looked for."""
+
+
+@lru_cache(maxsize=16)
+def rounds_of_family(family: str, examples: int, seed_: int) -> tuple[Round, ...]:
+    """Return rounds of a family; kept, as drawing them takes longer than most allocators take to decide them."""
+    if family == "gangs":
+        return seeded_gang_rounds(examples, seed_)
+    return drawn_rounds(full_rounds(family), examples, seed_)
+
+
+def drawn_rounds(strategy: st.SearchStrategy[Round], examples: int, seed_: int) -> tuple[Round, ...]:
+    """Return rounds of a strategy, in the order in which they are drawn."""
+    rounds: list[Round] = []
+
+    def keep(round_: Round) -> None:
+        rounds.append(round_)
+
+    show(strategy, keep, (Phase.generate,), examples=examples, seed_=seed_)
+    return tuple(rounds)
+
+
+def show(
+    strategy: st.SearchStrategy[Round],
+    look: Callable[[Round], None],
+    phases: Sequence[Phase],
+    *,
+    examples: int,
+    seed_: int,
+) -> None:
+    """Show rounds to ``look`` until it raises ``FoundError``, then smaller ones if shrinking is one of the phases."""
+    run = settings(
+        max_examples=examples,
+        phases=phases,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        seed(seed_)(run(given(strategy)(look)))()
+    except (FoundError, Flaky):
+        return

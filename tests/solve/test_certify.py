@@ -1,0 +1,44 @@
+"""Results as certificates for the kernel."""
+
+import json
+
+import pytest
+
+from muri_opt.certify import certificate_of
+from muri_opt.library import instances
+from muri_opt.policies import policy_from
+from muri_opt.verification import kernel, verify
+
+STORED = [
+    pytest.param(
+        instance,
+        optimum,
+        id=f"{instance.name} {optimum.policy}",
+        marks=[pytest.mark.slow] if len(instance.round().jobs) > 8 else [],
+    )
+    for instance in instances()
+    if len(instance.round().jobs) <= 30
+    for optimum in instance.optima()
+]
+
+
+@pytest.mark.parametrize(("instance", "optimum"), STORED)
+def test_the_kernel_shows_what_the_verifier_shows_of_every_small_stored_answer(instance, optimum):
+    round_ = instance.round()
+    result = optimum.result(round_.fingerprint)
+    certificate = certificate_of(round_, policy_from(optimum.policy), result.decision)
+    value, bound = kernel.check(json.loads(json.dumps(certificate)))
+    assert value == optimum.value
+    checked = verify(round_, result).checked_bound
+    assert checked is None or bound <= checked
+    assert bound == optimum.bound
+
+
+def test_without_splits_it_is_the_linear_relaxation():
+    instance = next(one for one in instances() if one.name == "toy/eight-gangs")
+    round_ = instance.round()
+    optimum = instance.optima("srtf")[0]
+    decision = optimum.result(round_.fingerprint).decision
+    relaxed = certificate_of(round_, policy_from("srtf"), decision, splits=0)
+    assert "multipliers" in relaxed["proof"]
+    assert kernel.check(relaxed)[1] >= optimum.value
