@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.elastic import NEVER, afs_shares, scaling_table, scan_order
+from muri_opt.systems.afs import NEVER, afs_shares, scaling_table, scan_order
 
 Ints = NDArray[np.int64]
 # Speed-ups at 1, 2, 4, 8 and 16 GPUs of nine models measured by the authors of AFS; between them iteration time is

@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.elastic.clock import Rule, run_clock
-from muri_opt.elastic.clock_rules import ClockRules
-from muri_opt.elastic.curves import scaling_table
-from muri_opt.elastic.scan import SCANS
-from muri_opt.explain import best_speed
+from muri_opt.studies.explain import best_speed
+from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.curves import scaling_table
+from muri_opt.systems.afs.event_clock import Rule, run_clock
+from muri_opt.systems.afs.scan_orders import SCANS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

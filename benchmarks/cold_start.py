@@ -25,7 +25,7 @@ MODULES = f"import sys; {IMPORT}; print(len(sys.modules), sum(m.startswith('muri
 COMMAND = f"from muri_opt.cli.main import main; main(['solve', {str(TOY)!r}, '--policy', 'fifo', '--method', METHOD])"
 READY = """
 import time
-from muri_opt.backends.worker import Worker
+from muri_opt.solve.solvers.process import Worker
 began = time.perf_counter()
 worker = Worker()
 worker.call(abs, -1, seconds=None)

@@ -17,8 +17,8 @@ from statistics import fmean
 import numpy as np
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, solve_round
-from muri_opt.plans import TaskLimits, configuration_plans
-from muri_opt.prediction import CoreEfficiency, StepTime
+from muri_opt.profiling.job_length import CoreEfficiency, StepTime
+from muri_opt.profiling.plan_speed import TaskLimits, configuration_plans
 
 SIZES = (4, 8, 16)
 TASKS = TaskLimits(servers=3, workers=3)

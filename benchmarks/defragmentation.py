@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from muri_opt import Cluster, Job, Limits, Node, Reason, Round
-from muri_opt.backends import backend_named, relaxation
-from muri_opt.defragmentation import Defragmentation, free_nodes, make_room
-from muri_opt.defragmentation.goal import Goal
-from muri_opt.defragmentation.program import build_program
-from muri_opt.defragmentation.start import Start
-from muri_opt.verification.defragmentation import check_defragmentation
+from muri_opt.solve.solvers import backend_named, relaxation
+from muri_opt.systems.defragment import Defragmentation, free_nodes, make_room
+from muri_opt.systems.defragment.goal import Goal
+from muri_opt.systems.defragment.program import build_program
+from muri_opt.systems.defragment.running_jobs import Start
+from muri_opt.verify.defragment.check import check_defragmentation
 
 GPUS = 8
 MIXES = {"small": ((1, 2, 4), (0.5, 0.3, 0.2)), "mixed": ((1, 2, 4, 8), (0.4, 0.25, 0.25, 0.1))}

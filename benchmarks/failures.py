@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muri_opt.failures import (
+from muri_opt.replay.failures import (
     POOL_GPUS,
     TWO_MINUTES,
     FailureModel,
@@ -25,7 +25,7 @@ from muri_opt.failures import (
     first_failures,
     simulate,
 )
-from muri_opt.failures.workload import MIXED_SIZES
+from muri_opt.replay.failures.workload import MIXED_SIZES
 
 LARGE_SIZES = {8: 50, 16: 20, 32: 20, 64: 10}
 SAMPLE = 100_000

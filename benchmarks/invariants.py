@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from muri_opt.instance import Round
+from muri_opt.rounds import Round
 from muri_opt.testing import (
     FAIRNESS,
     INVARIANTS,

@@ -12,11 +12,11 @@ import time
 import numpy as np
 
 from benchmarks.clock import median
-from muri_opt.backends import backend_named
-from muri_opt.knapsack import Answer, Options, quick_answer, solve_options
+from muri_opt.algorithms.knapsack import Answer, Options, quick_answer, solve_options
 from muri_opt.modelling import Model, ModelBuilder
-from muri_opt.solution import Limits, LinearDuals, Reason
-from muri_opt.verification.knapsack_bound import options_bound
+from muri_opt.rounds import Limits, LinearDuals, Reason
+from muri_opt.solve.solvers import backend_named
+from muri_opt.verify.certificates.knapsack import options_bound
 
 KINDS = ("concave", "correlated", "types")
 WHOLE_SECONDS = 120.0

@@ -20,13 +20,13 @@ from statistics import fmean
 from benchmarks import afs, knapsack, matching, model_building
 from benchmarks.clock import median
 from muri_opt import __version__
-from muri_opt.backends import backend_named
-from muri_opt.comparison import CompareRow, Pair, compare, pairs_of
-from muri_opt.elastic import afs_shares, scan_order
-from muri_opt.interleaving import pair_weights_ppm
-from muri_opt.knapsack import solve_options
-from muri_opt.matching import max_weight_matching
-from muri_opt.solution import Limits
+from muri_opt.algorithms.knapsack import solve_options
+from muri_opt.algorithms.matching import max_weight_matching
+from muri_opt.rounds import Limits
+from muri_opt.solve.solvers import backend_named
+from muri_opt.studies.compare import CompareRow, Pair, compare, pairs_of
+from muri_opt.systems.afs import afs_shares, scan_order
+from muri_opt.systems.muri.interleaving import pair_weights_ppm
 
 LEDGER = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 FAMILY = "small"

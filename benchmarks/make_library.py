@@ -20,13 +20,13 @@ import msgspec
 
 from benchmarks.make_library_papers import PAPERS
 from muri_opt import Cluster, Job, Limits, Node, RefusalError, Result, Round, read_round, solve_round
-from muri_opt.instance.draws import Draws
-from muri_opt.instance.generators import generate
-from muri_opt.library import Recipe, add, solved
-from muri_opt.library.recipe import Draw
-from muri_opt.plans import TaskLimits, configuration_plans
-from muri_opt.prediction import CoreEfficiency, StepTime
-from muri_opt.solution import Proof
+from muri_opt.profiling.job_length import CoreEfficiency, StepTime
+from muri_opt.profiling.plan_speed import TaskLimits, configuration_plans
+from muri_opt.rounds import Proof
+from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.generate.portable_random import Draws
+from muri_opt.studies.library import Recipe, add, solved
+from muri_opt.studies.library.recipe import Draw
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 20.0

@@ -14,12 +14,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from muri_opt.cli.main import main as command_line
-from muri_opt.explain import grouping_loss
-from muri_opt.instance import Round
-from muri_opt.policies import policy_from
-from muri_opt.worst_case import Distance, save, shrink
-from muri_opt.worst_case.measure import ValueMeasure
-from muri_opt.worst_case.search import search_worst
+from muri_opt.rounds import Round
+from muri_opt.studies.explain import grouping_loss
+from muri_opt.studies.worst_case import Distance, save, shrink
+from muri_opt.studies.worst_case.measure import ValueMeasure
+from muri_opt.studies.worst_case.search import search_worst
+from muri_opt.systems import policy_from
 
 TENTH = Fraction(1, 10)
 CALLS = {

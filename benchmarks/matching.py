@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.clock import median
-from muri_opt.interleaving import pair_weights_ppm
-from muri_opt.matching import Matching, match_types, max_weight_matching
-from muri_opt.verification.matching import matching_breaches
+from muri_opt.algorithms.matching import Matching, match_types, max_weight_matching
+from muri_opt.systems.muri.interleaving import pair_weights_ppm
+from muri_opt.verify.certificates.matching import matching_breaches
 
 # Published profile of eight models on 8 GPUs (data, GPU and network milliseconds; Rivendile/Muri, Apache-2.0).
 PROFILE = np.array(

@@ -16,9 +16,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.backends import BACKENDS, backend_named, check_capabilities
-from muri_opt.backends.cbc import executable
 from muri_opt.modelling import Model, ModelBuilder
+from muri_opt.solve.solvers import BACKENDS, backend_named, check_capabilities
+from muri_opt.solve.solvers.cbc import executable
 
 COLUMNS = 10_000
 ROWS = 2_000

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.matching import stage_times
 from muri_opt import Cluster, Job, Limits, Node, Round, solve_round
-from muri_opt.interleaving import SLOWDOWN, best_period
+from muri_opt.systems.muri.interleaving import SLOWDOWN, best_period
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from muri_opt import Cluster, Job, Limits, Node, Round, solve_round
-from muri_opt.instance import Plan
-from muri_opt.knapsack import quick_answer
-from muri_opt.packing import ClusterKnapsack
-from muri_opt.plans import FreeNodes, PlanOptions, PlanRules
-from muri_opt.solution import Decision, Proof, plan_decision, relative_gap
-from muri_opt.verification import decision_value
+from muri_opt.algorithms.knapsack import quick_answer
+from muri_opt.rounds import Decision, Plan, Proof, relative_gap
+from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
+from muri_opt.systems.plans.node_patterns import ClusterKnapsack
+from muri_opt.verify import decision_value
 
 POLICY = "rubick"
 GAP = 1e-4

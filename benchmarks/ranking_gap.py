@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from muri_opt.backends import backend_named, relaxation
+from muri_opt.algorithms.ranking import Kemeny, Rankings, borda_order, borda_scores, disagreement, kemeny_order
 from muri_opt.modelling import Ints
-from muri_opt.ranking import Kemeny, Rankings, borda_order, borda_scores, disagreement, kemeny_order
-from muri_opt.solution import Limits
-from muri_opt.verification.ranking import check_ranking
+from muri_opt.rounds import Limits
+from muri_opt.solve.solvers import backend_named, relaxation
+from muri_opt.verify.certificates.ranking import check_ranking
 
 SIZES = (4, 5, 6, 7, 8, 10, 12, 16)
 SPLIT_SIZES = (10, 20, 40)

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from benchmarks.clock import median
 from muri_opt import Limits, Round, policy_from, read_round, solve_round, verify, write_round
-from muri_opt.backends import borrowed_worker, stop_workers
-from muri_opt.catalogue import formulation_of
-from muri_opt.exact import prepare
-from muri_opt.instance import canonical_json, parse_round
-from muri_opt.instance.generators import generate
+from muri_opt.rounds import canonical_json, parse_round
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.exact import prepare
+from muri_opt.solve.solvers import borrowed_worker, stop_workers
+from muri_opt.systems.catalogue import formulation_of
 
 REPEATS = 5
 NEXT_JOBS = 300

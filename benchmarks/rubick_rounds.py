@@ -29,12 +29,11 @@ from pathlib import Path
 import msgspec
 
 from muri_opt import Cluster, Job, Limits, Node, Result, Round, solve_round
-from muri_opt.instance import Plan
-from muri_opt.plans import PlanOptions, PlanRules
 from muri_opt.replay.workloads.rubick_tables import read_plans, worthwhile
 from muri_opt.replay.workloads.rubick_trace import RESTART_SECONDS, read_rubick_rows
-from muri_opt.solution import Decision
-from muri_opt.verification import decision_value
+from muri_opt.rounds import Decision, Plan
+from muri_opt.systems.plans import PlanOptions, PlanRules
+from muri_opt.verify import decision_value
 
 CLUSTER = Cluster(nodes=tuple(Node(id=f"node-{i}", gpus=8, cpus=96, memory_gib=1600) for i in range(8)))
 LAUNCH = 260.0

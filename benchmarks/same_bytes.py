@@ -23,8 +23,8 @@ from contextlib import contextmanager
 import msgspec
 
 from muri_opt import Limits, Round, solve_round
-from muri_opt.instance.generators import generate
-from muri_opt.solution import Limit, Result, Stats, result_json
+from muri_opt.rounds import Limit, Result, Stats, result_json
+from muri_opt.rounds.generate.families import generate
 
 ROUNDS, WORK = 50, 0.1
 POLICIES = {

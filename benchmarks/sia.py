@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from muri_opt.backends import backend_named
-from muri_opt.knapsack import Options, solve_options
-from muri_opt.solution import Limits, LinearDuals
-from muri_opt.verification.knapsack_bound import options_bound
+from muri_opt.algorithms.knapsack import Options, solve_options
+from muri_opt.rounds import Limits, LinearDuals
+from muri_opt.solve.solvers import backend_named
+from muri_opt.verify.certificates.knapsack import options_bound
 
 Ints = NDArray[np.int64]
 GPUS, NODE, MOST = np.array([768, 768, 512]), np.array([4, 8, 8]), 44

@@ -1,45 +1,44 @@
 """Decide one scheduling round of a deep-learning GPU cluster, with a proof of how good the decision is."""
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from muri_opt.lazy import names_on_demand
+from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.errors import InputError, RefusalError
-    from muri_opt.instance import (
-        Cluster,
-        Guarantee,
-        Job,
-        Node,
-        Plan,
-        Round,
-        Tenant,
-        parse_round,
-        read_round,
-        write_round,
-    )
-    from muri_opt.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
-    from muri_opt.loading import warm_up
-    from muri_opt.policies import POLICIES, Policy, policy_from
-    from muri_opt.solution import (
+    from muri_opt.rounds import (
         Assignment,
         Certificate,
+        Cluster,
         Decision,
+        Guarantee,
+        Job,
         Limit,
         Limits,
+        Node,
+        Plan,
         Proof,
         Reason,
         Result,
+        Round,
+        Tenant,
         Termination,
         Violation,
         Waiting,
         WaitingReason,
         parse_result,
+        parse_round,
         read_result,
+        read_round,
         result_json,
+        write_round,
     )
-    from muri_opt.solve import solve_round
-    from muri_opt.verification import verify
+    from muri_opt.solve.loading import warm_up
+    from muri_opt.solve.round import solve_round
+    from muri_opt.systems import POLICIES, Policy, policy_from
+    from muri_opt.systems.muri.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
+    from muri_opt.verify import verify
 
 __version__ = "0.1.0"
 
@@ -85,43 +84,55 @@ __all__ = [
     "write_round",
 ]
 
-__getattr__, __dir__ = names_on_demand(
+_on_demand, _names = names_on_demand(
     __name__,
     {
         "muri_opt.errors": ("InputError", "RefusalError"),
-        "muri_opt.instance": (
-            "Cluster",
-            "Guarantee",
-            "Job",
-            "Node",
-            "Plan",
-            "Round",
-            "Tenant",
-            "parse_round",
-            "read_round",
-            "write_round",
-        ),
-        "muri_opt.interleaving": ("Interleaving", "best_period", "group_periods", "pair_periods", "weights_ppm"),
-        "muri_opt.loading": ("warm_up",),
-        "muri_opt.policies": ("POLICIES", "Policy", "policy_from"),
-        "muri_opt.solution": (
+        "muri_opt.rounds": (
             "Assignment",
             "Certificate",
+            "Cluster",
             "Decision",
+            "Guarantee",
+            "Job",
             "Limit",
             "Limits",
+            "Node",
+            "Plan",
             "Proof",
             "Reason",
             "Result",
+            "Round",
+            "Tenant",
             "Termination",
             "Violation",
             "Waiting",
             "WaitingReason",
             "parse_result",
+            "parse_round",
             "read_result",
+            "read_round",
             "result_json",
+            "write_round",
         ),
-        "muri_opt.solve": ("solve_round",),
-        "muri_opt.verification": ("verify",),
+        "muri_opt.solve.loading": ("warm_up",),
+        "muri_opt.solve.round": ("solve_round",),
+        "muri_opt.systems": ("POLICIES", "Policy", "policy_from"),
+        "muri_opt.systems.muri.interleaving": (
+            "Interleaving",
+            "best_period",
+            "group_periods",
+            "pair_periods",
+            "weights_ppm",
+        ),
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, imported when it is first asked for; ``verify`` is the package, which can be called."""
+    return import_module("muri_opt.verify") if name == "verify" else _on_demand(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_names(), "verify"})

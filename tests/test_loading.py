@@ -12,9 +12,9 @@ from muri_opt import InputError, warm_up
 WARM = """
 import sys
 from muri_opt import Limits, solve_round, warm_up
-from muri_opt.backends import borrowed_worker
-from muri_opt.backends import worker as workers
-from muri_opt.instance.generators import generate
+from muri_opt.solve.solvers import borrowed_worker
+from muri_opt.solve.solvers import worker as workers
+from muri_opt.rounds.generate.families import generate
 
 policy, family = sys.argv[1:]
 round_ = generate(family, jobs=12, nodes=3, seed=1)
@@ -66,7 +66,7 @@ def refused(*arguments, **options):
     raise AssertionError("a process was started")
 
 from muri_opt import Cluster, Job, Node, Round, solve_round
-from muri_opt.instance.generators import generate
+from muri_opt.rounds.generate.families import generate
 subprocess.Popen.__init__ = refused
 free = Round(
     cluster=Cluster(nodes=(Node(id="n", gpus=8),)),
@@ -97,5 +97,5 @@ def test_the_check_for_processes_can_fail() -> None:
 
 
 def test_importing_starts_no_process() -> None:
-    code = "import muri_opt.backends.worker as workers; from muri_opt import solve_round; print(workers._idle)"
+    code = "import muri_opt.solve.solvers.process as workers; from muri_opt import solve_round; print(workers._idle)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muri_opt import Cluster, Guarantee, Job, Limits, Node, Plan, Round, Tenant, solve_round, verify
-from muri_opt.solution import WaitingReason
+from muri_opt.rounds import WaitingReason
 
 GANGS = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias", "muri-s", "muri-l", "philly")
 ELASTIC = ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")

@@ -28,7 +28,7 @@ def loaded_by(statement: str) -> set[str]:
     "statement",
     [
         "import muri_opt",
-        "import muri_opt.backends, muri_opt.formulations, muri_opt.catalogue, muri_opt.instance.generators",
+        "import muri_opt.solve.solvers, muri_opt.systems.catalogue, muri_opt.rounds.generate.families",
         "from muri_opt import *",
         "import muri_opt as m; m.solve_round(m.Round(cluster=m.Cluster(nodes=()), jobs=()), 'fifo')",
     ],
@@ -38,7 +38,9 @@ def test_importing_loads_no_solver(statement: str) -> None:
 
 
 def test_the_check_for_solvers_can_fail() -> None:
-    assert loaded_by("from muri_opt.backends import backend_named\nbackend_named('highs').version()") == {"highspy"}
+    assert loaded_by("from muri_opt.solve.solvers import backend_named\nbackend_named('highs').version()") == {
+        "highspy"
+    }
 
 
 def test_the_testing_kit_says_what_to_install(tmp_path: Path) -> None:

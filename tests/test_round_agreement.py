@@ -8,14 +8,14 @@ import pytest
 from handmade import gang
 
 from muri_opt import Cluster, Decision, Limits, Node, Policy, Round, Tenant, policy_from, solve_round, verify
-from muri_opt.backends import BACKENDS, backend_named, solve_stages
-from muri_opt.catalogue import formulation_of
-from muri_opt.instance.generators import generate
 from muri_opt.modelling import Model, Stage
-from muri_opt.ordering import ORDERS
-from muri_opt.verification import decision_value, enumerated_optimum, rules_of
-from muri_opt.verification.feasibility import broken_rules
-from muri_opt.verification.reasons import wrong_reasons
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
+from muri_opt.systems.catalogue import formulation_of
+from muri_opt.systems.orders import ORDERS
+from muri_opt.verify import decision_value, enumerated_optimum, rules_of
+from muri_opt.verify.feasibility import broken_rules
+from muri_opt.verify.waiting_reasons import wrong_reasons
 
 ROUNDS, CHUNKS = 500, 20
 FOREVER = Limits(seconds=None)

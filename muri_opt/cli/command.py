@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

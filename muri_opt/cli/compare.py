@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.limits import add_limits, limits_from
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.progress import Bar
-from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muri_opt.comparison import CompareRow, StoredOptimumError, Summary
+    from muri_opt.studies.compare import CompareRow, StoredOptimumError, Summary
 
 _LISTED = 10
 _SECONDS = 10.0
@@ -59,7 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Reply:
     """Run the study and return its summary; what cannot be true decides the code."""
     check_pictures(arguments)
-    from muri_opt.comparison import StoredOptimumError, compare, summary_of
+    from muri_opt.studies.compare import StoredOptimumError, compare, summary_of
 
     limits = limits_from(arguments, seconds=_SECONDS, gap=arguments.gap)
     with Bar("runs") as bar:
@@ -94,19 +94,19 @@ def _code(summary: Summary) -> ExitCode:
 
 def _draw(rows: Sequence[CompareRow], report: str | None, figures: str | None) -> None:
     if report is not None:
-        from muri_opt.report.comparison_html import write_comparison_report
+        from muri_opt.report.charts.comparison_html import write_comparison_report
 
         write_comparison_report(rows, report)
     if figures is not None:
-        from muri_opt.report.comparison_figures import write_figures
+        from muri_opt.report.charts.comparison_figures import write_figures
 
         write_figures(rows, figures)
 
 
 def _text(rows: Sequence[CompareRow], summary: Summary, folder: str) -> str:
-    from muri_opt.comparison.summary import HEAD, WORDS
-    from muri_opt.report.labels import count, printable
+    from muri_opt.report.format import count, printable
     from muri_opt.report.tables import table
+    from muri_opt.studies.compare.summary import HEAD, WORDS
 
     cells = [one.cells() for one in summary.methods]
     lines = [*table(HEAD, cells, right=range(WORDS, len(HEAD))), "", *summary.lines()]
@@ -126,7 +126,7 @@ def _json(rows: Sequence[CompareRow], summary: Summary) -> str:
 
 
 def _wrong(error: StoredOptimumError, *, json: bool) -> str:
-    from muri_opt.report.labels import printable
+    from muri_opt.report.format import printable
 
     if json:
         from dataclasses import asdict

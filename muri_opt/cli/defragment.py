@@ -7,7 +7,7 @@ import argparse
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, round_from
 from muri_opt.cli.limits import add_limits, limits_from
-from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply
 
 _SECONDS = 10.0
 _EXAMPLES = """  muri-opt defragment round.json --nodes 2
@@ -34,8 +34,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Find the moves and return them."""
-    from muri_opt.defragment import defragment
-    from muri_opt.report.defragmentation_text import defragmentation_json, defragmentation_text
+    from muri_opt.report.text.defragmentation import defragmentation_json, defragmentation_text
+    from muri_opt.solve.defragmentation import defragment
 
     limits = limits_from(arguments, seconds=_SECONDS)
     round_ = round_from(arguments.round)

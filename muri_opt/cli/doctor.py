@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply
 
 _EXAMPLES = """  muri-opt doctor
   muri-opt doctor --json
@@ -49,7 +49,7 @@ def examine(*, warm: bool = False) -> dict[str, Any]:
     import numpy as np
 
     from muri_opt import __version__
-    from muri_opt.backends import BACKENDS
+    from muri_opt.solve.solvers import BACKENDS
 
     times = 2 if warm else 1
     return {
@@ -70,9 +70,9 @@ def try_backend(name: str) -> dict[str, Any]:
 
     A version that is known to lie is refused.
     """
-    from muri_opt.backends import backend_named
-    from muri_opt.backends.executables import architecture_of
-    from muri_opt.backends.selfcheck import self_check
+    from muri_opt.solve.solvers import backend_named
+    from muri_opt.solve.solvers.executables import architecture_of
+    from muri_opt.solve.solvers.self_check import self_check
 
     backend = backend_named(name)
     version, program = backend.version(), backend.program()
@@ -86,7 +86,7 @@ def try_matching() -> dict[str, Any]:
     import numpy as np
     import scipy
 
-    from muri_opt.matching import max_weight_matching
+    from muri_opt.algorithms.matching import max_weight_matching
 
     found = max_weight_matching(np.array([[0, 3, 4, 0], [3, 0, 0, 0], [4, 0, 0, 1], [0, 0, 1, 0]])).value
     if found != _HEAVIEST:
@@ -99,7 +99,7 @@ def _nothing() -> dict[str, Any]:
 
 
 def _in_worker(function: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
-    from muri_opt.backends import borrowed_worker
+    from muri_opt.solve.solvers import borrowed_worker
 
     with borrowed_worker() as worker:
         found: dict[str, Any] = worker.call(function, *arguments, seconds=_SECONDS)
@@ -127,7 +127,7 @@ def _tries(findings: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _text(findings: dict[str, Any]) -> str:
-    from muri_opt.report.labels import printable
+    from muri_opt.report.format import printable
     from muri_opt.report.tables import table
 
     rows = [(name, findings[key], "") for name, key in _VERSIONS]

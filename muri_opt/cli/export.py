@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, round_from, write_text
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.cli.solve import POLICY_HELP
 from muri_opt.errors import RefusalError
 
 if TYPE_CHECKING:
-    from muri_opt.instance import Round
     from muri_opt.modelling import Model
+    from muri_opt.rounds import Round
 
 _EXAMPLES = """  muri-opt export round.json --policy srtf > round.lp
   muri-opt export round.json --format mps --output round.mps"""
@@ -48,8 +48,8 @@ def _program(round_: Round, policy: str) -> Model:
     """Return the model with one objective: that of the policy, its stages added up where it has several."""
     import numpy as np
 
-    from muri_opt.catalogue import formulation_of
-    from muri_opt.policies import policy_from
+    from muri_opt.systems import policy_from
+    from muri_opt.systems.catalogue import formulation_of
 
     formulation = formulation_of(policy_from(policy))
     model = formulation.build(round_)

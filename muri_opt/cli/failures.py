@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 
 if TYPE_CHECKING:
-    from muri_opt.failures import FailureReport, RuleReport
+    from muri_opt.replay.failures import FailureReport, RuleReport
 
 _EXAMPLES = """  muri-opt failures
   muri-opt failures --jobs 500 --gpus 128 --seed 3 --json"""
@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Draw a workload and run it under every set of rules."""
     import msgspec
 
-    from muri_opt.failures import POOL_GPUS, compared_rules, draw_workload, simulate
-    from muri_opt.instance.quantities import MAX_GPUS, whole
+    from muri_opt.replay.failures import POOL_GPUS, compared_rules, draw_workload, simulate
+    from muri_opt.rounds.quantities import MAX_GPUS, whole
 
     gpus = whole("gpus", arguments.gpus, MAX_GPUS, POOL_GPUS + 1)
     workload = draw_workload(arguments.jobs, seed=arguments.seed, gpus=gpus - POOL_GPUS)

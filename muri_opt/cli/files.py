@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.instance import Round
-    from muri_opt.solution import Result
+    from muri_opt.rounds import Result, Round
 
 STANDARD = "-"
 
@@ -33,7 +32,7 @@ def add_round(parser: argparse.ArgumentParser) -> None:
 
 def round_from(name: str) -> Round:
     """Return the round in a file, on the standard input or, where there is no such file, in the shipped library."""
-    from muri_opt.instance import parse_round, read_round
+    from muri_opt.rounds import parse_round, read_round
 
     try:
         if name == STANDARD:
@@ -44,7 +43,7 @@ def round_from(name: str) -> Round:
 
 
 def _shipped(name: str) -> Round:
-    from muri_opt.library import shipped_round, shipped_rounds
+    from muri_opt.studies.library import shipped_round, shipped_rounds
 
     found = shipped_round(name)
     if found is not None:
@@ -60,7 +59,7 @@ def _shipped(name: str) -> Round:
 
 def result_from(name: str) -> Result:
     """Return the result in a file or on the standard input; an error names the file."""
-    from muri_opt.solution import parse_result, read_result
+    from muri_opt.rounds import parse_result, read_result
 
     try:
         return parse_result(_standard_input()) if name == STANDARD else read_result(name)
@@ -108,7 +107,7 @@ def _write_beside(target: Path, data: bytes | None) -> None:
 
 
 def _standard_input() -> bytes:
-    from muri_opt.instance.files import MAX_FILE_BYTES
+    from muri_opt.rounds.files import MAX_FILE_BYTES
 
     text = b"" if sys.stdin is None else sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(text) > MAX_FILE_BYTES:
@@ -118,7 +117,7 @@ def _standard_input() -> bytes:
 
 def _in_file(name: str, error: InputError) -> InputError:
     """Return the error with the file named in full, in front of what is wrong inside it."""
-    from muri_opt.instance.wording import shortened
+    from muri_opt.rounds.error_text import shortened
 
     where = "standard input" if name == STANDARD else name
     itself = error.field in (name, shortened(name))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.plans import Fit, PerformanceModel
+    from muri_opt.profiling.plan_speed import Fit, PerformanceModel
 
 _EXAMPLES = """  muri-opt fit --example --output samples.json
   muri-opt fit samples.json --output model.json
@@ -39,8 +39,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Fit the model, and write it where it was asked for."""
-    from muri_opt.plans import fit_profile, performance_json, read_samples
-    from muri_opt.plans.example import example_samples
+    from muri_opt.profiling.plan_speed import fit_profile, performance_json, read_samples
+    from muri_opt.profiling.plan_speed.example import example_samples
 
     check_writable(arguments.output)
     if arguments.example:
@@ -79,8 +79,8 @@ def _summary(performance: PerformanceModel, fit: Fit) -> str:
     """Return the coefficients and errors for people."""
     from dataclasses import asdict
 
-    from muri_opt.plans import fit_summary
-    from muri_opt.report.labels import printable
+    from muri_opt.profiling.plan_speed import fit_summary
+    from muri_opt.report.format import printable
     from muri_opt.report.tables import table
 
     found = fit_summary(fit)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.cli.solve import POLICY_HELP
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.explain import RoundGap
-    from muri_opt.instance import Round
+    from muri_opt.rounds import Round
+    from muri_opt.studies.explain import RoundGap
 
 _SECONDS = 10.0
 _EXAMPLES = """  muri-opt gap round.json --policy muri-s
@@ -44,9 +44,9 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.picture)
     import msgspec
 
-    from muri_opt.report.gap_picture import gap_picture
-    from muri_opt.report.gap_record import gap_record
-    from muri_opt.report.gap_text import gap_text
+    from muri_opt.report.round.gap_record import gap_record
+    from muri_opt.report.round.gap_svg import gap_picture
+    from muri_opt.report.text.gap import gap_text
 
     _check_options(arguments)
     round_ = round_from(arguments.round)
@@ -71,9 +71,9 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 
 def _gap(arguments: argparse.Namespace, round_: Round) -> RoundGap:
-    from muri_opt.catalogue import DEFAULT_POLICY
-    from muri_opt.explain import compare_results, explain_gap
-    from muri_opt.policies import policy_from
+    from muri_opt.studies.explain import compare_results, explain_gap
+    from muri_opt.systems import policy_from
+    from muri_opt.systems.catalogue import DEFAULT_POLICY
 
     if arguments.heuristic is None:
         limits = limits_from(arguments, seconds=_SECONDS)

@@ -6,7 +6,7 @@ import argparse
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
 
 _EXAMPLES = """  muri-opt generate --list
@@ -28,9 +28,9 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Return the round, or the families."""
     import msgspec
 
-    from muri_opt.instance import canonical_json
-    from muri_opt.instance.generators import FAMILIES, generate
     from muri_opt.report.tables import table
+    from muri_opt.rounds import canonical_json
+    from muri_opt.rounds.generate.families import FAMILIES, generate
 
     if arguments.list:
         return Reply("\n".join(table(("family", "what it is"), list(FAMILIES.items()))) + "\n")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.progress import Bar
-from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muri_opt.library import Change, Finding, GapFinding, Instance, Optimum
+    from muri_opt.studies.library import Change, Finding, GapFinding, Instance, Optimum
 
 ACTIONS = ("list", "verify", "refresh", "table")
 _REFRESH_SECONDS = 10.0
@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Do what is asked with the instances that are asked for."""
-    from muri_opt.library import instances
+    from muri_opt.studies.library import instances
 
     action = arguments.action
     if action not in ACTIONS:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> Reply:
         raise InputError("--json", "given", "not with table: 'list --json' has the same figures")
     found = instances(arguments.folder, family=arguments.family, policy=arguments.policy, most_jobs=arguments.jobs)
     if action == "table":
-        from muri_opt.library import readme_text
+        from muri_opt.studies.library import readme_text
 
         return Reply(readme_text(found))
     if action == "list":
@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 
 def _list_text(found: Sequence[Instance], policy: str | None) -> str:
-    from muri_opt.library.table import gap_text
-    from muri_opt.report.labels import count
+    from muri_opt.report.format import count
     from muri_opt.report.tables import table
+    from muri_opt.studies.library.table import gap_text
 
     rows = [
         (
@@ -93,7 +93,7 @@ def _list_text(found: Sequence[Instance], policy: str | None) -> str:
 
 
 def _list_json(found: Sequence[Instance], policy: str | None) -> str:
-    from muri_opt.library import measure_name
+    from muri_opt.studies.library import measure_name
 
     answer = [
         {
@@ -133,7 +133,7 @@ def _list_json(found: Sequence[Instance], policy: str | None) -> str:
 
 
 def _verify(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:
-    from muri_opt.library import check_gaps, check_instance
+    from muri_opt.studies.library import check_gaps, check_instance
 
     findings: list[Finding] = []
     gaps: list[GapFinding] = []
@@ -153,8 +153,8 @@ def _verify(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:
 
 
 def _findings_text(found: Sequence[Instance], findings: Sequence[Finding], *, asked: bool) -> str:
-    from muri_opt.report.labels import count
-    from muri_opt.solution import Proof
+    from muri_opt.report.format import count
+    from muri_opt.rounds import Proof
 
     right = [one for one in findings if not one.violations]
     agreed = sum(one.proof is Proof.AGREEMENT for one in right)
@@ -171,7 +171,7 @@ def _findings_text(found: Sequence[Instance], findings: Sequence[Finding], *, as
 
 def _gaps_text(gaps: Sequence[GapFinding]) -> str:
     """Return what was found of stored gaps between an algorithm and the optimum; nothing where there are none."""
-    from muri_opt.report.labels import count
+    from muri_opt.report.format import count
 
     wrong = [one for one in gaps if one.violations]
     holding = len(gaps) - len(wrong)
@@ -184,9 +184,9 @@ def _gaps_text(gaps: Sequence[GapFinding]) -> str:
 def _refresh(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:
     from datetime import UTC, datetime
 
-    from muri_opt.library import refresh
-    from muri_opt.library.shelf import best_path
-    from muri_opt.solution import Limits
+    from muri_opt.rounds import Limits
+    from muri_opt.studies.library import refresh
+    from muri_opt.studies.library.instance import best_path
 
     for instance in found:
         check_writable(str(best_path(instance.path)))

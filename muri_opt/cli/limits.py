@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muri_opt.solution import Limits
+    from muri_opt.rounds import Limits
 
 
 def add_limits(parser: argparse.ArgumentParser, *, what: str, seconds: float) -> None:
@@ -22,7 +22,7 @@ def add_limits(parser: argparse.ArgumentParser, *, what: str, seconds: float) ->
 
 def limits_from(arguments: argparse.Namespace, *, seconds: float, **others: Any) -> Limits:
     """Return the limits that are asked for; ``seconds`` is the default of :func:`add_limits`."""
-    from muri_opt.solution import Limits
+    from muri_opt.rounds import Limits
 
     asked = arguments.seconds
     if asked is None and arguments.work is None:

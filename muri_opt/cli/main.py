@@ -15,14 +15,12 @@ from muri_opt.cli import (
     compare,
     defragment,
     doctor,
-    elastic,
     export,
     failures,
     fit,
     gap,
     generate,
     library,
-    loss,
     predict,
     replay,
     show,
@@ -31,10 +29,12 @@ from muri_opt.cli import (
     verify,
     worst_case,
 )
+from muri_opt.cli import elastic_gap as elastic
+from muri_opt.cli import group_loss as loss
 from muri_opt.cli.command import Command
-from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.report.labels import printable
+from muri_opt.report.format import printable
 
 COMMANDS: dict[str, Command] = {
     command.name: command

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.prediction import JobTable, RunningTimes
+    from muri_opt.profiling.job_length import JobTable, RunningTimes
 
 _EXAMPLES = """  muri-opt predict --example --output losses.csv
   muri-opt predict losses.csv --target 0.7
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Predict, or describe a table."""
-    from muri_opt.prediction.loss_files import example_losses
+    from muri_opt.profiling.job_length.loss_files import example_losses
 
     wanted = [name for name in ("losses", "table", "example") if getattr(arguments, name)]
     if len(wanted) != 1:
@@ -58,8 +58,7 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 
 def _prediction(arguments: argparse.Namespace) -> Reply:
-    from muri_opt.instance.quantities import finite
-    from muri_opt.prediction import (
+    from muri_opt.profiling.job_length import (
         ConvergenceRule,
         LossFit,
         NotPredictable,
@@ -68,7 +67,8 @@ def _prediction(arguments: argparse.Namespace) -> Reply:
         read_losses,
         remaining_steps,
     )
-    from muri_opt.prediction.losses import MOST_LOSS
+    from muri_opt.profiling.job_length.losses import MOST_LOSS
+    from muri_opt.rounds.quantities import finite
 
     rule = ConvergenceRule(epoch=arguments.epoch)
     target = None if arguments.target is None else finite("target", arguments.target, MOST_LOSS)
@@ -87,8 +87,8 @@ def _prediction(arguments: argparse.Namespace) -> Reply:
 
 
 def _prediction_text(answer: dict[str, Any], target: float | None) -> str:
-    from muri_opt.prediction import is_predictable
-    from muri_opt.report.labels import count
+    from muri_opt.profiling.job_length import is_predictable
+    from muri_opt.report.format import count
 
     lines = [f"losses       {answer['losses']}"]
     fit, found = answer["fit"], answer["accuracy"]
@@ -111,7 +111,7 @@ def _prediction_text(answer: dict[str, Any], target: float | None) -> str:
 def _table(arguments: argparse.Namespace) -> Reply:
     from dataclasses import asdict
 
-    from muri_opt.prediction import read_job_table, statistics
+    from muri_opt.profiling.job_length import read_job_table, statistics
 
     table = read_job_table(arguments.table)
     if not arguments.json:
@@ -120,8 +120,8 @@ def _table(arguments: argparse.Namespace) -> Reply:
 
 
 def _table_text(table: JobTable) -> str:
-    from muri_opt.prediction import statistics
-    from muri_opt.report.labels import count
+    from muri_opt.profiling.job_length import statistics
+    from muri_opt.report.format import count
     from muri_opt.report.tables import table as text_table
 
     found = statistics(table.records)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.progress import Bar
-from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 
 def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
-    from muri_opt.instance.quantities import whole
     from muri_opt.replay.studies.runs import MOST_SEED, StudyRun
+    from muri_opt.rounds.quantities import whole
 
     return [
         StudyRun(
@@ -165,19 +165,19 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
         named = zip(rows, outcomes, strict=True)
         outcomes = [replace(outcome, policy=f"{outcome.policy}, {row.run.method}") for row, outcome in named]
     if report is not None:
-        from muri_opt.report.replay_html import write_report
+        from muri_opt.report.charts.replay_html import write_report
 
         write_report(outcomes, report)
     if figures is not None:
-        from muri_opt.report.replay_figures import write_figures
+        from muri_opt.report.charts.replay_figures import write_figures
 
         write_figures(outcomes, figures)
 
 
 def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str:
     from muri_opt.replay.studies.tables import comparison
-    from muri_opt.replay.workloads.left_out import NOTES
-    from muri_opt.report.labels import count, printable
+    from muri_opt.replay.workloads.skipped_rows import NOTES
+    from muri_opt.report.format import count, printable
     from muri_opt.report.tables import table
 
     lines = []

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
-from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.instance import Job, Round
+    from muri_opt.rounds import Job, Round
 
 _EXAMPLES = """  muri-opt show round.json
   muri-opt show round.json result.json --picture round.svg
@@ -35,11 +35,11 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.picture)
     from msgspec.structs import replace
 
-    from muri_opt.report.check_text import check_text
     from muri_opt.report.gantt.group import chart_text, shared_chart, write_chart
-    from muri_opt.report.picture import round_picture
-    from muri_opt.report.round_text import decided_text, job_text, round_text
-    from muri_opt.verification import verify
+    from muri_opt.report.round.round_svg import round_picture
+    from muri_opt.report.text.check import check_text
+    from muri_opt.report.text.round import decided_text, job_text, round_text
+    from muri_opt.verify import verify
 
     round_ = round_from(arguments.round)
     job = None if arguments.job is None else _job(round_, arguments.job)
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 
 def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) -> Reply:
-    from muri_opt.report.picture import round_picture
-    from muri_opt.report.round_text import job_text, present_text, round_text
+    from muri_opt.report.round.round_svg import round_picture
+    from muri_opt.report.text.round import job_text, present_text, round_text
 
     if arguments.picture is not None:
         write_text(arguments.picture, round_picture(round_))
@@ -75,7 +75,7 @@ def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) ->
 
 
 def _job(round_: Round, name: str) -> Job:
-    from muri_opt.instance.wording import listed, shown
+    from muri_opt.rounds.error_text import listed, shown
 
     place = round_.job_index.get(name)
     if place is None:

@@ -7,7 +7,7 @@ import argparse
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
-from muri_opt.cli.reply import Reply, exit_code
+from muri_opt.cli.output import Reply, exit_code
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Solve the round and return the answer."""
     check_writable(arguments.output)
     check_writable(arguments.picture)
-    from muri_opt.report.text import result_text
-    from muri_opt.solution import result_json
-    from muri_opt.solve import solve_round
+    from muri_opt.report.text.result import result_text
+    from muri_opt.rounds import result_json
+    from muri_opt.solve.round import solve_round
 
     others = {"gap": arguments.gap, "threads": arguments.threads, "seed": arguments.seed}
     limits = limits_from(arguments, seconds=_SECONDS, **others)
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     if arguments.output is not None:
         write_text(arguments.output, result_json(result) + "\n")
     if arguments.picture is not None:
-        from muri_opt.report.picture import round_picture
+        from muri_opt.report.round.round_svg import round_picture
 
         write_text(arguments.picture, round_picture(round_, result.decision, result))
     text = result_json(result) + "\n" if arguments.json else result_text(round_, result, whole=arguments.all)

@@ -24,7 +24,7 @@ def check_pictures(arguments: argparse.Namespace) -> None:
     """Refuse what the pictures could not be written to, before anything runs."""
     check_writable(arguments.report)
     if arguments.figures is not None:
-        from muri_opt.report.figure_files import figure_folder
+        from muri_opt.report.charts.figure_files import figure_folder
 
         figure_folder(arguments.figures)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
-from muri_opt.cli.reply import Reply
+from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.traces import Moment, ReadReport, Times, Trace, TraceStatistics
-    from muri_opt.traces.counts import Dropped
+    from muri_opt.replay.traces import Moment, ReadReport, Times, Trace, TraceStatistics
+    from muri_opt.replay.traces.skipped_rows import Dropped
 
 _EXAMPLES = """  muri-opt trace --example philly --output jobs.json
   muri-opt trace --example philly-machines --output machines.csv
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 
 def _example(arguments: argparse.Namespace) -> Reply:
-    from muri_opt.traces import example
+    from muri_opt.replay.traces import example
 
     for option in ("format", "machines", "at", "cluster", "json"):
         value = getattr(arguments, option)
@@ -66,7 +66,7 @@ def _example(arguments: argparse.Namespace) -> Reply:
 
 
 def _read(arguments: argparse.Namespace) -> Trace:
-    from muri_opt.traces import read_trace
+    from muri_opt.replay.traces import read_trace
 
     return read_trace(arguments.trace, arguments.format, arguments.machines)
 
@@ -74,8 +74,8 @@ def _read(arguments: argparse.Namespace) -> Trace:
 def _moment(arguments: argparse.Namespace) -> Reply:
     import msgspec
 
-    from muri_opt.instance import canonical_json
     from muri_opt.replay.studies.cluster_text import cluster_from
+    from muri_opt.rounds import canonical_json
 
     cluster = None if arguments.cluster is None else cluster_from(arguments.cluster)
     check_writable(arguments.output)
@@ -87,7 +87,7 @@ def _moment(arguments: argparse.Namespace) -> Reply:
 def _statistics(arguments: argparse.Namespace) -> Reply:
     from dataclasses import asdict
 
-    from muri_opt.traces import statistics
+    from muri_opt.replay.traces import statistics
 
     trace = _read(arguments)
     found = statistics(trace)
@@ -114,7 +114,7 @@ def _moment_json(moment: Moment) -> str:
 
 
 def _moment_text(moment: Moment) -> str:
-    from muri_opt.report.labels import count
+    from muri_opt.report.format import count
 
     jobs = len(moment.round.jobs)
     running = sum(job.state == "running" for job in moment.round.jobs)
@@ -125,7 +125,7 @@ def _moment_text(moment: Moment) -> str:
 
 
 def _trace_lines(trace: Trace) -> list[str]:
-    from muri_opt.report.labels import count
+    from muri_opt.report.format import count
 
     lines = [f"format       {trace.format}"]
     if trace.epoch is not None:
@@ -137,7 +137,7 @@ def _trace_lines(trace: Trace) -> list[str]:
 
 
 def _statistics_lines(found: TraceStatistics) -> list[str]:
-    from muri_opt.report.labels import cut
+    from muri_opt.report.format import cut
     from muri_opt.report.tables import table
 
     sizes = [(f"{s.gpus:,}", f"{s.jobs:,}", f"{s.share:.2%}", f"{s.gpu_time_share:.2%}") for s in found.sizes]
@@ -174,14 +174,14 @@ def _report(what: str, report: ReadReport) -> list[str]:
     if report.noted:
         lines += ["kept, with a note:", *_dropped_lines(report.noted)]
     if report.unused_columns:
-        from muri_opt.report.labels import cut
+        from muri_opt.report.format import cut
 
         lines.append(f"columns not read: {cut(', '.join(report.unused_columns), 100)}")
     return lines
 
 
 def _dropped_lines(found: tuple[Dropped, ...]) -> list[str]:
-    from muri_opt.report.labels import cut
+    from muri_opt.report.format import cut
     from muri_opt.report.tables import indented, table
 
     rows = [(f"{one.count:,}", one.reason, f"{one.meaning} (first: {cut(one.example, 60)})") for one in found]

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
-from muri_opt.cli.reply import ExitCode, Reply
+from muri_opt.cli.output import ExitCode, Reply
 
 if TYPE_CHECKING:
-    from muri_opt.instance import Round
-    from muri_opt.solution import Result
+    from muri_opt.rounds import Result, Round
 
 _EXAMPLES = """  muri-opt verify round.json result.json
   muri-opt solve round.json --json | muri-opt verify round.json -
@@ -19,7 +18,7 @@ _EXAMPLES = """  muri-opt verify round.json result.json
 
 The check has rules and arithmetic of its own. It ends with code 1 if any rule is broken.
 --program also writes the exact program of the round, the decision as a point of it and a proof by dual values, and has
-them checked by the kernel, which reads nothing else: python -m muri_opt.verification.kernel certificate.json"""
+them checked by the kernel, which reads nothing else: python -m muri_opt.verify.kernel certificate.json"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +33,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     """Check the result and return what was found."""
     import msgspec
 
-    from muri_opt.report.check_text import check_text
-    from muri_opt.verification import verify
+    from muri_opt.report.text.check import check_text
+    from muri_opt.verify import verify
 
     check_writable(arguments.program)
     round_ = round_from(arguments.round)
@@ -54,11 +53,11 @@ def _program(round_: Round, result: Result, name: str) -> str:
     """Write the certificate of a decision's exact program; return what the kernel says of it."""
     import json
 
-    from muri_opt.certify import certificate_of
-    from muri_opt.policies import policy_from
-    from muri_opt.report.labels import integer
-    from muri_opt.report.text import labelled
-    from muri_opt.verification import kernel
+    from muri_opt.report.format import integer
+    from muri_opt.report.text.result import labelled
+    from muri_opt.solve.certify import certificate_of
+    from muri_opt.systems import policy_from
+    from muri_opt.verify import kernel
 
     if result.decision is None:
         return ""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
 from muri_opt.cli.limits import add_limits, limits_from
+from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.progress import Bar
-from muri_opt.cli.reply import ExitCode, Reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
-    from muri_opt.worst_case import Distance, Measure, Shrunk, WorstCase
+    from muri_opt.studies.worst_case import Distance, Measure, Shrunk, WorstCase
 
 _SECONDS = 10.0
 _EXAMPLES = """  muri-opt worst-case muri-s --family interleaving --jobs 8 --nodes 1 --gpus 2 --at-least 0.1
@@ -54,9 +54,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Search, shrink, and store or write what was found."""
-    from muri_opt.report.worst_text import worst_text
-    from muri_opt.worst_case import measure_of, search_worst, shrink
-    from muri_opt.worst_case.search import exactly
+    from muri_opt.report.text.worst_case import worst_text
+    from muri_opt.studies.worst_case import measure_of, search_worst, shrink
+    from muri_opt.studies.worst_case.search import exactly
 
     _check(arguments)
     measure = measure_of(arguments.measure, arguments.policy, limits_from(arguments, seconds=_SECONDS))
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what can be refused before the search."""
-    from muri_opt.library.adding import instance_name
+    from muri_opt.studies.library.adding import instance_name
 
     if (arguments.save is None) != (arguments.folder is None):
         found = "--save without --folder" if arguments.folder is None else "--folder without --save"
@@ -111,8 +111,8 @@ def _keep(arguments: argparse.Namespace, measure: Measure, small: Shrunk) -> Non
 
     import msgspec
 
-    from muri_opt.instance import canonical_json
-    from muri_opt.worst_case import save
+    from muri_opt.rounds import canonical_json
+    from muri_opt.studies.worst_case import save
 
     if arguments.output is not None:
         write_text(arguments.output, msgspec.json.format(canonical_json(small.round), indent=1).decode() + "\n")

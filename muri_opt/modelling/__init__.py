@@ -2,10 +2,10 @@
 
 from muri_opt.modelling.builder import ModelBuilder
 from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, evaluate
+from muri_opt.modelling.lexicographic import STAGE_DIGITS, Stage, combined_bound, combined_value, stage_model
 from muri_opt.modelling.lowering import lower
 from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows, RowSense
-from muri_opt.modelling.solving import Relax, Relaxed, Solve, Solved, SolveStages
-from muri_opt.modelling.stage import STAGE_DIGITS, Stage, combined_bound, combined_value, stage_model
+from muri_opt.modelling.protocols import Relax, Relaxed, Solve, Solved, SolveStages
 from muri_opt.modelling.text import lp_text, mps_text
 
 __all__ = [

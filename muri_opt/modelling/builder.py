@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from muri_opt.errors import InputError
-from muri_opt.modelling.arrays import added_up, compress, spread, subscripts, triplets, whole_numbers
 from muri_opt.modelling.labels import check_label
 from muri_opt.modelling.model import INFINITY, Columns, GroupKind, Groups, Implications, Ints, Model, Rows, RowSense
+from muri_opt.modelling.sparse_arrays import added_up, compress, spread, subscripts, triplets, whole_numbers
 
 
 class ModelBuilder:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.errors import RefusalError
-from muri_opt.modelling.arrays import compress
 from muri_opt.modelling.model import INFINITY, Groups, Implications, Ints, Model, Rows
+from muri_opt.modelling.sparse_arrays import compress
 
 
 def lower(model: Model) -> Model:

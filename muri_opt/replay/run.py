@@ -10,19 +10,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance import Cluster
-from muri_opt.instance.quantities import MAX_SECONDS, finite
-from muri_opt.policies import Policy
 from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.clocks.muri_clock import replay_muri
 from muri_opt.replay.engine.engine import Engine
-from muri_opt.replay.engine.failing import Failures
+from muri_opt.replay.engine.failures import Failures
 from muri_opt.replay.engine.list_scheduler import ListScheduler
 from muri_opt.replay.engine.round_scheduler import ON_BAD, PLAIN_RULES, Asking, Decide, OnBad, RoundScheduler
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds, checked_speeds
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.workload import Workload
-from muri_opt.solution import Limits
+from muri_opt.rounds import Cluster, Limits
+from muri_opt.rounds.quantities import MAX_SECONDS, finite
+from muri_opt.systems import Policy
 
 OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster, Job
-from muri_opt.instance.names import check_unique
-from muri_opt.instance.round import DEFAULT_RESOURCES
+from muri_opt.rounds import Cluster, Job
+from muri_opt.rounds.field_checks import check_unique
+from muri_opt.rounds.round import DEFAULT_RESOURCES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 from zlib import crc32
 
-from muri_opt.report.labels import cut, printable, width
+from muri_opt.report.format import cut, printable, width
 
 # Paul Tol's light scheme, made for labelled cells with dark text and distinct to colour-blind readers, and each of its
 # colours once more, mixed with an equal part of white.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from muri_opt.report.labels import width
+from muri_opt.report.format import width
 
 Item = TypeVar("Item")
 

@@ -12,8 +12,8 @@ from muri_opt.testing.invariant import Breach, Case, Finding, Invariant, Tier, i
 from muri_opt.testing.invariants_fairness import FAIRNESS
 from muri_opt.testing.invariants_rationality import RATIONALITY
 from muri_opt.testing.invariants_safety import SAFETY
+from muri_opt.testing.kept_by_policy import NOT_PROMISED, promised
 from muri_opt.testing.machine import allocator_machine
-from muri_opt.testing.promises import NOT_PROMISED, promised
 from muri_opt.testing.report import Broken, Report
 from muri_opt.testing.strategies import clusters, jobs, nodes, rounds
 from muri_opt.testing.strategies_families import (

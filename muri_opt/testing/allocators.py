@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Round, canonical_json
-from muri_opt.policies import policy_from
-from muri_opt.solution import Assignment, Decision, Limits
-from muri_opt.solve import solve_round
+from muri_opt.rounds import Assignment, Decision, Limits, Round, canonical_json
+from muri_opt.solve.round import solve_round
+from muri_opt.systems import policy_from
 
 Allocator = Callable[[Round], Decision]
 """Decides a round. A job that the decision does not name waits."""

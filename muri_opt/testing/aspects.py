@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from muri_opt.instance import Job, Round
+from muri_opt.rounds import Job, Round
 from muri_opt.testing.changed_rounds import has_ties
-from muri_opt.verification.quantities import Need, Room, empty_rooms, need_of
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 
 _GANGS: Final = frozenset({"gangs"})
 _PER_GPU: Final = frozenset({"gangs", "tenants", "stages", "scaling"})

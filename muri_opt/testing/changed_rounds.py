@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from muri_opt.instance import Cluster, Job, Node, Round
+from muri_opt.rounds import Cluster, Job, Node, Round
 
 PREFIX = "x-"
 

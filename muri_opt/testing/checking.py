@@ -10,14 +10,14 @@ import msgspec
 from hypothesis import Phase
 from hypothesis import strategies as st
 
-from muri_opt.instance import Round
+from muri_opt.rounds import Round
 from muri_opt.testing.allocators import Allocator
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
 from muri_opt.testing.invariant import SECONDS, Breach, Case, Invariant, Tier
 from muri_opt.testing.invariants_safety import ANSWERS, DETERMINISTIC, SAFETY
-from muri_opt.testing.judge import PLAIN, Judge
 from muri_opt.testing.reduction import reduced
 from muri_opt.testing.report import Broken, Report
+from muri_opt.testing.rules_and_value import PLAIN, Judge
 from muri_opt.testing.strategies_families import family_of
 
 EXAMPLES = 100

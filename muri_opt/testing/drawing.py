@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 
-from muri_opt.instance import Round
+from muri_opt.rounds import Round
 from muri_opt.testing.strategies_families import full_rounds
 from muri_opt.testing.strategies_gangs import seeded_gang_rounds
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from muri_opt.instance import Job, Node, Round
-from muri_opt.solution import Assignment, Decision
+from muri_opt.rounds import Assignment, Decision, Job, Node, Round
 
 Free = dict[str, list[int | None]]
 """Free GPUs, milli-CPUs and MiB of each node; ``None`` is no limit."""

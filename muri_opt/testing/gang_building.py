@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from muri_opt.instance import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
-from muri_opt.placement import Leftover
+from muri_opt.rounds import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
+from muri_opt.systems.capacity import Leftover
 
 NOW: Final = 4000.0
 """The moment of every round; jobs were submitted before it."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
-from muri_opt.instance import Round, canonical_json, parse_round
-from muri_opt.solution import Decision, Violation
+from muri_opt.rounds import Decision, Round, Violation, canonical_json, parse_round
 from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, RefusedError, TooLateError, answer
 from muri_opt.testing.aspects import Aspect
-from muri_opt.testing.judge import PLAIN, Judge
+from muri_opt.testing.rules_and_value import PLAIN, Judge
 
 SECONDS = 5.0
 """How long an allocator may take for one small round, unless told."""

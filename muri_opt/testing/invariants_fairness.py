@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from muri_opt.instance import Job, Round
-from muri_opt.solution import Decision, Limits
-from muri_opt.solve import solve_round
+from muri_opt.rounds import Decision, Job, Limits, Round
+from muri_opt.solve.round import solve_round
 from muri_opt.testing.changed_rounds import alone, understated
 from muri_opt.testing.invariant import Case, Finding, Tier, invariant
-from muri_opt.testing.judge import PLAIN_RULES
-from muri_opt.verification import decision_value
-from muri_opt.verification.elastic import Curve
-from muri_opt.verification.plans import Menu
+from muri_opt.testing.rules_and_value import PLAIN_RULES
+from muri_opt.verify import decision_value
+from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.plans.menu import Menu
 
 EXACT_SECONDS = 20.0
 """How long the optimum of a small round is searched for; what is not proved by then is not held against anybody."""

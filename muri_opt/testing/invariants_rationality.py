@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from muri_opt.instance import Job, Round
-from muri_opt.solution import Assignment, Decision, after
+from muri_opt.rounds import Assignment, Decision, Job, Round, after
 from muri_opt.testing.changed_rounds import (
     alone,
     has_ties,
@@ -19,7 +18,7 @@ from muri_opt.testing.changed_rounds import (
     without,
 )
 from muri_opt.testing.invariant import Case, Finding, Tier, invariant
-from muri_opt.testing.judge import beside
+from muri_opt.testing.rules_and_value import beside
 
 LOOKS = 6
 """How often a round is decided again at once before it is said to settle."""

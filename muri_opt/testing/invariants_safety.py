@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muri_opt.solution import Decision
+from muri_opt.rounds import Decision
 from muri_opt.testing import aspects
 from muri_opt.testing.allocators import NoAnswerError, RefusedError
 from muri_opt.testing.changed_rounds import only_running, prefixed, without_prefix

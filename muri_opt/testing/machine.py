@@ -13,17 +13,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from hypothesis.stateful import invariant as always
 from msgspec.structs import replace
 
-from muri_opt.instance import Cluster, Job, Round
-from muri_opt.solution import Decision, after
+from muri_opt.rounds import Cluster, Decision, Job, Round, after
 from muri_opt.testing.allocators import Allocator, NoAnswerError
 from muri_opt.testing.drawing import rounds_of_family
 from muri_opt.testing.gang_building import gang_job
 from muri_opt.testing.invariant import SECONDS, Case, Invariant
 from muri_opt.testing.invariants_rationality import LOOKS, preemptions
 from muri_opt.testing.invariants_safety import ANSWERS, SAFETY
-from muri_opt.testing.judge import PLAIN, Judge
 from muri_opt.testing.reduction import reduced
 from muri_opt.testing.report import round_text
+from muri_opt.testing.rules_and_value import PLAIN, Judge
 from muri_opt.testing.strategies_families import NOW, Draft, family_drafts, family_of, named_job
 from muri_opt.testing.strategies_gangs import gang_drafts
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Job, Node, Round, Tenant
+from muri_opt.rounds import Job, Node, Round, Tenant
 from muri_opt.testing.changed_rounds import renumbered
-from muri_opt.verification.quantities import empty_rooms, need_of
+from muri_opt.verify.amounts import empty_rooms, need_of
 
 MOST_TRIES: Final = 600
 """How many smaller rounds are tried at most."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from muri_opt.instance import Round
+from muri_opt.rounds import Round
 from muri_opt.testing.invariant import Breach
 
 

@@ -12,8 +12,8 @@ from functools import cache
 import msgspec
 from hypothesis import strategies as st
 
-from muri_opt.instance import Cluster, Job, Node, Round, Tenant
-from muri_opt.placement import Leftover
+from muri_opt.rounds import Cluster, Job, Node, Round, Tenant
+from muri_opt.systems.capacity import Leftover
 
 NOW = 32.0
 """The moment of every drawn round; jobs were submitted before it."""

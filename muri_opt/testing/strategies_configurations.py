@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from muri_opt.instance import Plan
-from muri_opt.plans import JobConfiguration
+from muri_opt.rounds import JobConfiguration, Plan
 
 Shape = tuple[int, int, int, int, int]
 """GPU shares of a worker (0 on CPUs), servers, workers, nodes if they divide evenly, throughput."""

@@ -16,15 +16,14 @@ import msgspec
 from hypothesis import strategies as st
 
 from muri_opt.errors import unknown_name
-from muri_opt.instance import Cluster, Job, Node, Plan, Round, Tenant
-from muri_opt.interleaving import best_period
-from muri_opt.placement import Leftover
-from muri_opt.policies import policy_from
-from muri_opt.solution import Assignment, Decision, after
-from muri_opt.testing.judge import Judge
+from muri_opt.rounds import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant, after
+from muri_opt.systems import policy_from
+from muri_opt.systems.capacity import Leftover
+from muri_opt.systems.muri.interleaving import best_period
+from muri_opt.testing.rules_and_value import Judge
 from muri_opt.testing.strategies_configurations import CONFIGURED, configured
 from muri_opt.testing.strategies_gangs import gang_rounds
-from muri_opt.verification import rules_of
+from muri_opt.verify import rules_of
 
 FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
 NOW: Final = 4000.0

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from muri_opt.instance import Round
-from muri_opt.instance.draws import Draws
+from muri_opt.rounds import Round
+from muri_opt.rounds.generate.portable_random import Draws
 from muri_opt.testing.gang_building import THEMES, Draft, Pick, gang_round, job_draft
 
 _BLOCK: Final = 4096

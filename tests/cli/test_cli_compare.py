@@ -96,7 +96,7 @@ def test_a_stored_optimum_that_does_not_verify_ends_with_code_1(run, here, tmp_p
 
 
 def test_a_run_that_breaks_ends_with_code_5(run, here, monkeypatch):
-    monkeypatch.setattr("muri_opt.comparison.runs.solve_round", lambda *_: 1 // 0)
+    monkeypatch.setattr("muri_opt.studies.compare.runs.solve_round", lambda *_: 1 // 0)
     code, out, err = run("compare", "generate:gangs?jobs=2&count=12", "--policies", "fifo", "--methods", "auto", *here)
     assert (code, err) == (5, "")
     assert "runs that failed: 12\n" in out

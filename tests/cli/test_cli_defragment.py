@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import muri_opt.defragment
+import muri_opt.solve.defragmentation
 from muri_opt import Proof, Reason, Violation, read_round
-from muri_opt.defragmentation import make_room
-from muri_opt.report.defragmentation_text import defragmentation_text
-from muri_opt.solution import Agreement, Certificate, Termination
+from muri_opt.report.text.defragmentation import defragmentation_text
+from muri_opt.rounds import Agreement, Certificate, Termination
+from muri_opt.systems.defragment import make_room
 
 THREE = str(Path(__file__).resolve().parents[2] / "instances" / "toy" / "three-fragments.json")
 
@@ -104,7 +104,7 @@ def test_an_answer_that_breaks_a_rule_is_none(run, monkeypatch):
             feasible=False, proof=Proof.COUNTING, violations=(Violation(rule="cost", where="cost", detail="wrong"),)
         )
 
-    monkeypatch.setattr(muri_opt.defragment, "check_defragmentation", wrong)
+    monkeypatch.setattr(muri_opt.solve.defragmentation, "check_defragmentation", wrong)
     code, out, _ = run("defragment", THREE, "--nodes", "0")
     assert (code, "nothing is proved: the check found 1 violation" in out) == (1, True)
 

@@ -9,11 +9,11 @@ import pytest
 import scipy
 
 import muri_opt
-from muri_opt.backends import BACKENDS
-from muri_opt.backends.cbc import Cbc
-from muri_opt.backends.executables import architecture_of
-from muri_opt.backends.selfcheck import KNOWN_PROGRAMS
 from muri_opt.cli import doctor
+from muri_opt.solve.solvers import BACKENDS
+from muri_opt.solve.solvers.cbc import Cbc
+from muri_opt.solve.solvers.executables import architecture_of
+from muri_opt.solve.solvers.self_check import KNOWN_PROGRAMS
 
 
 def test_everything_works_here(run):
@@ -45,8 +45,8 @@ def test_it_says_which_cbc_was_found():
 def test_a_version_known_to_lie_is_not_trusted(process, tmp_path):
     """A CBC that is asked only for its version, and says one with a fault."""
     (tmp_path / "sitecustomize.py").write_text(
-        "from muri_opt.backends.cbc import Cbc\n"
-        "from muri_opt.backends.trust import KnownFault\n"
+        "from muri_opt.solve.solvers.cbc import Cbc\n"
+        "from muri_opt.solve.solvers.trust import KnownFault\n"
         "Cbc.known_faults = (KnownFault(first=(2,), last=(3,), seen='which lies', remedy='another'),)\n"
     )
     ended = process("doctor", "--json", path=[tmp_path])

@@ -3,7 +3,7 @@
 import pytest
 
 from muri_opt import Certificate, Limit, Reason, Result, Termination, Violation
-from muri_opt.cli.reply import ExitCode, exit_code
+from muri_opt.cli.output import ExitCode, exit_code
 
 
 def ended(reason, limit=None, violations=()):

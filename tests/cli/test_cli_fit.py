@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from muri_opt.plans import COEFFICIENTS, read_performance, read_samples
-from muri_opt.plans.example import example_samples
+from muri_opt.profiling.plan_speed import COEFFICIENTS, read_performance, read_samples
+from muri_opt.profiling.plan_speed.example import example_samples
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """``muri-opt generate``: seeded rounds, to a file or the standard output."""
 
 from muri_opt import parse_round, read_round, write_round
-from muri_opt.instance.generators import FAMILIES, generate
+from muri_opt.rounds.generate.families import FAMILIES, generate
 
 
 def test_every_family_is_listed_and_generated(run):

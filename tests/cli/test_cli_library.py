@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from muri_opt import InputError
-from muri_opt.library import instances, library_folder
+from muri_opt.studies.library import instances, library_folder
 
 TOY = "toy/eight-gangs"
 

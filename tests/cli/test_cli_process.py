@@ -11,8 +11,8 @@ import pytest
 
 import muri_opt
 from muri_opt import POLICIES
-from muri_opt.backends import BACKENDS
 from muri_opt.cli.main import COMMANDS
+from muri_opt.solve.solvers import BACKENDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "ortools", "highspy", "pulp", "msgspec")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from muri_opt.instance import read_round
-from muri_opt.library import shipped_round, shipped_rounds
+from muri_opt.rounds import read_round
+from muri_opt.studies.library import shipped_round, shipped_rounds
 
 FIRST = "toy/two-gangs"
 COMMANDS = ("solve", "show", "gap", "export", "loss", "elastic")

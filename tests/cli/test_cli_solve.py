@@ -11,8 +11,8 @@ import pytest
 from muri_opt import Limits, read_round, solve_round
 from muri_opt.cli.limits import limits_from
 from muri_opt.cli.main import build_parser
-from muri_opt.instance.generators import generate
-from muri_opt.instance.round import canonical_json
+from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.round import canonical_json
 
 RESULT_KEYS = [
     *("format", "fingerprint", "policy", "method", "value", "bound", "gap", "value_unit"),

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from muri_opt.instance import read_round
-from muri_opt.traces import EXAMPLES, FORMATS
+from muri_opt.replay.traces import EXAMPLES, FORMATS
+from muri_opt.rounds import read_round
 
 
 @pytest.fixture

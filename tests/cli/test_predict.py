@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muri_opt.prediction.loss_files import example_losses
+from muri_opt.profiling.job_length.loss_files import example_losses
 
 HEAD = (
     "Job type,Running time,Ps,Worker,Epoch,Accuracy,Loss,GPU,Memory,CPU,Batch Size,Learning rate,Step,Throughput,"

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import ledger
 from muri_opt import __version__
-from muri_opt.comparison import CompareRow
+from muri_opt.studies.compare import CompareRow
 
 PAGE = f"before\n{ledger.BEGIN}\n{ledger.END}\nafter\n"
 

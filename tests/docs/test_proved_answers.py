@@ -7,8 +7,8 @@ import pytest
 from proved_answers import overstated, overstated_result
 
 from muri_opt import Limits, Proof, Reason, Termination, result_json, solve_round
-from muri_opt.instance.generators import generate
-from muri_opt.report.text import result_text
+from muri_opt.report.text.result import result_text
+from muri_opt.rounds.generate.families import generate
 
 LARGE = generate("gangs", jobs=24, nodes=3, seed=0)
 """With ``srtf:nodes=fewest`` the optimum is beyond what the verifier can prove alone."""

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muri_opt import Cluster, Job, Node
-from muri_opt.elastic.clock_rules import INELASTIC_ORDERS
 from muri_opt.errors import InputError
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.clocks.afs_rules import POLICIES
 from muri_opt.replay.run import replay
+from muri_opt.systems.afs.clock_rules import INELASTIC_ORDERS
 
 MILLI = 0.001
 

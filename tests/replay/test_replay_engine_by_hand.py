@@ -7,8 +7,8 @@ import pytest
 from replay_watch import cluster_of, job, work_of
 
 from muri_opt import Node, Plan, Tenant
-from muri_opt.instance import Cluster
 from muri_opt.replay.run import replay
+from muri_opt.rounds import Cluster
 
 
 def test_first_come_first_served_on_one_gpu():

@@ -6,8 +6,8 @@ import pytest
 from replay_watch import cluster_of, job, work_of
 
 from muri_opt.errors import InputError
-from muri_opt.failures import AdaptiveRetry, FixedRetry, JobFailures, Trial
-from muri_opt.replay.engine.failing import Failures
+from muri_opt.replay.engine.failures import Failures
+from muri_opt.replay.failures import AdaptiveRetry, FixedRetry, JobFailures, Trial
 from muri_opt.replay.run import replay
 
 ONE_GPU = cluster_of(1)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from replay_watch import cluster_of, job, work_of
 
-from muri_opt.policies import policy_from
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError
 from muri_opt.replay.engine.engine import Engine
+from muri_opt.replay.engine.job_state import Accounts, Live, Seat
 from muri_opt.replay.engine.list_scheduler import ListScheduler
-from muri_opt.replay.engine.live import Accounts, Live, Seat
-from muri_opt.replay.engine.notes import ThinNotes
+from muri_opt.replay.engine.next_wakeup import Had, seconds_to_change
 from muri_opt.replay.engine.schedulers import Allocation
-from muri_opt.replay.engine.waking import Had, seconds_to_change
-from muri_opt.solution import Violation
+from muri_opt.replay.engine.thinned_timeline import ThinNotes
+from muri_opt.rounds import Violation
+from muri_opt.systems import policy_from
 
 WORK = work_of(job("a", 0, 10), job("b", 5, 10))
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt import Cluster, Node
-from muri_opt.instance import Job
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.clocks.muri_clock import replay_muri
 from muri_opt.replay.metrics.jobs import contention, finish_time_fairness, job_table, slowdown, waiting_seconds
 from muri_opt.replay.metrics.summary import summary, time_integral
 from muri_opt.replay.metrics.tenants import by_tenant, evenness
+from muri_opt.rounds import Job
 
 CLUSTER = Cluster(nodes=(Node(id="n0", gpus=4), Node(id="n1", gpus=4)))
 SCALING = {1: 1.0, 2: 1.8, 4: 3.0, 8: 4.5}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from muri_opt import Cluster, Job, Node
 from muri_opt.errors import InputError
-from muri_opt.interleaving import group_periods
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.muri_clock import replay_muri
 from muri_opt.replay.clocks.muri_task import SOLO
+from muri_opt.systems.muri.interleaving import group_periods
 
 ONE_GPU = Cluster(nodes=(Node(id="n0", gpus=1),))
 TWO_NODES = Cluster(nodes=(Node(id="n0", gpus=8), Node(id="n1", gpus=8)))

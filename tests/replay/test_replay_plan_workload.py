@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muri_opt import Cluster, Job, Node
-from muri_opt.elastic.curves import scaling_table
 from muri_opt.errors import InputError
-from muri_opt.plans import configurations_of
-from muri_opt.plans.rules import strategy
 from muri_opt.replay import Workload
 from muri_opt.replay.run import replay
 from muri_opt.replay.workloads.files import read_workload
 from muri_opt.replay.workloads.plans import with_plans
+from muri_opt.rounds import configurations_of
+from muri_opt.systems.afs.curves import scaling_table
+from muri_opt.systems.plans.plan_rules import strategy
 
 LINEAR = {1: 2.0, 4: 8.0, 16: 32.0}
 """Interpolated in iteration time: 3 GPUs take 1/2 - 2/3 x 3/8 = 1/4 s an iteration, so they do 4 of them a second."""

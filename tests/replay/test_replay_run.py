@@ -9,13 +9,13 @@ from replay_watch import cluster_of, job, work_of
 
 from muri_opt import Assignment, Decision, Limits, Node, Plan, Round, Tenant, solve_round
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster, read_round
-from muri_opt.policies import GangPolicy, policy_from
 from muri_opt.replay.engine import engine as engine_module
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.failing import Failures
+from muri_opt.replay.engine.failures import Failures
 from muri_opt.replay.run import replay
-from muri_opt.solution import Waiting, WaitingReason
+from muri_opt.rounds import Cluster, Waiting, WaitingReason, read_round
+from muri_opt.systems import policy_from
+from muri_opt.systems.gangs import GangPolicy
 
 TWO = work_of(job("a", 0, 10), job("b", 2, 5))
 ONE_GPU = cluster_of(1)

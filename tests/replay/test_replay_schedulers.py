@@ -13,13 +13,13 @@ from replay_watch import cluster_of, job, watched, work_of, workloads
 
 from muri_opt import Node, Tenant
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster
-from muri_opt.policies import policy_from
 from muri_opt.replay import JobOutcomes, Workload
 from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.list_scheduler import NAMES, ListScheduler
 from muri_opt.replay.engine.round_scheduler import RoundScheduler
 from muri_opt.replay.run import replay
+from muri_opt.rounds import Cluster
+from muri_opt.systems import policy_from
 
 SOLO = (*NAMES, "tiresias:queues=4/12", "max-min", "philly", "srsf:nodes=fewest", "tiresias:queues=4,knob=1")
 FAST = (*NAMES, "tiresias:queues=4/12", "tiresias:queues=0.5/2/7")

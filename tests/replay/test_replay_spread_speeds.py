@@ -14,13 +14,13 @@ from replay_watch import job, watched, work_of, workloads
 
 from muri_opt import Assignment, Decision, Job, Node, Plan, Round
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster
 from muri_opt.replay.engine.round_scheduler import RoundScheduler
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import replay
 from muri_opt.replay.studies.runs import StudyRun
 from muri_opt.replay.studies.study import run_study
+from muri_opt.rounds import Cluster
 
 RACK, ANY = 0.854, 0.729
 SPEEDS = {"rack_speed": RACK, "any_speed": ANY}

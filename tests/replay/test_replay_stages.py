@@ -9,10 +9,10 @@ from muri_opt.errors import InputError
 from muri_opt.replay import Workload
 from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.run import replay
+from muri_opt.replay.traces import EXAMPLES
 from muri_opt.replay.workloads.files import read_workload
 from muri_opt.replay.workloads.muri_trace import RESOURCES
 from muri_opt.replay.workloads.stages import Measured, parsed_models, read_models, with_stages
-from muri_opt.traces import EXAMPLES
 
 HEADER = (
     "job_id,num_gpu,submit_time,iterations,model_name,batch_size,iteration_time,"

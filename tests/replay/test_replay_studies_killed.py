@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from replay_traces import write_trace
 
-from muri_opt.backends.worker import WorkerError
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.replay.studies.runs import StudyRun
 from muri_opt.replay.studies.study import StudyError, run_study
-from muri_opt.studies.executors import executor_of
+from muri_opt.solve.solvers.process import WorkerError
+from muri_opt.studies.runner.executors import executor_of
 
 TIMES = ("decision_seconds", "run_seconds")
 POLICIES = ("srtf", "srsf", "tiresias")

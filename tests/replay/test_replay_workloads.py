@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 
 from muri_opt import Cluster, Node
 from muri_opt.errors import InputError
-from muri_opt.instance import Job
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.afs_clock import replay_afs
-from muri_opt.replay.workloads.left_out import NOTES, ordered
+from muri_opt.replay.traces import example, parse_trace
 from muri_opt.replay.workloads.muri_trace import muri_workload, read_muri
 from muri_opt.replay.workloads.public_traces import without_large, workload_of
 from muri_opt.replay.workloads.rubick_tables import BATCH
 from muri_opt.replay.workloads.rubick_trace import read_rubick, read_rubick_rows
 from muri_opt.replay.workloads.scaling import parsed_curves, read_curves, with_scaling
-from muri_opt.traces import example, parse_trace
+from muri_opt.replay.workloads.skipped_rows import NOTES, ordered
+from muri_opt.rounds import Job
 
 MURI_HEADER = (
     "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,"

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt.errors import InputError
-from muri_opt.instance.quantities import MAX_SECONDS
+from muri_opt.replay.traces import EXAMPLES
 from muri_opt.replay.workloads.files import read_workload
 from muri_opt.replay.workloads.generated import MOST_GAP, MOST_JOBS, generate_workload
 from muri_opt.replay.workloads.rubick_tables import BATCH
-from muri_opt.traces import EXAMPLES
+from muri_opt.rounds.quantities import MAX_SECONDS
 
 WEEK = 604_800
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muri_opt.report.chart_scales import duration, log_ticks, logarithmic, power_ticks, straight, ticks, time_unit
+from muri_opt.report.charts.scales import duration, log_ticks, logarithmic, power_ticks, straight, ticks, time_unit
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muri_opt.report.chart_style import DARK, DARK_GROUND, DASHES, LIGHT, LIGHT_GROUND, SHAPES, series_of, shape_of
+from muri_opt.report.charts.style import DARK, DARK_GROUND, DASHES, LIGHT, LIGHT_GROUND, SHAPES, series_of, shape_of
 
 
 def luminance(colour):

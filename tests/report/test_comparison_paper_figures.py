@@ -7,7 +7,7 @@ import pytest
 from comparison_rows import at_random, refused
 
 from muri_opt.errors import InputError
-from muri_opt.report.comparison_figures import write_figures
+from muri_opt.report.charts.comparison_figures import write_figures
 
 NAMES = ("profile", "loss_time", "loss_size", "loss_policy")
 KINDS = ("svg", "png")

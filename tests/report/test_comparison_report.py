@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from page_reader import KNOWN, NASTY, Page, pictures, said
 from page_reader import found as parts_of
 
-from muri_opt.comparison.summary import summary_of
 from muri_opt.errors import InputError
-from muri_opt.report.comparison_html import comparison_html, write_comparison_report
-from muri_opt.report.labels import printable
+from muri_opt.report.charts.comparison_html import comparison_html, write_comparison_report
+from muri_opt.report.format import printable
+from muri_opt.studies.compare.summary import summary_of
 
 KINDS = ("profile reached", "profile ended", "time", "size", "policy")
 

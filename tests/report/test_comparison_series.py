@@ -5,8 +5,7 @@ from comparison_rows import found, refused, run, studies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muri_opt.comparison.pairs import pairs_of
-from muri_opt.report.comparison_series import (
+from muri_opt.report.charts.comparison_series import (
     ACROSS,
     UP,
     Spread,
@@ -16,6 +15,7 @@ from muri_opt.report.comparison_series import (
     spreads_by_policy,
     spreads_by_size,
 )
+from muri_opt.studies.compare.pairs import pairs_of
 
 
 def test_the_axis_of_losses_by_hand():

@@ -3,10 +3,10 @@
 import xml.etree.ElementTree as ET
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Plan, Round
-from muri_opt.report.occupancy import node_uses
-from muri_opt.report.picture import round_picture
-from muri_opt.report.round_text import chart_lines, job_text
-from muri_opt.report.text import change_of, decision_lines, nodes_text
+from muri_opt.report.round.occupancy import node_uses
+from muri_opt.report.round.round_svg import round_picture
+from muri_opt.report.text.result import change_of, decision_lines, nodes_text
+from muri_opt.report.text.round import chart_lines, job_text
 
 CPUS = Plan(name="cpu-p1-w1", gpus=0, nodes=2, cpus=4, memory_gib=3, throughput=1.0)
 GPUS = Plan(name="gpu-p1-w1-s1", gpus=1, cpus=2, throughput=1.0)

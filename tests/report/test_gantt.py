@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt import InputError, best_period
-from muri_opt.interleaving import period_of
+from muri_opt.report.format import width
 from muri_opt.report.gantt import gantt_png, gantt_svg, gantt_text
-from muri_opt.report.labels import width
 from muri_opt.report.svg import distinct_colours
+from muri_opt.systems.muri.interleaving import period_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 STAGES = [[0.052, 0.030, 0.075, 0.066], [0.1, 0.02, 0.03, 0.04], [0.02, 0.09, 0.16, 0.06], [0.06, 0.02, 0.08, 0.1]]

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from muri_opt import Assignment, Cluster, Decision, Job, Limits, Node, Round, Tenant, read_round, solve_round
-from muri_opt.explain import compare_decisions, explain_gap
-from muri_opt.explain.round_gap import RoundGap
-from muri_opt.report.gap_picture import ALL_NODES, gap_picture
-from muri_opt.report.gap_record import gap_record
-from muri_opt.report.gap_text import gap_text
+from muri_opt.report.round.gap_record import gap_record
+from muri_opt.report.round.gap_svg import ALL_NODES, gap_picture
+from muri_opt.report.text.gap import gap_text
+from muri_opt.studies.explain import compare_decisions, explain_gap
+from muri_opt.studies.explain.round_gap import RoundGap
 
 SVG = "{http://www.w3.org/2000/svg}"
 LIMITS = Limits(seconds=60)

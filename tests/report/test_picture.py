@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Waiting, WaitingReason, solve_round
-from muri_opt.instance.generators import generate
-from muri_opt.report.picture import MOST_NODES, round_picture
+from muri_opt.report.round.round_svg import MOST_NODES, round_picture
 from muri_opt.report.svg import colour
+from muri_opt.rounds.generate.families import generate
 from muri_opt.testing import rounds
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,8 +3,8 @@
 import pytest
 
 from muri_opt import Certificate, Decision, Limit, Proof, Reason, Result, Termination, Violation
-from muri_opt.report.proof import proof_sentence
-from muri_opt.solution import Agreement, Stats
+from muri_opt.report.text.proof_sentence import proof_sentence
+from muri_opt.rounds import Agreement, Stats
 
 CHECKED = (Proof.LINEAR_DUALS, Proof.MATCHING_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
 

@@ -7,7 +7,7 @@ import pytest
 from replay_outcomes import at_random, by_hand, without_jobs, without_nodes
 
 from muri_opt.errors import InputError, RefusalError
-from muri_opt.report.replay_figures import write_figures
+from muri_opt.report.charts.replay_figures import write_figures
 
 NAMES = ("jct_cdf", "utilisation", "queue", "heat_map")
 KINDS = ("svg", "png")

@@ -13,9 +13,9 @@ from replay_outcomes import at_random, by_hand, floats, without_jobs, without_no
 
 from muri_opt.errors import InputError
 from muri_opt.replay.metrics.comparison import RATIOS, compared
-from muri_opt.report.labels import printable
-from muri_opt.report.replay_groups import groups_of
-from muri_opt.report.replay_html import report_html, write_report
+from muri_opt.report.charts.replay_groups import groups_of
+from muri_opt.report.charts.replay_html import report_html, write_report
+from muri_opt.report.format import printable
 
 
 def pair():

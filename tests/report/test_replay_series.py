@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
-from muri_opt.report.replay_heat import levels
-from muri_opt.report.replay_series import SHORTEST, distribution, heat, means, steps
+from muri_opt.report.charts.replay_heat import levels
+from muri_opt.report.charts.replay_series import SHORTEST, distribution, heat, means, steps
 
 
 def test_the_distribution_by_hand():

@@ -16,8 +16,8 @@ from muri_opt import (
     Termination,
     Violation,
 )
-from muri_opt.report.round_text import chart_lines, job_text, round_text
-from muri_opt.report.text import change_of, decision_lines, nodes_text, result_text, termination_text
+from muri_opt.report.text.result import change_of, decision_lines, nodes_text, result_text, termination_text
+from muri_opt.report.text.round import chart_lines, job_text, round_text
 
 
 def a_round(*jobs, nodes=None):

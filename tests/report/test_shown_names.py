@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muri_opt.report.labels import amount, count, cut, integer, printable, width
-from muri_opt.solution.percent import percent
+from muri_opt.report.format import amount, count, cut, integer, printable, width
+from muri_opt.rounds.percent import percent
 
 
 @given(st.text())

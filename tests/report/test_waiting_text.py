@@ -1,10 +1,10 @@
 """What would start a waiting job, as text, one line for each change."""
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting, WaitingReason
-from muri_opt.report.picture import round_picture
-from muri_opt.report.round_text import job_text
-from muri_opt.report.text import waiting_lines
-from muri_opt.solution import Change
+from muri_opt.report.round.round_svg import round_picture
+from muri_opt.report.text.result import waiting_lines
+from muri_opt.report.text.round import job_text
+from muri_opt.rounds import Change
 
 WAIT = Waiting(
     job="a",

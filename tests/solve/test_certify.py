@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from muri_opt.certify import certificate_of
-from muri_opt.library import instances
-from muri_opt.policies import policy_from
-from muri_opt.verification import kernel, verify
+from muri_opt.solve.certify import certificate_of
+from muri_opt.studies.library import instances
+from muri_opt.systems import policy_from
+from muri_opt.verify import kernel, verify
 
 STORED = [
     pytest.param(

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from muri_opt import Limits, Result, result_json, solve_round, write_round
-from muri_opt.backends import BACKENDS, stop_workers
-from muri_opt.instance.generators import generate
-from muri_opt.solution import Stats
+from muri_opt.rounds import Stats
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.solvers import BACKENDS, stop_workers
 
 ROUND = generate("tenants", jobs=14, nodes=3, seed=4)
 SPECS = ["srtf", "max-min:nodes=fewest", "las:objective=lexicographic"]

@@ -15,12 +15,12 @@ import pytest
 from handmade import round_of
 
 from muri_opt import Limits, Result, solve_round, verify
-from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
-from muri_opt.backends import worker as workers
-from muri_opt.backends.worker import Worker
-from muri_opt.exact import optimise
-from muri_opt.instance.generators import generate
-from muri_opt.solution import Stats
+from muri_opt.rounds import Stats
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.exact import optimise
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, start_worker, stop_workers
+from muri_opt.solve.solvers import process as workers
+from muri_opt.solve.solvers.process import Worker
 
 HARD = generate("gangs", jobs=200, nodes=20, seed=1)
 POLICY = "max-min:nodes=fewest"

@@ -23,13 +23,13 @@ from muri_opt import (
     solve_round,
     verify,
 )
-from muri_opt.backends import BACKENDS, WorkerError
-from muri_opt.exact import Answer
-from muri_opt.instance.generators import generate
-from muri_opt.ordering import ORDERS
-from muri_opt.solve import _Search
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.exact import Answer
+from muri_opt.solve.round import _Search
+from muri_opt.solve.solvers import BACKENDS, WorkerError
+from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
-from muri_opt.verification import enumerated_optimum, rules_of
+from muri_opt.verify import enumerated_optimum, rules_of
 
 SUBOPTIMAL = round_of([4], [1, 4])
 """In order j0 runs, worth 2; the optimum is j1, worth 4."""

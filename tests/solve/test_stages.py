@@ -7,11 +7,11 @@ import pytest
 from handmade import round_of
 
 from muri_opt import Limits, policy_from
-from muri_opt.backends import BACKENDS, backend_named, solve_stages
-from muri_opt.catalogue import formulation_of
-from muri_opt.exact import build, optimise, relax
-from muri_opt.solution import Budget
-from muri_opt.verification import decision_value
+from muri_opt.rounds import Budget
+from muri_opt.solve.exact import build, optimise, relax
+from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
+from muri_opt.systems.catalogue import formulation_of
+from muri_opt.verify import decision_value
 
 FOREVER = Limits(seconds=None)
 SOLVERS = sorted(set(BACKENDS) - {"exhaustive"})

@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from muri_opt import Limit, Limits, Reason, Result, Round, solve_round
-from muri_opt.backends import BACKENDS
-from muri_opt.defragment import defragment
-from muri_opt.explain import elastic_gap, grouping_loss
-from muri_opt.instance.generators import generate
-from muri_opt.solution import Stats, result_json
+from muri_opt.rounds import Stats, result_json
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.defragmentation import defragment
+from muri_opt.solve.solvers import BACKENDS
+from muri_opt.studies.explain import elastic_gap, grouping_loss
 
 CASES = [
     ("interleaving", 12, 3, "muri-s", 0.1),

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from muri_opt import InputError, Round, policy_from, solve_round
-from muri_opt.backends import WorkerError, borrowed_worker, start_worker, stop_workers
-from muri_opt.backends import worker as workers
-from muri_opt.backends.worker import Worker
-from muri_opt.exact import optimise, prepare, relax_within
-from muri_opt.instance.generators import generate
-from muri_opt.loading import load_backend, load_program
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.exact import optimise, prepare, relax_within
+from muri_opt.solve.loading import load_backend, load_program
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, start_worker, stop_workers
+from muri_opt.solve.solvers import process as workers
+from muri_opt.solve.solvers.process import Worker
 
 FIRST = generate("gangs", jobs=2, nodes=1, seed=1)
 
@@ -257,7 +257,7 @@ def test_a_worker_that_was_stopped_is_replaced_at_once() -> None:
 
 ORPHAN = """
 import os, sys, time
-from muri_opt.backends import borrowed_worker
+from muri_opt.solve.solvers import borrowed_worker
 with borrowed_worker() as worker:
     print(worker.call(os.getpid, seconds=60), flush=True)
     worker.call(time.sleep, float(sys.argv[1]), seconds=None)

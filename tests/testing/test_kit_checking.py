@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from muri_opt import Assignment, Cluster, Decision, InputError, Job, Node, Round, parse_round
-from muri_opt.testing import (
-    INVARIANTS,
-    RATIONALITY,
-    SAFETY,
-    check_allocator,
-    family_rounds,
-    find_breaches,
-    published,
-)
+from muri_opt.testing import INVARIANTS, RATIONALITY, SAFETY, check_allocator, family_rounds, find_breaches, published
 from muri_opt.testing.drawing import rounds_of_family
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
-from muri_opt.plans import JobConfiguration, configurations_of
+from muri_opt.rounds import JobConfiguration, configurations_of
 from muri_opt.testing import family_rounds, published
 from muri_opt.testing.strategies_configurations import configured
 

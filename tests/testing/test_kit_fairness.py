@@ -4,7 +4,7 @@ import pytest
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant
 from muri_opt.testing import FAIRNESS, INVARIANTS, Case, Tier, published
-from muri_opt.testing.judge import Judge
+from muri_opt.testing.rules_and_value import Judge
 
 CLUSTER = Cluster(nodes=(Node(id="n0", gpus=4),), tenants=(Tenant(id="a"), Tenant(id="b", quota_gpus=1)))
 

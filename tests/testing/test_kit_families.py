@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
 from muri_opt import Cluster, InputError, Job, Node, Round, parse_round, policy_from
-from muri_opt.instance import canonical_json
+from muri_opt.rounds import canonical_json
 from muri_opt.testing import FAMILIES, decisions, family_clusters, family_of, family_rounds
-from muri_opt.testing.judge import Judge
+from muri_opt.testing.rules_and_value import Judge
 
 POLICY = {
     "gangs": "tiresias",

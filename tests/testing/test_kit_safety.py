@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from muri_opt import Assignment, Cluster, Decision, InputError, Job, Node, Round, Tenant
-from muri_opt.solution import Waiting, WaitingReason
+from muri_opt.rounds import Waiting, WaitingReason
 from muri_opt.testing import INVARIANTS, SAFETY, Tier, from_dicts, published
 
 ROUND = Round(

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.invariants import TABLES
 from muri_opt import InputError, parse_round
-from muri_opt.policies import POLICIES
+from muri_opt.systems import POLICIES
 from muri_opt.testing import (
     INVARIANTS,
     NOT_PROMISED,

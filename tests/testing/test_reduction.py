@@ -5,7 +5,7 @@ import pytest
 from muri_opt.testing.aspects import forgetting
 from muri_opt.testing.drawing import rounds_of_family
 from muri_opt.testing.reduction import reduced
-from muri_opt.verification.quantities import empty_rooms, need_of
+from muri_opt.verify.amounts import empty_rooms, need_of
 
 ROUNDS = rounds_of_family("gangs", 300, 5)
 MEMORY = forgetting("memory")

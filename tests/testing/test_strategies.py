@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
-from muri_opt.instance import Job, Node, Round, canonical_json, parse_round
-from muri_opt.instance.quantities import mebibytes, milli_cpus
+from muri_opt.rounds import Job, Node, Round, canonical_json, parse_round
+from muri_opt.rounds.quantities import mebibytes, milli_cpus
 from muri_opt.testing import clusters, jobs, nodes, rounds
 
 ORDERED_BY = ("submitted", "remaining_iterations", "iteration_seconds", "attained_gpu_seconds")

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import find, given, settings
 
 from muri_opt import Round, parse_round
-from muri_opt.instance import canonical_json
+from muri_opt.rounds import canonical_json
 from muri_opt.testing import INVARIANTS, gang_rounds
 from muri_opt.testing.drawing import rounds_of_family
 from muri_opt.testing.gang_building import THEMES
-from muri_opt.verification.quantities import empty_rooms, need_of
+from muri_opt.verify.amounts import empty_rooms, need_of
 
 
 def assert_possible(round_: Round) -> None:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tenants_rulebook import Ruled
 
 from muri_opt import policy_from
-from muri_opt.instance import canonical_json, parse_round
+from muri_opt.rounds import canonical_json, parse_round
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 

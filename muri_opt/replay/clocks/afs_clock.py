@@ -8,14 +8,14 @@ from math import inf
 
 import numpy as np
 
-from muri_opt.elastic import Curves
-from muri_opt.elastic.clock import Live, Rule, run_clock
-from muri_opt.elastic.clock_rules import ClockRules
-from muri_opt.instance import Cluster
 from muri_opt.replay.clocks.afs_rules import asked_rule
 from muri_opt.replay.outcome import Floats, Ints, JobOutcomes, Outcome
-from muri_opt.replay.recorder import Recorder
+from muri_opt.replay.timeline_recorder import Recorder
 from muri_opt.replay.workload import Workload
+from muri_opt.rounds import Cluster
+from muri_opt.systems.afs import Curves
+from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.event_clock import Live, Rule, run_clock
 
 
 def replay_afs(workload: Workload, cluster: Cluster, policy: str, *, seed: int = 0, label: str = "") -> Outcome:

@@ -8,14 +8,15 @@ from math import inf
 
 import numpy as np
 
-from muri_opt.elastic.clock import Live, Rule
-from muri_opt.elastic.clock_rules import INELASTIC_ORDERS, ClockRules
-from muri_opt.elastic.unknown import afs_p_shares
 from muri_opt.errors import unknown_name
-from muri_opt.instance.quantities import MILLISECONDS_PER_SECOND
-from muri_opt.policies import TiresiasPolicy, policy_from
-from muri_opt.policies.elastic import AfsPolicy, UnknownLengthPolicy
 from muri_opt.replay.outcome import Floats, Ints
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND
+from muri_opt.systems import policy_from
+from muri_opt.systems.afs import AfsPolicy, UnknownLengthPolicy
+from muri_opt.systems.afs.afs_p_rule import afs_p_shares
+from muri_opt.systems.afs.clock_rules import INELASTIC_ORDERS, ClockRules
+from muri_opt.systems.afs.event_clock import Live, Rule
+from muri_opt.systems.gangs import TiresiasPolicy
 
 POLICIES = (*INELASTIC_ORDERS, "tiresias", "max-min-elastic", "srtf-elastic", "optimus", "afs-l", "afs-p")
 Wake = Callable[[float], float]

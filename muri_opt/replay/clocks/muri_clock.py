@@ -12,14 +12,14 @@ from math import inf, isclose
 import numpy as np
 
 from muri_opt.errors import unknown_name
-from muri_opt.instance import Cluster
-from muri_opt.policies import policy_from
-from muri_opt.policies.muri import MuriPolicy
 from muri_opt.replay.clocks.muri_rules import Arrangement, Groups, Queues, Shortest
 from muri_opt.replay.clocks.muri_task import Task
 from muri_opt.replay.outcome import JobOutcomes, Outcome
-from muri_opt.replay.recorder import Recorder
+from muri_opt.replay.timeline_recorder import Recorder
 from muri_opt.replay.workload import Workload
+from muri_opt.rounds import Cluster
+from muri_opt.systems import policy_from
+from muri_opt.systems.muri import MuriPolicy
 
 
 def replay_muri(workload: Workload, cluster: Cluster, policy: str, *, label: str = "") -> Outcome:

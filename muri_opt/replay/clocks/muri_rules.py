@@ -10,14 +10,14 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from muri_opt.instance import Job
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.interleaving import SLOWDOWN
-from muri_opt.placement import first_fit
-from muri_opt.policies.muri.grouping import group_jobs
-from muri_opt.policies.muri.options import GroupingOptions
-from muri_opt.policies.muri.periods import periods_of, stage_times
 from muri_opt.replay.clocks.muri_task import Task
+from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.systems.capacity import first_fit
+from muri_opt.systems.muri.grouping import group_jobs
+from muri_opt.systems.muri.interleaving import SLOWDOWN
+from muri_opt.systems.muri.options import GroupingOptions
+from muri_opt.systems.muri.periods import periods_of, stage_times
 
 QUEUE_LIMITS: Final = (3250, 7200)
 """GPU seconds after which Tiresias demotes a job."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from muri_opt.instance import Job
+from muri_opt.rounds import Job
 
 SOLO: Final = 1.015
 """Every job iterates this much slower in the simulator than it was measured alone."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from muri_opt.instance import Round, write_round
-from muri_opt.solution import Violation
+from muri_opt.rounds import Round, Violation, write_round
 
 SHOWN: Final = 5
 """Violations that a message lists."""

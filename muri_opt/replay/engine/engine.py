@@ -12,15 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.instance import Cluster
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.failing import FailingRuns, Failures
-from muri_opt.replay.engine.floor import Floor
-from muri_opt.replay.engine.live import REASONS, positions
-from muri_opt.replay.engine.notes import Full, ThinNotes
+from muri_opt.replay.engine.cluster_state import Floor
+from muri_opt.replay.engine.failures import FailingRuns, Failures
+from muri_opt.replay.engine.job_state import REASONS, positions
 from muri_opt.replay.engine.schedulers import Scheduler
+from muri_opt.replay.engine.thinned_timeline import Full, ThinNotes
 from muri_opt.replay.outcome import JobOutcomes, Timeline
 from muri_opt.replay.workload import Workload
+from muri_opt.rounds import Cluster
 
 SAME_SECONDS: Final = 1e-9
 SAME_PART: Final = 1e-15

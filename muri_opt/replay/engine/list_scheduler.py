@@ -13,16 +13,17 @@ from math import inf
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance import Cluster
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
-from muri_opt.placement import best_fit
-from muri_opt.policies import GangPolicy, Policy, TiresiasPolicy, policy_from
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.live import Live, Seat, positions
+from muri_opt.replay.engine.job_state import Live, Seat, positions
+from muri_opt.replay.engine.next_wakeup import seconds_in_queue
 from muri_opt.replay.engine.schedulers import Allocation
-from muri_opt.replay.engine.waking import seconds_in_queue
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
+from muri_opt.rounds import Cluster
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
+from muri_opt.systems import Policy, policy_from
+from muri_opt.systems.capacity import best_fit
+from muri_opt.systems.gangs import GangPolicy, TiresiasPolicy
 
 NAMES = ("fifo", "srtf", "srsf", "las", "tiresias")
 LARGEST_KEY = 1 << 62

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from muri_opt.elastic.curves import Table, scaling_table
-from muri_opt.instance import Job
 from muri_opt.replay.engine.bad_decisions import BadDecisionError
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
-from muri_opt.solution import Assignment
+from muri_opt.rounds import Assignment, Job
+from muri_opt.systems.afs.curves import Table, scaling_table
 
 
 class Rates:

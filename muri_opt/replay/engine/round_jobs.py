@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from msgspec.structs import force_setattr
 
-from muri_opt.instance import Cluster, Job
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
-from muri_opt.replay.engine.live import Live, positions
-from muri_opt.replay.engine.waking import Had
+from muri_opt.replay.engine.job_state import Live, positions
+from muri_opt.replay.engine.next_wakeup import Had
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
+from muri_opt.rounds import Cluster, Job
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
 
 
 class RoundJobs:

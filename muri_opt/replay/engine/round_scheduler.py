@@ -8,20 +8,20 @@ from math import inf
 from pathlib import Path
 from typing import Final, Literal
 
-from muri_opt.instance import Cluster, Job, Round
-from muri_opt.policies import Policy, TiresiasPolicy, policy_from
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
-from muri_opt.replay.engine.live import Live, Reason, Seat, positions
+from muri_opt.replay.engine.job_state import Live, Reason, Seat, positions
+from muri_opt.replay.engine.next_wakeup import seconds_to_change
 from muri_opt.replay.engine.rates import Rates
 from muri_opt.replay.engine.round_jobs import RoundJobs
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
-from muri_opt.replay.engine.waking import seconds_to_change
 from muri_opt.replay.workload import Workload
-from muri_opt.solution import Assignment, Decision, Limits, WaitingReason
-from muri_opt.solve import solve_round
-from muri_opt.verification import rules_of
-from muri_opt.verification.feasibility import broken_rules
+from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason
+from muri_opt.solve.round import solve_round
+from muri_opt.systems import Policy, policy_from
+from muri_opt.systems.gangs import TiresiasPolicy
+from muri_opt.verify import rules_of
+from muri_opt.verify.feasibility import broken_rules
 
 Decide = Callable[[Round], Decision]
 OnBad = Literal["stop", "count"]

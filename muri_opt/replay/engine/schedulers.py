@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from muri_opt.replay.engine.live import Live, Reason, Seat
+from muri_opt.replay.engine.job_state import Live, Reason, Seat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

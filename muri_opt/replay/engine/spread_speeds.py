@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster, Job
-from muri_opt.instance.amounts import Amounts
-from muri_opt.instance.quantities import finite
-from muri_opt.solution import Assignment
-from muri_opt.tenants import Locality
+from muri_opt.rounds import Assignment, Cluster, Job
+from muri_opt.rounds.amounts import Amounts
+from muri_opt.rounds.quantities import finite
+from muri_opt.systems.philly import Locality
 
 _NOWHERE: Final = Cluster(nodes=())
 

@@ -9,12 +9,12 @@ from typing import Final
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Cluster, Node, parse_round
-from muri_opt.instance.files import MAX_FILE_BYTES
-from muri_opt.instance.quantities import MAX_GPUS, whole
-from muri_opt.instance.round import ROUND_FORMAT
-from muri_opt.instance.text_files import in_file, read_text
-from muri_opt.instance.wording import shown
+from muri_opt.rounds import Cluster, Node, parse_round
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.files import MAX_FILE_BYTES
+from muri_opt.rounds.quantities import MAX_GPUS, whole
+from muri_opt.rounds.round import ROUND_FORMAT
+from muri_opt.rounds.text_files import in_file, read_text
 
 MOST_NODES: Final = 100_000
 ALLOWED: Final = "nodes x GPUs of each, such as 8x8, or a file of a round or of a cluster"

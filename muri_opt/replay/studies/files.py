@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from muri_opt.replay.studies.runs import Finished, RunRow, Task
-from muri_opt.studies.lines import StudyLine, StudyLines, opened_lines
-from muri_opt.studies.whole_files import replace_file
+from muri_opt.studies.runner.atomic_write import replace_file
+from muri_opt.studies.runner.results_log import StudyLine, StudyLines, opened_lines
 
 STUDY_FORMAT: Final = "muri-opt/study/1"
 OUTCOMES: Final = "outcomes"

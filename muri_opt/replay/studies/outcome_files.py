@@ -14,7 +14,7 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.replay.outcome import JobOutcomes, Outcome, Timeline
-from muri_opt.studies.whole_files import replace_file
+from muri_opt.studies.runner.atomic_write import replace_file
 
 OUTCOME_FORMAT: Literal["muri-opt/outcome/1"] = "muri-opt/outcome/1"
 _TEXTS: Final = ("ids", "tenants")

@@ -12,9 +12,6 @@ import msgspec
 
 from muri_opt import __version__
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance import Cluster
-from muri_opt.instance.quantities import MAX_SECONDS, finite, whole
-from muri_opt.policies import policy_from
 from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.engine.round_scheduler import ON_BAD, OnBad
 from muri_opt.replay.engine.spread_speeds import checked_speeds
@@ -22,9 +19,11 @@ from muri_opt.replay.metrics.summary import summary
 from muri_opt.replay.run import OWN, check_settings, replay
 from muri_opt.replay.studies.outcome_files import outcome_bytes
 from muri_opt.replay.workload import Workload
-from muri_opt.solution import Limits
-from muri_opt.studies.doing import Failed
-from muri_opt.studies.methods import check_method
+from muri_opt.rounds import Cluster, Limits
+from muri_opt.rounds.quantities import MAX_SECONDS, finite, whole
+from muri_opt.studies.runner.methods import check_method
+from muri_opt.studies.runner.run_pool import Failed
+from muri_opt.systems import policy_from
 
 MOST_SEED: Final = 10**9
 """Rounds count their seeds up from that of the run."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from muri_opt.instance import Cluster
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.studies.cluster_text import cluster_from
 from muri_opt.replay.studies.files import BAD_ROUNDS, OUTCOMES, opened
@@ -16,9 +15,10 @@ from muri_opt.replay.studies.runs import RunRow, StudyRun, Task, fingerprint_of,
 from muri_opt.replay.studies.tables import REALS, columns_of, write_markdown
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.files import read_workload
-from muri_opt.studies.doing import Failed, Progress, do_runs
-from muri_opt.studies.executors import executor_of
-from muri_opt.studies.tables import CSV, MARKDOWN, PARQUET, parquet_writer, write_csv
+from muri_opt.rounds import Cluster
+from muri_opt.studies.runner.executors import executor_of
+from muri_opt.studies.runner.result_tables import CSV, MARKDOWN, PARQUET, parquet_writer, write_csv
+from muri_opt.studies.runner.run_pool import Failed, Progress, do_runs
 
 
 class StudyError(RuntimeError):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from muri_opt.replay.studies.runs import RunRow
-from muri_opt.studies.tables import Cell, Columns, columns_from, markdown_table
-from muri_opt.studies.whole_files import replace_file
+from muri_opt.studies.runner.atomic_write import replace_file
+from muri_opt.studies.runner.result_tables import Cell, Columns, columns_from, markdown_table
 
 _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""

@@ -9,20 +9,20 @@ from typing import Final
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.instance.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS
-from muri_opt.instance.text_files import in_file, read_text
-from muri_opt.instance.text_options import TextOptions
+from muri_opt.replay.traces.csv_columns import header_of
+from muri_opt.replay.traces.reading import MOST_BYTES, found_format, parse_trace
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads import muri_trace, rubick_trace
 from muri_opt.replay.workloads.generated import MOST_GAP, MOST_JOBS, generate_workload
-from muri_opt.replay.workloads.left_out import kept
 from muri_opt.replay.workloads.plans import with_plans_by_text
 from muri_opt.replay.workloads.public_traces import without_large, workload_of
 from muri_opt.replay.workloads.rubick_tables import read_plans
 from muri_opt.replay.workloads.scaling import read_curves, with_scaling
+from muri_opt.replay.workloads.skipped_rows import kept
 from muri_opt.replay.workloads.stages import read_models, with_stages
-from muri_opt.traces.columns import header_of
-from muri_opt.traces.reading import MOST_BYTES, found_format, parse_trace
+from muri_opt.rounds.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS
+from muri_opt.rounds.text_files import in_file, read_text
+from muri_opt.rounds.text_options import TextOptions
 
 GENERATE: Final = "generate:"
 _ANY: Final = ("most-gpus", "first", "stages", "restart", "scaling", "plans")

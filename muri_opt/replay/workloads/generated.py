@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from muri_opt.errors import unknown_name
-from muri_opt.instance import Job
-from muri_opt.instance.draws import Draws, Ints
-from muri_opt.instance.quantities import MILLISECONDS_PER_SECOND, finite, whole
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.public_traces import TICK
+from muri_opt.rounds import Job
+from muri_opt.rounds.generate.portable_random import Draws, Ints
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, finite, whole
 
 MOST_JOBS: Final = 1_000_000
 MOST_GAP: Final = 1000.0

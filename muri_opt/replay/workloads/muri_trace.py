@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from muri_opt.instance import Job
-from muri_opt.instance.quantities import MAX_ITERATIONS, MAX_SECONDS, MILLISECONDS_PER_SECOND
 from muri_opt.replay.clocks.muri_task import UNKNOWN_TOLL
+from muri_opt.replay.traces.csv_columns import Layout, number_cell, rows
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import ordered
 from muri_opt.replay.workloads.rows import count_cell, id_cell, read_as, time_cell
-from muri_opt.traces.columns import Layout, number_cell, rows
+from muri_opt.replay.workloads.skipped_rows import ordered
+from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import MAX_ITERATIONS, MAX_SECONDS, MILLISECONDS_PER_SECOND
 
 RESOURCES: Final = ("data", "gpu", "network")
 """Storage and CPU are one stage in the authors' measurements."""

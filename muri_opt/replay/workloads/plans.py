@@ -7,14 +7,13 @@ from typing import Final
 
 import msgspec
 
-from muri_opt.elastic.curves import scaling_table
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.instance import Cluster, Job, Plan
-from muri_opt.instance.wording import shown
-from muri_opt.plans import JobConfiguration
 from muri_opt.replay.studies.cluster_text import cluster_from
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import kept
+from muri_opt.replay.workloads.skipped_rows import kept
+from muri_opt.rounds import Cluster, Job, JobConfiguration, Plan
+from muri_opt.rounds.error_text import shown
+from muri_opt.systems.afs.curves import scaling_table
 
 Shape = tuple[str, int, int]
 """The name of a plan, its GPUs and its nodes."""

@@ -6,11 +6,11 @@ from collections import Counter
 from typing import Final
 
 from muri_opt.errors import unknown_name
-from muri_opt.instance import Job
-from muri_opt.instance.quantities import MILLISECONDS_PER_SECOND
+from muri_opt.replay.traces import Trace, TraceJob
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import in_order, kept
-from muri_opt.traces import Trace, TraceJob
+from muri_opt.replay.workloads.skipped_rows import in_order, kept
+from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND
 
 TICK: Final = 1 / MILLISECONDS_PER_SECOND
 """Seconds of an iteration where nothing is known of iterations: work is then exact to a millisecond."""

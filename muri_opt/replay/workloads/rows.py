@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from muri_opt.errors import InputError
-from muri_opt.instance.quantities import MAX_GPUS
-from muri_opt.instance.text_files import in_file, read_text
-from muri_opt.instance.wording import number_range, shown, whole_range
-from muri_opt.traces.columns import name_cell, number_cell, whole_cell
-from muri_opt.traces.reading import MOST_BYTES
+from muri_opt.replay.traces.csv_columns import name_cell, number_cell, whole_cell
+from muri_opt.replay.traces.reading import MOST_BYTES
+from muri_opt.rounds.error_text import number_range, shown, whole_range
+from muri_opt.rounds.quantities import MAX_GPUS
+from muri_opt.rounds.text_files import in_file, read_text
 
 T = TypeVar("T")
 

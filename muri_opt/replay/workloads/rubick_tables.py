@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Plan
-from muri_opt.instance.quantities import MAX_SECONDS
-from muri_opt.instance.wording import shown
+from muri_opt.replay.traces.csv_columns import Layout, name_cell, rows
 from muri_opt.replay.workloads.rows import read_as, time_cell
-from muri_opt.traces.columns import Layout, name_cell, rows
+from muri_opt.rounds import Plan
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.quantities import MAX_SECONDS
 
 BATCH: Final[Mapping[str, int]] = {
     "vit": 64,

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Guarantee, Job, Plan
-from muri_opt.instance.quantities import MAX_ITERATIONS, MAX_SECONDS
-from muri_opt.instance.wording import listed, shown
+from muri_opt.replay.traces.csv_columns import Layout, name_cell, number_cell, rows, whole_cell
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import ordered
 from muri_opt.replay.workloads.rows import count_cell, id_cell, read_as, time_cell
 from muri_opt.replay.workloads.rubick_tables import BATCH, read_plans, worthwhile
-from muri_opt.traces.columns import Layout, name_cell, number_cell, rows, whole_cell
+from muri_opt.replay.workloads.skipped_rows import ordered
+from muri_opt.rounds import Guarantee, Job, Plan
+from muri_opt.rounds.error_text import listed, shown
+from muri_opt.rounds.quantities import MAX_ITERATIONS, MAX_SECONDS
 
 LAYOUT: Final = Layout(
     needed=("name", "submission_time", "duration", "application", "num_gpus", "exec_plan", "steps", "is_sla")

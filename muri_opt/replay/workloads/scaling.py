@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Job
-from muri_opt.instance.quantities import MAX_SECONDS
-from muri_opt.instance.wording import shown
+from muri_opt.replay.traces.csv_columns import Layout, name_cell, rows
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import kept
 from muri_opt.replay.workloads.rows import count_cell, read_as, time_cell
-from muri_opt.traces.columns import Layout, name_cell, rows
+from muri_opt.replay.workloads.skipped_rows import kept
+from muri_opt.rounds import Job
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.quantities import MAX_SECONDS
 
 Scaling = Mapping[int, float]
 """Throughput by GPUs."""

@@ -10,14 +10,14 @@ from typing import Final
 import msgspec
 
 from muri_opt.errors import InputError
-from muri_opt.instance import Job
-from muri_opt.instance.quantities import microseconds
-from muri_opt.instance.wording import shown
+from muri_opt.replay.traces.csv_columns import Layout, name_cell, rows
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.left_out import kept
 from muri_opt.replay.workloads.muri_trace import RESOURCES, muri_workload
 from muri_opt.replay.workloads.rows import read_as
-from muri_opt.traces.columns import Layout, name_cell, rows
+from muri_opt.replay.workloads.skipped_rows import kept
+from muri_opt.rounds import Job
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.quantities import microseconds
 
 NAMES: Final = Layout(needed=("job_id", "model_name"), optional=("batch_size",))
 """What tells models apart in a trace of the Muri authors."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from muri_opt.errors import InputError
-from muri_opt.instance.quantities import MICROSECONDS_PER_SECOND, microseconds
-from muri_opt.interleaving import Bar, Interleaving, Timeline, slot_count, timeline
-from muri_opt.report.labels import amount, printable
+from muri_opt.report.format import amount, printable
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.systems.muri.interleaving import Bar, Interleaving, Timeline, slot_count, timeline
 
 PERIODS = 2
 """A picture shows two periods, the second one pale: what runs past the end of the first is seen to go on."""

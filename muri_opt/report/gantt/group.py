@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muri_opt.instance import Round
-from muri_opt.interleaving import Interleaving, best_period
-from muri_opt.policies import MuriPolicy, policy_from
 from muri_opt.report.gantt.png import gantt_png
 from muri_opt.report.gantt.svg import gantt_svg
 from muri_opt.report.gantt.text import gantt_text
-from muri_opt.solution import Result
+from muri_opt.rounds import Result, Round
+from muri_opt.systems import policy_from
+from muri_opt.systems.muri import MuriPolicy
+from muri_opt.systems.muri.interleaving import Interleaving, best_period
 
 Chart = tuple[list[tuple[float, ...]], Interleaving, tuple[str, ...]]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.errors import InputError
-from muri_opt.interleaving import Interleaving
 from muri_opt.report.gantt.chart import PERIODS, Chart, Row
 from muri_opt.report.svg import INK, LINE, PALE, SOFT, distinct_colours, fitted
+from muri_opt.systems.muri.interleaving import Interleaving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

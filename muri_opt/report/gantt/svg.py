@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from muri_opt.interleaving import Interleaving
 from muri_opt.report.gantt.chart import PERIODS, Chart, Row
 from muri_opt.report.svg import INK, LINE, SOFT, distinct_colours, document, element, fitted, rect, text, tooltip
+from muri_opt.systems.muri.interleaving import Interleaving
 
 WIDTH = 1080.0
 MARGIN = 28.0

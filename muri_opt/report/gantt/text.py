@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from muri_opt.interleaving import Interleaving
+from muri_opt.report.format import cut, width
 from muri_opt.report.gantt.chart import Chart, Row
-from muri_opt.report.labels import cut, width
 from muri_opt.report.tables import table
+from muri_opt.systems.muri.interleaving import Interleaving
 
 _NAME = 24
 _BUSY = len("  100 % busy")

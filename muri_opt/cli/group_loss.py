@@ -1,0 +1,51 @@
+"""``muri-opt loss``: where Muri's published grouping of a round loses against the optimum."""
+
+from __future__ import annotations
+
+import argparse
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import add_round, round_from
+from muri_opt.cli.limits import add_limits, limits_from
+from muri_opt.cli.output import Reply
+
+_SECONDS = 60.0
+_EXAMPLES = """  muri-opt loss round.json
+  muri-opt loss round.json --policy muri-l:objective=gpu-time --seconds 60
+  muri-opt generate interleaving --jobs 12 | muri-opt loss - --json"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_round(parser)
+    parser.add_argument(
+        "--policy", metavar="P", default="muri-s", help="muri-s or muri-l, with parameters (default: %(default)s)"
+    )
+    add_limits(parser, what="for all programs", seconds=_SECONDS)
+    parser.add_argument("--json", action="store_true", help="print the steps as JSON and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Split the loss of the round by cause."""
+    from dataclasses import asdict
+
+    import msgspec
+
+    from muri_opt.report.text.group_loss import loss_text
+    from muri_opt.studies.explain import grouping_loss
+
+    round_ = round_from(arguments.round)
+    loss = grouping_loss(round_, arguments.policy, limits_from(arguments, seconds=_SECONDS))
+    if arguments.json:
+        answer = {**asdict(loss), "optimum": loss.optimum, "loss": loss.loss}
+        return Reply(msgspec.json.format(msgspec.json.encode(answer), indent=1).decode() + "\n")
+    return Reply(loss_text(round_, loss))
+
+
+COMMAND = Command(
+    name="loss",
+    summary="say where the published grouping of jobs loses against the optimum, rule by rule",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""A round and its decision as a picture."""

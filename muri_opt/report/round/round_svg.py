@@ -1,0 +1,171 @@
+"""The picture of a decision: one row per node, jobs as coloured blocks of GPUs, and who waits for what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from muri_opt.report.format import amount, count, integer
+from muri_opt.report.round.occupancy import Block, NodeUse, node_uses, present_decision
+from muri_opt.report.round.waiting_svg import legend, waiting_list
+from muri_opt.report.svg import FILL, INK, LINE, PALE, SOFT, colour, document, element, fitted, rect, text, tooltip
+from muri_opt.report.text.proof_sentence import proof_sentence
+from muri_opt.report.text.result import change_of
+from muri_opt.rounds import Decision, Result, Round
+from muri_opt.rounds.percent import percent
+
+WIDTH = 1080.0
+MARGIN = 28.0
+MOST_NODES = 64
+"""A larger cluster is cut to its first nodes, with a note and an overview of all of them."""
+MOST_OVERVIEW = 5000
+
+_STRIP = 140.0
+_STRIP_WIDTH = 568.0
+_BARS = (("CPUs", 736.0), ("memory, GiB", 900.0))
+_BAR_WIDTH = 72.0
+_WIDEST_CELL = 71.0
+_MOST_CELLS = 64
+_TILE = 8.0
+
+
+def round_picture(round_: Round, decision: Decision | None = None, result: Result | None = None) -> str:
+    """Return the decision as SVG text; without one, what runs now. A ``result`` adds value and bound to the title."""
+    drawn = present_decision(round_) if decision is None else decision
+    uses = node_uses(round_, drawn)
+    title = round_.name or "round without a name"
+    parts = [text(MARGIN, 44, fitted(title, WIDTH - 2 * MARGIN, 22), 22, font_weight="bold")]
+    y = 46.0
+    for line in _subtitles(round_, drawn, decision is not None, result):
+        y += 20
+        parts.append(text(MARGIN, y, fitted(line, WIDTH - 2 * MARGIN, 11.5), 13, fill=SOFT))
+    shown = uses[:MOST_NODES]
+    if len(shown) < len(uses):
+        y, overview = _overview(uses, y + 34)
+        parts += overview
+        parts.append(text(MARGIN, y + 32, f"first {len(shown):,} of {len(uses):,} nodes", 13, font_weight="bold"))
+        y += 16
+    y += 40
+    parts += _heads(y)
+    y += 10
+    high = 38.0 if len(shown) <= 16 else 28.0 if len(shown) <= 32 else 20.0
+    cell = min(_WIDEST_CELL, _STRIP_WIDTH / max([1, *(max(use.node.gpus, use.gpus) for use in shown)]))
+    for use in shown:
+        parts += _row(round_, use, y, high, cell)
+        y += high
+    y, waiting = waiting_list(round_, drawn, y + 40, MARGIN, WIDTH)
+    y, explained = legend(drawn, y + 26, MARGIN, WIDTH)
+    return document(WIDTH, y + MARGIN, title, [*parts, *waiting, *explained])
+
+
+def _subtitles(round_: Round, drawn: Decision, decided: bool, result: Result | None) -> Iterator[str]:
+    used = sum(sum(assignment.gpus.values()) for assignment in drawn.assignments)
+    verb = "run" if decided else "are running now"
+    total = count(round_.cluster.total_gpus, "GPU")
+    yield f"{len(drawn.running):,} of {count(len(round_.jobs), 'job')} {verb} on {used:,} of {total}"
+    if result is not None:
+        bound = "no bound" if result.bound is None else f"bound {integer(result.bound)}, gap {percent(result.gap)}"
+        if result.claimed_bound is not None:
+            bound += f", claimed by one solver {integer(result.claimed_bound)}"
+        said = f"policy {result.policy}, method {result.method}: value {integer(result.value)}, {bound}"
+        yield f"{said}, {result.termination.reason}"
+        yield f"proof: {proof_sentence(result, result.certificate)}"
+
+
+def _heads(y: float) -> list[str]:
+    heads = [(MARGIN, "node"), (_STRIP, "GPUs"), *((x, label) for label, x in _BARS)]
+    line = element("line", x1=MARGIN, y1=y + 7, x2=WIDTH - MARGIN, y2=y + 7, stroke=LINE)
+    return [*(text(x, y, label, 12, fill=SOFT) for x, label in heads), line]
+
+
+def _row(round_: Round, use: NodeUse, y: float, high: float, cell: float) -> Iterator[str]:
+    middle = y + high / 2 + 4
+    size = 12.0 if high > 24 else 10.5
+    name = fitted(use.node.id, _STRIP - MARGIN - 6, size)
+    about = f"{use.node.id}: {use.gpus:,} of {count(use.node.gpus, 'GPU')} in use"
+    beside = [" + ".join(block.assignment.jobs) for block in use.blocks if not block.gpus]
+    about += f"; on CPUs only: {', '.join(beside)}" if beside else ""
+    yield element("g", tooltip(about), text(MARGIN, middle, name, size, font_weight="bold"))
+    top, tall = y + 0.1 * high, 0.8 * high
+    if use.node.gpus == 0:
+        yield text(_STRIP, middle, fitted(_without_gpus(beside), _STRIP_WIDTH, size), size, fill=SOFT)
+    x = _STRIP
+    for block in (block for block in use.blocks if block.gpus):
+        yield _block(round_, use, block, x, top, cell * block.gpus, tall)
+        x += cell * block.gpus
+    free = use.node.gpus - use.gpus
+    if free > 0:
+        frame = rect(x + 1, top, cell * free - 2, tall, rx=4, fill="url(#free)", stroke=LINE, stroke_dasharray="3 3")
+        yield element("g", tooltip(f"{use.node.id}: {free:,} free"), frame, kind="free")
+    if max(use.node.gpus, use.gpus) <= _MOST_CELLS:
+        yield _notches(range(1, use.gpus), cell, top, tall, "#ffffff")
+        yield _notches(range(use.gpus + 1, use.node.gpus), cell, top, tall, "#aab4bf")
+    amounts = ((use.cpus, use.node.cpus, "CPUs"), (use.memory_gib, use.node.memory_gib, "GiB"))
+    for (_, bar), (used, has, unit) in zip(_BARS, amounts, strict=True):
+        yield _bar(bar, middle, used, has, unit)
+
+
+def _without_gpus(jobs: list[str]) -> str:
+    return f"no GPUs; on its CPUs: {', '.join(jobs)}" if jobs else "no GPUs"
+
+
+def _block(round_: Round, use: NodeUse, block: Block, x: float, y: float, w: float, h: float) -> str:
+    """Return the GPUs of one assignment on one node; interleaved jobs lie in lanes, one above the other."""
+    jobs = block.assignment.jobs
+    change = change_of(round_.jobs[round_.job_index[jobs[0]]], block.assignment)
+    split = block.gpus < block.total_gpus
+    part = f"{block.gpus:,} of {block.total_gpus:,}" if split else f"{block.gpus:,}"
+    note = (
+        f"{' + '.join(jobs)} {change}: {part} GPU{'s' * (part != '1')} on {use.node.id}, "
+        f"{amount(block.cpus)} CPUs, {amount(block.memory_gib)} GiB"
+    )
+    lane = h / len(jobs)
+    size = min(12.0 if h > 24 else 11.0, 0.8 * lane)
+    lanes = []
+    for place, job in enumerate(jobs):
+        top = y + place * lane
+        lanes.append(rect(x + 1, top, w - 2, lane, rx=4, fill=colour(job), stroke="#000000", stroke_opacity=0.25))
+        label = fitted(f"{job} ({part})", w - 10, size) if split or block.gpus > 1 else fitted(job, w - 10, size)
+        if label.endswith("…"):
+            label = fitted(job, w - 10, size)
+        if label:
+            lanes.append(text(x + 6, top + lane / 2 + 0.36 * size, label, size, fill=INK, kind="label"))
+    return element("g", tooltip(note), *lanes, kind="block")
+
+
+def _notches(edges: range, cell: float, top: float, tall: float, stroke: str) -> str:
+    """Return the marks between GPUs, at the upper and lower edge only: the middle is left to the labels."""
+    deep = 0.16 * tall
+    spots = (_STRIP + cell * edge for edge in edges)
+    path = "".join(f"M{x:.2f} {top:.2f}v{deep:.2f}M{x:.2f} {top + tall:.2f}v-{deep:.2f}" for x in spots)
+    return element("path", d=path, stroke=stroke, stroke_width=1.5, fill="none", pointer_events="none")
+
+
+def _bar(x: float, middle: float, used: float, has: float | None, unit: str) -> str:
+    if has is None:
+        return text(x, middle, f"{amount(used, 1)}, no limit", 11, fill=SOFT)
+    part = min(1.0, used / has) if has else float(used > 0)
+    return element(
+        "g",
+        tooltip(f"{amount(used)} of {amount(has)} {unit} in use"),
+        rect(x, middle - 9, _BAR_WIDTH, 10, rx=3, fill=PALE, stroke=LINE),
+        rect(x, middle - 9, _BAR_WIDTH * part, 10, rx=3, fill=FILL),
+        text(x + _BAR_WIDTH + 8, middle, f"{amount(used, 1)} / {amount(has, 1)}", 11, fill=SOFT),
+    )
+
+
+def _overview(uses: list[NodeUse], y: float) -> tuple[float, list[str]]:
+    """Return a tile for every node, the darker the more of its GPUs are in use, and where the next part begins."""
+    tiles = uses[:MOST_OVERVIEW]
+    full = Counter("full" if u.gpus >= u.node.gpus else "partly used" if u.gpus else "empty" for u in uses)
+    words = ", ".join(f"{full[kind]:,} {kind}" for kind in ("full", "partly used", "empty"))
+    which = "all" if len(tiles) == len(uses) else f"first {len(tiles):,} of"
+    parts = [text(MARGIN, y, f"{which} {len(uses):,} nodes, darker where more GPUs are in use: {words}", 12, fill=SOFT)]
+    across = int((WIDTH - 2 * MARGIN) // _TILE)
+    for place, use in enumerate(tiles):
+        down, right = divmod(place, across)
+        part = min(1.0, use.gpus / use.node.gpus) if use.node.gpus else 0.0
+        x, top = MARGIN + right * _TILE, y + 10 + down * _TILE
+        tile = rect(x, top, _TILE - 1, _TILE - 1, fill="#0b5394", fill_opacity=0.08 + 0.92 * part)
+        parts.append(element("g", tooltip(f"{use.node.id}: {use.gpus:,} of {use.node.gpus:,} GPUs"), tile))
+    return y + 10 + -(-len(tiles) // across) * _TILE, parts

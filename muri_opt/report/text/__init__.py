@@ -1,0 +1,1 @@
+"""Results, rounds and studies as text."""

@@ -1,0 +1,84 @@
+"""What goes in and comes out: cluster, jobs, plans, the round; decision, result, certificate, limits; their files."""
+
+from typing import TYPE_CHECKING
+
+from muri_opt.rounds.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from muri_opt.rounds.budget import Budget, unlimited
+    from muri_opt.rounds.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
+    from muri_opt.rounds.change_wording import change_text
+    from muri_opt.rounds.claims import Claims
+    from muri_opt.rounds.cluster import Cluster, Node, Tenant
+    from muri_opt.rounds.configurations import JobConfiguration, configurations_of
+    from muri_opt.rounds.decision import Assignment, Change, Decision, Waiting, WaitingReason
+    from muri_opt.rounds.files import parse_round, read_round, write_round
+    from muri_opt.rounds.job import Guarantee, Job, Plan
+    from muri_opt.rounds.limits import Limits, relative_gap
+    from muri_opt.rounds.next_round import after, changed
+    from muri_opt.rounds.result import Result, Stats, parse_result, read_result, result_json
+    from muri_opt.rounds.round import Round, canonical_json
+    from muri_opt.rounds.termination import Limit, Reason, Termination
+
+__all__ = [
+    "Agreement",
+    "Assignment",
+    "Budget",
+    "Certificate",
+    "Change",
+    "Claims",
+    "Cluster",
+    "Decision",
+    "Evidence",
+    "Guarantee",
+    "Job",
+    "JobConfiguration",
+    "Limit",
+    "Limits",
+    "LinearDuals",
+    "Node",
+    "Plan",
+    "Proof",
+    "Reason",
+    "Result",
+    "Round",
+    "Stats",
+    "Tenant",
+    "Termination",
+    "Violation",
+    "Waiting",
+    "WaitingReason",
+    "after",
+    "canonical_json",
+    "change_text",
+    "changed",
+    "configurations_of",
+    "parse_result",
+    "parse_round",
+    "read_result",
+    "read_round",
+    "relative_gap",
+    "result_json",
+    "unlimited",
+    "write_round",
+]
+
+__getattr__, __dir__ = names_on_demand(
+    __name__,
+    {
+        "muri_opt.rounds.budget": ("Budget", "unlimited"),
+        "muri_opt.rounds.certificate": ("Agreement", "Certificate", "Evidence", "LinearDuals", "Proof", "Violation"),
+        "muri_opt.rounds.change_wording": ("change_text",),
+        "muri_opt.rounds.claims": ("Claims",),
+        "muri_opt.rounds.cluster": ("Cluster", "Node", "Tenant"),
+        "muri_opt.rounds.configurations": ("JobConfiguration", "configurations_of"),
+        "muri_opt.rounds.decision": ("Assignment", "Change", "Decision", "Waiting", "WaitingReason"),
+        "muri_opt.rounds.files": ("parse_round", "read_round", "write_round"),
+        "muri_opt.rounds.job": ("Guarantee", "Job", "Plan"),
+        "muri_opt.rounds.limits": ("Limits", "relative_gap"),
+        "muri_opt.rounds.next_round": ("after", "changed"),
+        "muri_opt.rounds.result": ("Result", "Stats", "parse_result", "read_result", "result_json"),
+        "muri_opt.rounds.round": ("Round", "canonical_json"),
+        "muri_opt.rounds.termination": ("Limit", "Reason", "Termination"),
+    },
+)

@@ -1,0 +1,75 @@
+"""The amounts of a round as integer arrays, under the letters of the chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds.cluster import Cluster
+from muri_opt.rounds.job import Job
+from muri_opt.rounds.quantities import mebibytes, milli_cpus
+
+Ints = NDArray[np.int64]
+UNLIMITED: Final = 1 << 50
+"""Stands for a limit that was left out; larger than any amount a round can hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Amounts:
+    """What jobs ask and nodes have, in whole GPUs, milli-CPUs and MiB.
+
+    Job j asks for ``g[j]`` GPUs and, with each of them, ``c[j]`` milli-CPUs and ``m[j]`` MiB (its totals divided by its
+    GPUs and rounded up). Node s has ``G[s]``, ``C[s]``, ``M[s]``. Job j belongs to tenant ``tenant[j]`` (-1: none
+    listed), whose quota is ``U``.
+    """
+
+    g: Ints
+    c: Ints
+    m: Ints
+    G: Ints
+    C: Ints
+    M: Ints
+    tenant: Ints
+    U: Ints
+
+    @classmethod
+    def of(cls, cluster: Cluster, jobs: tuple[Job, ...]) -> Amounts:
+        """Return the arrays of a cluster and its jobs."""
+        nodes = cluster.nodes
+        place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
+        return cls(
+            g=_ints(job.gpus for job in jobs),
+            c=_ints(_per_gpu(milli_cpus(job.cpus or 0.0), job.gpus) for job in jobs),
+            m=_ints(_per_gpu(mebibytes(job.memory_gib or 0.0), job.gpus) for job in jobs),
+            G=_ints(node.gpus for node in nodes),
+            C=_ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
+            M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
+            tenant=_ints(-1 if job.tenant is None else place.get(job.tenant, -1) for job in jobs),
+            U=_ints(UNLIMITED if t.quota_gpus is None else t.quota_gpus for t in cluster.tenants),
+        )
+
+    def most_gpus(self, jobs: Sequence[int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
+        """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node.
+
+        A node may have room for more than the jobs ask for: how much more is what makes one node tighter than another.
+        """
+        shared = list(jobs)
+        cpus, memory = int(self.c[shared].sum()), int(self.m[shared].sum())
+        room: Ints = free_gpus.copy()
+        if cpus:
+            room = np.minimum(room, free_cpus // cpus)
+        if memory:
+            room = np.minimum(room, free_memory // memory)
+        return room
+
+
+def _per_gpu(total: int, gpus: int) -> int:
+    return -(-total // gpus) if gpus else total
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int64)

@@ -1,0 +1,75 @@
+"""Rounds in files: reading with one clear error, writing without loss."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from muri_opt.errors import InputError
+from muri_opt.rounds.decode_errors import ALLOWED_TEXT, wrong_text, wrong_value
+from muri_opt.rounds.error_text import shortened, shown
+from muri_opt.rounds.round import ROUND_FORMAT, Round, canonical_json
+
+MAX_FILE_BYTES = 1 << 30
+_PART_BYTES = 1 << 22
+
+
+class _Header(msgspec.Struct):
+    """The one field that says whether the rest is worth reading."""
+
+    format: str
+
+
+_HEADER = msgspec.json.Decoder(_Header)
+_DECODER = msgspec.json.Decoder(Round)
+
+
+def read_round(path: str | os.PathLike[str]) -> Round:
+    """Return the round in the file at ``path``; every fault is one :class:`InputError`."""
+    where = shortened(str(path))
+    try:
+        with Path(path).open("rb") as file:
+            text = _read_all(file)
+    except OSError as error:
+        raise InputError(where, error.strerror or str(error), "a readable round file") from None
+    except ValueError as error:  # a path no file can have
+        raise InputError(where, str(error), "the path of a round file") from None
+    if text is None:
+        raise InputError(where, f"a file of more than {MAX_FILE_BYTES:,} bytes", f"at most {MAX_FILE_BYTES:,} bytes")
+    return parse_round(text)
+
+
+def parse_round(text: bytes | bytearray | str) -> Round:
+    """Return the round that the JSON ``text`` holds."""
+    try:
+        data = text.encode() if isinstance(text, str) else text
+        found = _HEADER.decode(data).format
+        if found != ROUND_FORMAT:
+            raise InputError("format", shown(found), repr(ROUND_FORMAT))
+        return _DECODER.decode(data)
+    except msgspec.ValidationError as error:
+        raise wrong_value(error, data) from None
+    except msgspec.DecodeError as error:
+        raise wrong_text(error, data) from None
+    except UnicodeError as error:
+        raise InputError("round", f"text that is not UTF-8 ({shortened(str(error))})", ALLOWED_TEXT) from None
+    except RecursionError:
+        raise InputError("round", "JSON nested too deep", "the nesting of the round format") from None
+
+
+def write_round(round_: Round, path: str | os.PathLike[str]) -> None:
+    """Write ``round_`` so that reading the file gives an equal round; the same round always gives the same bytes."""
+    Path(path).write_bytes(msgspec.json.format(canonical_json(round_), indent=1) + b"\n")
+
+
+def _read_all(file: BinaryIO) -> bytearray | None:
+    """Return all of ``file``, or ``None`` where it is too large, which a pipe or a device does not say beforehand."""
+    text = bytearray()
+    size = os.fstat(file.fileno()).st_size
+    while size <= MAX_FILE_BYTES and (part := file.read(_PART_BYTES)):
+        text += part
+        size = len(text)
+    return text if size <= MAX_FILE_BYTES else None

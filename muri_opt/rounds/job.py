@@ -1,0 +1,181 @@
+"""What asks for resources: a job, its execution plans and what it was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from muri_opt.errors import InputError
+from muri_opt.rounds.cluster import Cpus, GpuCount, MemoryGib, Name
+from muri_opt.rounds.error_text import listed, shortened, shown
+from muri_opt.rounds.field_checks import check_items, check_kind, check_name, check_texts, items, pairs, text
+from muri_opt.rounds.quantities import (
+    MAX_COUNT,
+    MAX_GPU_SECONDS,
+    MAX_GPUS,
+    MAX_ITERATIONS,
+    MAX_RATE,
+    MAX_SECONDS,
+    MICROSECONDS_PER_SECOND,
+    check_cpus,
+    check_gpu_seconds,
+    check_memory,
+    check_seconds,
+    check_whole,
+    finite,
+    snapped,
+    whole,
+)
+
+Seconds = Annotated[float, Meta(ge=0, le=MAX_SECONDS)]
+GpuSeconds = Annotated[float, Meta(ge=0, le=MAX_GPU_SECONDS)]
+Rate = Annotated[float, Meta(gt=0, le=MAX_RATE)]
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+ShareSize = Annotated[int, Meta(ge=1, le=MAX_GPUS)]
+
+STATES = ("running", "waiting")
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
+
+    ``gpus`` 0 is a plan for CPUs only.
+    """
+
+    name: Name
+    gpus: GpuCount
+    nodes: Annotated[int, Meta(ge=1, le=MAX_GPUS)] = 1
+    gpu_type: str | None = None
+    cpus: Cpus | None = None
+    memory_gib: MemoryGib | None = None
+    throughput: Rate
+
+    def __post_init__(self) -> None:
+        check_name(self, "name")
+        check_texts(self, "gpu_type")
+        check_whole(self, "gpus", MAX_GPUS)
+        check_whole(self, "nodes", MAX_GPUS, least=1)
+        if self.gpus % self.nodes:
+            raise InputError("nodes", f"{self.nodes} for {self.gpus} GPUs", "a divisor of the plan's gpus")
+        check_cpus(self)
+        check_memory(self)
+        throughput = finite("throughput", self.throughput, MAX_RATE, positive=True)
+        msgspec.structs.force_setattr(self, "throughput", throughput)
+
+
+class Guarantee(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a job was promised: a throughput no decision may take it below."""
+
+    throughput: Rate
+
+    def __post_init__(self) -> None:
+        throughput = finite("throughput", self.throughput, MAX_RATE, positive=True)
+        msgspec.structs.force_setattr(self, "throughput", throughput)
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One training job. ``None`` is "not said": a policy that needs the field refuses the round and names it.
+
+    ``stage_seconds`` has one time per resource of the round; ``scaling`` maps GPU counts to throughput, of which only
+    ratios matter where ``iteration_seconds`` (at ``gpus`` GPUs) is given; ``remaining_iterations`` ``None`` is unknown.
+    ``placement`` are GPUs per node, all 0 for a job on CPUs only.
+    """
+
+    id: Name
+    tenant: str | None = None
+    user: str | None = None
+    submitted: Seconds | None = None
+    gpus: GpuCount
+    cpus: Cpus | None = None
+    memory_gib: MemoryGib | None = None
+    state: Literal["waiting", "running"] = "waiting"
+    remaining_iterations: Annotated[int, Meta(ge=0, le=MAX_ITERATIONS)] | None = None
+    iteration_seconds: Seconds | None = None
+    attained_gpu_seconds: GpuSeconds | None = None
+    executed_seconds: Seconds | None = None
+    waiting_seconds: Seconds | None = None
+    restarts: Count | None = None
+    stage_seconds: tuple[Seconds, ...] | None = None
+    scaling: Annotated[Mapping[ShareSize, Rate], Meta(min_length=1)] | None = None
+    plans: tuple[Plan, ...] | None = None
+    guarantee: Guarantee | None = None
+    predictable: bool | None = None
+    placement: Mapping[str, GpuCount] | None = None
+    plan: str | None = None
+    restart_seconds: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self, "id")
+        check_texts(self, "tenant", "user", "plan")
+        check_whole(self, "gpus", MAX_GPUS)
+        check_cpus(self)
+        check_memory(self)
+        check_seconds(
+            self,
+            "submitted",
+            "iteration_seconds",
+            "executed_seconds",
+            "waiting_seconds",
+            "restart_seconds",
+        )
+        check_gpu_seconds(self, "attained_gpu_seconds")
+        check_texts(self, "state")
+        if self.state not in STATES:
+            raise InputError("state", shown(self.state), "one of " + ", ".join(map(repr, STATES)))
+        # A default is left out of the text by identity: another object of the same letters would not be.
+        msgspec.structs.force_setattr(self, "state", STATES[STATES.index(self.state)])
+        if self.predictable is not None:
+            check_kind("predictable", self.predictable, bool)
+        if self.guarantee is not None:
+            check_kind("guarantee", self.guarantee, Guarantee)
+        if self.remaining_iterations is not None:
+            check_whole(self, "remaining_iterations", MAX_ITERATIONS)
+        if self.restarts is not None:
+            check_whole(self, "restarts")
+        if self.stage_seconds is not None:
+            _check_stages(self)
+        if self.scaling is not None:
+            _check_scaling(self)
+        if self.placement is not None:
+            _check_placement(self)
+        if self.plans is not None:
+            _check_plans(self)
+
+
+def _check_stages(job: Job) -> None:
+    times = tuple(
+        snapped(f"stage_seconds[{stage}]", seconds, MAX_SECONDS, MICROSECONDS_PER_SECOND)
+        for stage, seconds in enumerate(items("stage_seconds", job.stage_seconds))
+    )
+    msgspec.structs.force_setattr(job, "stage_seconds", times)
+
+
+def _check_scaling(job: Job) -> None:
+    table = {
+        whole("scaling key", gpus, MAX_GPUS, least=1): finite(f"scaling[{gpus}]", rate, MAX_RATE, positive=True)
+        for gpus, rate in pairs("scaling", job.scaling)
+    }
+    if not table:
+        raise InputError("scaling", "an empty table", "at least one GPU count with its throughput, or no table")
+    msgspec.structs.force_setattr(job, "scaling", dict(sorted(table.items())))
+
+
+def _check_placement(job: Job) -> None:
+    held = {
+        text("placement key", node): whole(f"placement[{shortened(node)}]", gpus, MAX_GPUS)
+        for node, gpus in pairs("placement", job.placement)
+    }
+    idle = [node for node, gpus in held.items() if gpus == 0]
+    if idle and any(held.values()):
+        raise InputError(f"placement[{shortened(idle[0])}]", "0", "at least 1 GPU, or 0 on every node")
+    msgspec.structs.force_setattr(job, "placement", dict(sorted(held.items())))
+
+
+def _check_plans(job: Job) -> None:
+    check_items(job, "plans", Plan)
+    names = {plan.name for plan in job.plans or ()}
+    if job.plan is not None and names and job.plan not in names:
+        raise InputError("plan", shown(job.plan), f"the name of one of the job's plans: {listed(names)}")

@@ -1,0 +1,100 @@
+"""The answer to one round, as an object and as JSON."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from muri_opt.errors import InputError
+from muri_opt.rounds.certificate import Certificate, Proof
+from muri_opt.rounds.decision import Decision
+from muri_opt.rounds.limits import relative_gap
+from muri_opt.rounds.termination import Limit, Reason, Termination
+
+RESULT_FORMAT: Literal["muri-opt/result/1"] = "muri-opt/result/1"
+
+
+class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the time went, which backend ran, and how large its model was.
+
+    ``startup_seconds`` went by until modules were imported and a solver process was ready; no limit counts them.
+    """
+
+    startup_seconds: float = 0.0
+    build_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    verify_seconds: float = 0.0
+    backend: str | None = None
+    columns: int = 0
+    rows: int = 0
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision with its recomputed value, its bound, why the solve stopped, and who proved what.
+
+    ``bound`` and ``gap`` were checked or are those of two solvers that agree, as ``certificate.proof`` says.
+    ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
+    """
+
+    format: Literal["muri-opt/result/1"] = RESULT_FORMAT
+    fingerprint: str
+    policy: str
+    method: str
+    value: int | None = None
+    bound: int | None = None
+    gap: float | None = None
+    claimed_bound: int | None = None
+    value_unit: str = ""
+    termination: Termination
+    decision: Decision | None = None
+    certificate: Certificate
+    stats: Stats = Stats()
+
+
+def result_json(result: Result) -> str:
+    """Return the result as indented JSON text."""
+    content = msgspec.to_builtins(result)
+    if result.claimed_bound is None:
+        del content["claimed_bound"]
+    return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
+
+
+def parse_result(text: bytes | str) -> Result:
+    """Return the result that the JSON ``text`` holds; every fault is one :class:`InputError`.
+
+    Files from before claims were kept apart have them as ``bound``: what the file's own certificate does not prove is
+    read as a claim.
+    """
+    try:
+        return _with_claim_apart(msgspec.json.decode(text, type=Result))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise InputError("result", str(error) or type(error).__name__, "a result of muri-opt solve --json") from None
+
+
+def _with_claim_apart(result: Result) -> Result:
+    """Return the result with a bound that is nobody's proof as its claimed bound, and no stronger termination."""
+    certificate, said = result.certificate, result.termination
+    if result.bound is None or result.claimed_bound is not None or certificate.proof not in (None, Proof.CLAIM_ONLY):
+        return result
+    if said.reason is Reason.OPTIMAL:
+        said = Termination(reason=Reason.FEASIBLE, limit=Limit.CLAIM, detail=said.detail)
+    checked = certificate.checked_bound
+    return msgspec.structs.replace(
+        result,
+        bound=checked,
+        gap=None if result.value is None or checked is None else relative_gap(result.value, checked),
+        claimed_bound=result.bound,
+        termination=said,
+    )
+
+
+def read_result(path: str | os.PathLike[str]) -> Result:
+    """Return the result in the file at ``path``."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(str(path), error.strerror or str(error), "a readable result file") from None
+    return parse_result(text)

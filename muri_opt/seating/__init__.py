@@ -1,9 +1,0 @@
-"""Gangs of tenants on the nodes of a large cluster: prices that bound a round, and places near the bound.
-
-Equal nodes are looked at once, equal gangs are counted. At given prices every node is a small knapsack of its own; a
-decision is improved by putting gangs where they gain more than those lose who have to go.
-"""
-
-from muri_opt.seating.search import Seated, quick_prices, seat_round
-
-__all__ = ["Seated", "quick_prices", "seat_round"]

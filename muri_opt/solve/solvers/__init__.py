@@ -1,0 +1,64 @@
+"""From model to values: one file per solver, one way to call them, the same exact checks on every answer.
+
+A :class:`Backend` takes a :class:`~muri_opt.modelling.Model` and :class:`~muri_opt.rounds.Limits` and returns an
+:class:`Outcome`. What it cannot solve exactly it refuses beforehand; what it answers is rounded, recomputed and checked
+before it is passed on. Importing this package loads no solver.
+"""
+
+from typing import TYPE_CHECKING
+
+from muri_opt.rounds.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from muri_opt.solve.solvers.base import Backend, Capabilities, check_capabilities
+    from muri_opt.solve.solvers.column_pricing import is_wide, priced, restricted, solve_wide
+    from muri_opt.solve.solvers.highs import Relaxed, relaxation, relaxation_duals
+    from muri_opt.solve.solvers.lexicographic_solve import solve_stages
+    from muri_opt.solve.solvers.outcome import Outcome, checked, exact_bound
+    from muri_opt.solve.solvers.process import WorkerError, borrowed_worker, start_worker, stop_workers
+    from muri_opt.solve.solvers.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, available, backend_named
+
+__all__ = [
+    "BACKENDS",
+    "FIRST_BACKEND",
+    "SECOND_BACKEND",
+    "Backend",
+    "Capabilities",
+    "Outcome",
+    "Relaxed",
+    "WorkerError",
+    "available",
+    "backend_named",
+    "borrowed_worker",
+    "check_capabilities",
+    "checked",
+    "exact_bound",
+    "is_wide",
+    "priced",
+    "relaxation",
+    "relaxation_duals",
+    "restricted",
+    "solve_stages",
+    "solve_wide",
+    "start_worker",
+    "stop_workers",
+]
+
+__getattr__, __dir__ = names_on_demand(
+    __name__,
+    {
+        "muri_opt.solve.solvers.outcome": ("Outcome", "checked", "exact_bound"),
+        "muri_opt.solve.solvers.base": ("Backend", "Capabilities", "check_capabilities"),
+        "muri_opt.solve.solvers.highs": ("Relaxed", "relaxation", "relaxation_duals"),
+        "muri_opt.solve.solvers.registry": (
+            "BACKENDS",
+            "FIRST_BACKEND",
+            "SECOND_BACKEND",
+            "available",
+            "backend_named",
+        ),
+        "muri_opt.solve.solvers.lexicographic_solve": ("solve_stages",),
+        "muri_opt.solve.solvers.column_pricing": ("is_wide", "priced", "restricted", "solve_wide"),
+        "muri_opt.solve.solvers.process": ("WorkerError", "borrowed_worker", "start_worker", "stop_workers"),
+    },
+)

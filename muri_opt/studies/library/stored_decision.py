@@ -1,0 +1,47 @@
+"""A decision as the library keeps it: what the verifier needs, without the words that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from muri_opt.rounds import Assignment, Decision, Waiting, WaitingReason
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An assignment; what most of them do not have is left out of the file."""
+
+    jobs: tuple[str, ...]
+    gpus: Mapping[str, int]
+    order: tuple[int, ...] = (0,)
+    plan: str | None = None
+    cpus: Mapping[str, float] = {}
+    period_seconds: float | None = None
+
+
+class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who runs where, and by reason who waits."""
+
+    assignments: tuple[Seat, ...]
+    waiting: Mapping[WaitingReason, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, decision: Decision) -> StoredDecision:
+        """Return the decision without details and remedies."""
+        waiting: dict[WaitingReason, list[str]] = {}
+        for wait in decision.waiting:
+            waiting.setdefault(wait.reason, []).append(wait.job)
+        seats = tuple(Seat(**msgspec.structs.asdict(assignment)) for assignment in decision.assignments)
+        return cls(assignments=seats, waiting={reason: tuple(jobs) for reason, jobs in sorted(waiting.items())})
+
+    def decision(self) -> Decision:
+        """Return the decision; its waiting jobs have a reason and no words."""
+        return Decision(
+            assignments=tuple(Assignment(**msgspec.structs.asdict(seat)) for seat in self.assignments),
+            waiting=tuple(
+                Waiting(job=job, reason=reason, detail="", remedy="")
+                for reason, jobs in self.waiting.items()
+                for job in jobs
+            ),
+        )

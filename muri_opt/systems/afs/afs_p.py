@@ -1,0 +1,51 @@
+"""Policy ``afs-p``: shares of jobs of unknown length, with a quantum where jobs outnumber GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.afs.afs_p_rule import afs_p_shares
+from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+from muri_opt.systems.policy import Allowed, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownLengthPolicy(ElasticPolicy):
+    """AFS without lengths; ``quantum`` is how many seconds a job keeps its share where jobs outnumber GPUs.
+
+    A round does not say when a quantum began. How many a job has had, and whether it is within one, therefore follow
+    from its ``executed_seconds``, as if every decision in between had left it its share; a running job that does not
+    say them is in no quantum. What the rule leaves to chance the seed decides. Whether a change of shares pays cannot
+    be told without lengths.
+    """
+
+    restarts: str = "ignore"
+    objective: str = "speed-up"
+    quantum: str = "7200"
+
+    own_name: ClassVar[str] = "afs-p"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        **ElasticPolicy.choices,
+        "restarts": ("ignore",),
+        "objective": ("speed-up",),
+        "quantum": Span(0.001, 2_000_000_000),
+    }
+    knows_lengths: ClassVar[bool] = False
+
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return AFS-P's shares; jobs of equally many quanta take turns in the order of submission."""
+        jobs = [round_.jobs[job] for job in demand.jobs.tolist()]
+        quantum = microseconds(float(self.quantum))
+        executed = np.array([microseconds(job.executed_seconds or 0.0) for job in jobs], dtype=np.int64)
+        quanta, inside = executed // quantum, executed % quantum > 0
+        begun = np.array([job.executed_seconds == 0.0 for job in jobs], dtype=bool)
+        keeps = demand.held(round_) * (inside | begun)
+        order, coin = demand.arrivals(round_), np.random.default_rng(seed)
+        return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)

@@ -1,0 +1,59 @@
+"""AFS-P: shares of jobs whose lengths nobody knows, by comparing growth alone and sharing time in quanta."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from muri_opt.systems.afs.curves import Ints
+from muri_opt.systems.afs.scan_orders import checked_scan
+
+
+def afs_p_shares(
+    speed: Ints, cap: Ints, gpus: int, *, quanta: Ints, keeps: Ints, order: ArrayLike, coin: np.random.Generator
+) -> Ints:
+    """Return how many of ``gpus`` GPUs each job gets when nothing is known of how long they are.
+
+    Jobs are taken by finished ``quanta``, fewest first, then in the given order. Each gets one GPU while there are any,
+    and what is left goes one by one to the winner of a scan over them, in the same order. Of the candidate c and the
+    scanned m, m wins if it would even as the longer of the two, (p'_m - p_m) / p'_m >= (p'_c - p_c) / p_c; c wins if it
+    would as the longer one, (p'_c - p_c) / p'_c >= (p'_m - p_m) / p_m; otherwise the fair ``coin`` decides.
+
+    With as many jobs as GPUs or more, ``keeps[j]`` GPUs first stay with a job whose quantum has not ended (0: it has,
+    or never began), as far as the GPUs go; such a job takes no part in the scans. With fewer jobs nobody keeps a share.
+    """
+    turns = checked_scan(order, len(cap))
+    turns = turns[np.argsort(quanta[turns], kind="stable")]
+    shares = np.zeros(len(cap), dtype=np.int64)
+    left = max(0, gpus)
+    if np.count_nonzero(cap > 0) >= gpus:
+        for job in turns[keeps[turns] > 0].tolist():
+            shares[job] = min(int(keeps[job]), int(cap[job]), left)
+            left -= int(shares[job])
+    served = turns[(shares[turns] == 0) & (cap[turns] > 0)][:left]
+    shares[served] = 1
+    left -= len(served)
+    while left > 0:
+        below = served[shares[served] < cap[served]]
+        if not len(below):
+            break
+        shares[_winner(speed, shares, below, coin)] += 1
+        left -= 1
+    return shares
+
+
+def _winner(speed: Ints, shares: Ints, jobs: Ints, coin: np.random.Generator) -> int:
+    """Return the last candidate of a scan over jobs that all have a GPU and could use one more."""
+    now, more = speed[jobs, shares[jobs]], speed[jobs, shares[jobs] + 1]
+    gain = more - now
+    place = 0
+    while True:
+        rest = slice(place + 1, None)
+        surely = gain[rest] * now[place] >= gain[place] * more[rest]
+        perhaps = ~surely & (gain[place] * now[rest] < gain[rest] * more[place])
+        heads = np.zeros_like(perhaps)
+        heads[perhaps] = coin.integers(0, 2, size=np.count_nonzero(perhaps)) == 1
+        wins = surely | heads
+        if not wins.any():
+            return int(jobs[place])
+        place += 1 + int(np.argmax(wins))

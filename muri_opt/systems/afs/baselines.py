@@ -1,0 +1,45 @@
+"""Policies ``optimus``, ``max-min-elastic`` and ``srtf-elastic``: what AFS is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.afs.baseline_rules import max_min_shares, optimus_shares, srtf_shares
+from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimusPolicy(ElasticPolicy):
+    """One GPU each, shortest first, then one by one where a GPU saves most time."""
+
+    own_name: ClassVar[str] = "optimus"
+    objective: str = "time"
+
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return the shares by marginal gain."""
+        return optimus_shares(demand.cap, demand.time, gpus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxMinPolicy(ElasticPolicy):
+    """GPUs dealt one by one in turn, in the order of submission."""
+
+    own_name: ClassVar[str] = "max-min-elastic"
+
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return the most equal shares."""
+        return max_min_shares(demand.cap, gpus, order=demand.arrivals(round_))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortestFirstPolicy(ElasticPolicy):
+    """All GPUs it can use to the job that then ends first, what is left to the next."""
+
+    own_name: ClassVar[str] = "srtf-elastic"
+
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return the shares of elastic SRTF."""
+        return srtf_shares(demand.cap, demand.time, gpus)

@@ -1,0 +1,170 @@
+"""Scaling tables as whole numbers: what a job's speed is with every number of GPUs, and how long it still takes.
+
+Speeds are whole numbers of at most 2**30, so that every comparison of two speeds times two speeds fits 64 bits and is
+exact. A table is scaled by a power of ten that leaves nine digits: the numbers people write survive unchanged, and
+only ratios within one table matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import microseconds
+
+Ints = NDArray[np.int64]
+NEVER: Final = 1 << 62
+"""The remaining time of a job without a GPU, in microseconds."""
+MOST_SPEED: Final = 1 << 30
+
+_DIGITS_OF_A_SECOND: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One scaling table: ``speeds[k]`` with k GPUs, in units of 10**-``digits`` iterations a second."""
+
+    speeds: tuple[int, ...]
+    digits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curves:
+    """The curves of a round's jobs.
+
+    ``speed[j, k]`` is job j's speed with k GPUs, 0 at k = 0 and beyond ``cap[j]``, the largest share that is of use to
+    it: the largest GPU count of its table, at most the cluster's. ``unit[j]`` is the time of one iteration at speed 1,
+    in microseconds. Speeds need not grow with k, and gains need not shrink: measured curves do neither.
+    """
+
+    speed: Ints
+    cap: Ints
+    unit: tuple[int, ...]
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job], most_gpus: int) -> Curves:
+        """Return the curves of ``jobs`` on a cluster of ``most_gpus`` GPUs; a job that has none is refused.
+
+        The same jobs asked for again are not looked at again.
+        """
+        for made_for, gpus, made in _made[:]:
+            if made_for is jobs and gpus == most_gpus:
+                return made
+        made = cls._of(jobs, most_gpus)
+        _made[:] = [(jobs, most_gpus, made)] if isinstance(jobs, tuple) else []
+        return made
+
+    @classmethod
+    def _of(cls, jobs: Sequence[Job], most_gpus: int) -> Curves:
+        known: dict[tuple[tuple[int, float], ...], Table] = {}
+        tables: list[Table] = []
+        units: list[int] = []
+        for position, job in enumerate(jobs):
+            entries = tuple((job.scaling or {}).items())
+            try:
+                if entries not in known:
+                    known[entries] = scaling_table(dict(entries))
+                units.append(_unit(job, known[entries]))
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+            tables.append(known[entries])
+        cap = np.array([min(len(table.speeds) - 1, most_gpus) for table in tables], dtype=np.int64)
+        width = int(cap.max(initial=1)) + 1
+        rows = {id(table): _row(table, width, most_gpus) for table in known.values()}
+        speed = np.array([rows[id(table)] for table in tables], dtype=np.int64).reshape(len(tables), width)
+        return cls(speed=speed, cap=cap, unit=tuple(units))
+
+    def microseconds(self, work: Sequence[int]) -> Ints:
+        """Return ``[j, k]``, the time job j needs for ``work[j]`` iterations with k GPUs, in whole microseconds.
+
+        ``NEVER`` with no GPU and beyond the job's cap; anything else is below ``NEVER``.
+        """
+        time = np.full(self.speed.shape, NEVER, dtype=np.int64)
+        amounts = [iterations * unit for iterations, unit in zip(work, self.unit, strict=True)]
+        small = np.array([amount < NEVER for amount in amounts], dtype=bool)
+        total = np.array([amount if amount < NEVER else 0 for amount in amounts], dtype=np.int64)
+        useful = self.speed > 0
+        np.floor_divide(total[:, None], self.speed, out=time, where=useful & small[:, None])
+        for j in np.flatnonzero(~small).tolist():  # larger than 64 bits: Python's whole numbers
+            for k in range(1, int(self.cap[j]) + 1):
+                time[j, k] = min(NEVER - 1, amounts[j] // int(self.speed[j, k]))
+        return time
+
+
+_made: list[tuple[Sequence[Job], int, Curves]] = []
+"""The last curves made, of jobs in a tuple: checking, deciding and placing one round need the same."""
+
+
+def scaling_table(scaling: Mapping[int, float]) -> Table:
+    """Return the speeds with 0, 1, 2, ... GPUs, missing counts interpolated linearly in iteration time.
+
+    An empty table is refused, and one without an entry for one GPU: below its smallest count there is nothing to
+    interpolate from.
+    """
+    counts = sorted(scaling)
+    if not counts:
+        raise InputError("scaling", "nothing", "a table of GPU counts with their throughput")
+    if counts[0] != 1:
+        raise InputError("scaling", f"no entry for 1 GPU (the smallest is {counts[0]})", "a table that starts at 1 GPU")
+    digits = _digits(max(scaling.values()))
+    known = {gpus: max(1, _rounded(scaling[gpus], digits)) for gpus in counts}
+    speeds = [0, known[1]]
+    for a, b in pairwise(counts):
+        low, high = known[a], known[b]
+        whole = (b - a) * low * high
+        speeds.extend(max(1, whole // ((b - k) * high + (k - a) * low)) for k in range(a + 1, b))
+        speeds.append(high)
+    return Table(speeds=tuple(speeds), digits=digits)
+
+
+def _digits(most: float) -> int:
+    """Return the largest d, which may be negative, with ``most`` x 10**d rounded at most ``MOST_SPEED``."""
+    digits = 0
+    while _rounded(most, digits) > MOST_SPEED:
+        digits -= 1
+    while _rounded(most, digits + 1) <= MOST_SPEED:
+        digits += 1
+    return digits
+
+
+def _rounded(rate: float, digits: int) -> int:
+    """Return ``rate`` x 10**``digits`` rounded to the nearest whole number, the even one if there are two."""
+    numerator, denominator = rate.as_integer_ratio()
+    if digits >= 0:
+        numerator *= 10**digits
+    else:
+        denominator *= 10**-digits
+    whole, rest = divmod(numerator, denominator)
+    return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1))
+
+
+def _row(table: Table, width: int, most_gpus: int) -> list[int]:
+    used = table.speeds[: min(width, most_gpus + 1)]
+    return [*used, *[0] * (width - len(used))]
+
+
+def _unit(job: Job, table: Table) -> int:
+    """Return the microseconds one iteration takes at speed 1.
+
+    A job that says how long an iteration takes fixes the scale of its table; otherwise throughput is iterations a
+    second.
+    """
+    if job.iteration_seconds is None:
+        return int(10 ** (_DIGITS_OF_A_SECOND + table.digits))
+    if job.iteration_seconds == 0:
+        raise InputError("iteration_seconds", "0", "a time above 0, or none")
+    largest = len(table.speeds) - 1
+    if not 1 <= job.gpus <= largest:
+        raise InputError(
+            "gpus",
+            str(job.gpus),
+            f"a GPU count from 1 to {largest}, within scaling: iteration_seconds is measured there",
+        )
+    return microseconds(job.iteration_seconds) * table.speeds[job.gpus]

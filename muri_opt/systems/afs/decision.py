@@ -1,0 +1,29 @@
+"""From GPUs per node of elastic jobs to a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.decision import Decision
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.systems.afs.curves import Curves
+from muri_opt.systems.capacity.decision import Placed, group_decision
+
+
+def share_decision(round_: Round, curves: Curves, shares: Mapping[int, Ints]) -> Decision:
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s; every other job waits for its first GPU.
+
+    The period of a job is the time of one iteration with its share.
+    """
+    asks = np.ones(len(round_.jobs), dtype=np.int64)
+    placed = []
+    for job, share in sorted(shares.items()):
+        asks[job] = share.sum()
+        period = float(Fraction(curves.unit[job], int(curves.speed[job, asks[job]]) * MICROSECONDS_PER_SECOND))
+        placed.append(Placed(jobs=(job,), share=share, period_seconds=period))
+    return group_decision(round_, placed, consolidate=False, asks=asks)

@@ -1,0 +1,134 @@
+"""What every elastic policy does: shares by its rule, kept where a change does not pay, placed on the nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Decision, Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.afs.curves import Curves
+from muri_opt.systems.afs.decision import share_decision
+from muri_opt.systems.afs.node_sizes import share_sizes
+from muri_opt.systems.afs.restart_hysteresis import kept_shares
+from muri_opt.systems.capacity import held_gpus, place_shares
+from muri_opt.systems.policy import Allowed, Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demand:
+    """The jobs a rule divides GPUs among: positions in the round, curves, caps, remaining times."""
+
+    jobs: Ints
+    speed: Ints
+    cap: Ints
+    time: Ints
+    ladder: Sequence[int] | None
+
+    def of(self, part: Ints) -> Demand:
+        """Return the demand of some of the jobs."""
+        return replace(self, jobs=self.jobs[part], speed=self.speed[part], cap=self.cap[part], time=self.time[part])
+
+    def held(self, round_: Round) -> Ints:
+        """Return the GPUs each job holds now, 0 for one that waits."""
+        now = [held_gpus(round_, job) for job in self.jobs.tolist()]
+        return np.array([0 if gpus is None else int(gpus.sum()) for gpus in now], dtype=np.int64)
+
+    def arrivals(self, round_: Round) -> Ints:
+        """Return the jobs of the demand in the order of their submission, then of the round."""
+        submitted = [round_.jobs[job].submitted or 0.0 for job in self.jobs.tolist()]
+        return np.argsort(submitted, kind="stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticPolicy(Policy):
+    """A rule that says how many GPUs each job gets.
+
+    ``packing`` is ``any``, or ``node`` for shares that divide a node or fill nodes, so that no two jobs of a node talk
+    across the network. ``restarts`` is ``pay``, to keep the share of a running job where a change would not pay its
+    ``restart_seconds``, or ``ignore``. ``objective`` says what the value counts and the exact program of the same round
+    (chapter *sharing*) maximises: the ``speed`` of all jobs, short ones weighing more, their plain ``speed-up``, or the
+    ``time`` the shares save if they stay.
+    """
+
+    packing: str = "any"
+    restarts: str = "pay"
+    objective: str = "speed"
+
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "packing": ("any", "node"),
+        "restarts": ("pay", "ignore"),
+        "objective": ("speed", "speed-up", "time"),
+    }
+    chapter: ClassVar[str] = "sharing"
+    own_name: ClassVar[str]
+    knows_lengths: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.name != self.own_name:
+            raise unknown_name("policy", self.name, [self.own_name])
+        Policy.__post_init__(self)
+
+    @abstractmethod
+    def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
+        """Return the share of each job of the demand, within ``gpus`` in all and the cap of each."""
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job without a scaling table, or of unknown length where the rule needs it; name it."""
+        for position, job in enumerate(round_.jobs):
+            where = f"jobs[{position}] ({job.id!r})"
+            if job.gpus < 1:
+                raise InputError(f"{where}.gpus", "0", "at least 1: CPUs and memory are counted per GPU")
+            if self.knows_lengths and job.remaining_iterations is None:
+                allowed = f"a number: {self.name!r} needs to know how long a job is; 'afs-p' does not"
+                raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
+        Curves.of(round_.jobs, round_.cluster.total_gpus)
+        share_sizes(round_.cluster, self.packing)
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision: shares from nothing by the rule, within quotas, changes that do not pay left out."""
+        self.check(round_)
+        total = round_.cluster.total_gpus
+        curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)
+        demand = Demand(
+            jobs=np.arange(len(round_.jobs)),
+            speed=curves.speed,
+            cap=curves.cap,
+            time=curves.microseconds([job.remaining_iterations or 0 for job in round_.jobs]),
+            ladder=sizes.tolist() if self.packing == "node" and len(sizes) else None,
+        )
+        demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
+        legal = np.append(0, sizes)
+        shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]
+        if self.restarts == "pay":
+            shares = kept_shares(shares, _present(round_, demand), demand.time, _restarts(round_), total)
+        return share_decision(round_, curves, place_shares(round_, shares, sizes, by_node=self.packing == "node"))
+
+    def _within_quotas(self, round_: Round, demand: Demand, seed: int) -> Ints:
+        """Return caps that keep every quota: what the rule gives each job of a tenant if the quota is all there is."""
+        cap = demand.cap.copy()
+        for tenant in np.flatnonzero(round_.amounts.U < UNLIMITED).tolist():
+            members = np.flatnonzero(round_.amounts.tenant == tenant)
+            quota = int(round_.amounts.U[tenant])
+            if cap[members].sum() > quota:
+                cap[members] = self.shares(round_, demand.of(members), quota, seed)
+        return cap
+
+
+def _present(round_: Round, demand: Demand) -> Ints:
+    """Return the GPUs each running job holds now, 0 for one that waits or holds a share it may not have."""
+    now = demand.held(round_)
+    legal = now <= demand.cap
+    if demand.ladder is not None:
+        legal &= np.isin(now, demand.ladder)
+    return np.where(legal, now, 0)
+
+
+def _restarts(round_: Round) -> Ints:
+    return np.array([microseconds(job.restart_seconds or 0.0) for job in round_.jobs], dtype=np.int64)

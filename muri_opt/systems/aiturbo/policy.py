@@ -1,0 +1,189 @@
+"""Policy ``aiturbo``: predictable and unpredictable jobs in one queue, their configurations step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, lcm
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from muri_opt.algorithms.ranking import Rankings, borda_scores
+from muri_opt.errors import InputError
+from muri_opt.rounds import JobConfiguration, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
+from muri_opt.systems.plans.allocation import Seating, arrivals, guaranteed_first
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
+from muri_opt.systems.plans.policy import SECONDS, PlanPolicy
+from muri_opt.systems.policy import Allowed, Span
+
+_MOVES: Final = 4096
+"""How many moves are remembered: from one round to the next those of jobs that wait are the same."""
+
+
+class Move(NamedTuple):
+    """The best step of a predictable job: what it gains, whether it adds something, and where it leads."""
+
+    gain: Fraction | float
+    grows: bool
+    target: JobConfiguration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AITurboPolicy(PlanPolicy):
+    """Borda scores of attained service and of what a step gains, in levels; jobs start in that order or are skipped.
+
+    Every predictable job has a best addition (one server, worker or GPU share more) and a best removal, by how much
+    they lessen the remaining time times the service units of the configuration (``objective=service``), or the
+    remaining time itself (``time``). The better of the two decides if the job is in the list of those to increase or of
+    those to decrease; it is done only if it lessens anything, and not at all where ``step=off``, as between two full
+    rounds. With ``switch`` a first share moves a job from CPUs to GPUs, and the last one back.
+
+    A job's score is its rank in its list plus its rank by attained service; unpredictable jobs count the latter twice.
+    Ranks are ``normalised`` by the length of their list, as those of a short list would win, or ``raw``. Scores below
+    the part ``first`` of the largest possible one are the first level, those below ``second`` the next. ``within`` a
+    level jobs come by ``score`` (then levels change nothing), or those that are ``running`` first. A job whose step
+    finds no room keeps its configuration; if that has none either, the job is skipped, and stops if it runs.
+
+    A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
+    those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
+    """
+
+    objective: str = "service"
+    switch: str = "on"
+    step: str = "on"
+    ranks: str = "normalised"
+    first: str = "0.15"
+    second: str = "0.9"
+    within: str = "score"
+    patience: str = "2400"
+
+    own_name: ClassVar[str] = "aiturbo"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "objective": COSTS,
+        "switch": ("on", "off"),
+        "step": ("on", "off"),
+        "ranks": ("normalised", "raw"),
+        "first": Span(0, 1),
+        "second": Span(0, 1),
+        "within": ("score", "running"),
+        "patience": Span(0, SECONDS, words=("inf",)),
+    }
+
+    @property
+    def rules(self) -> PlanRules:
+        """One step at most from the present configuration, by remaining time or service."""
+        change = "neighbours" if self.step == "on" else "same"
+        return PlanRules(change=change, objective=self.objective, switch=self.switch == "on")
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job whose attained service is not known, besides what no policy of plans can decide."""
+        PlanPolicy.check(self, round_)
+        for j, job in enumerate(round_.jobs):
+            if job.executed_seconds is None:
+                allowed = "the seconds it has run so far, for its attained service"
+                raise InputError(f"jobs[{j}] ({job.id!r}).executed_seconds", "nothing", allowed)
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        near, moves = self._steps(round_)
+        able, seating = Choices(round_, options), Seating(round_, options)
+        for job in guaranteed_first(options, self._order(round_, near, moves)):
+            here, wanted = near.here[job], [near.here[job]]
+            if job in moves and (moves[job].gain > 0 or here not in near.able(job)):
+                wanted.insert(0, moves[job].target)
+            seating.start(job, (o for at in wanted for o in able.options(job, at)))
+        return seating.chosen
+
+    def admission_order(self, round_: Round) -> tuple[str, ...]:
+        """Return the names of all jobs as they are admitted."""
+        return tuple(round_.jobs[job].id for job in self._order(round_, *self._steps(round_)))
+
+    def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
+        """Return what is one step away from each job, and the best step of those that can be predicted."""
+        near = Choices(round_, PlanOptions.of(round_, replace(self.rules, change="neighbours")))
+        moves = {}
+        for job, (here, steps) in enumerate(zip(near.here, near.steps, strict=True)):
+            speeds = tuple((at, near.speed(job, at)) for at in near.able(job))
+            if steps is not None and speeds:
+                now = near.speed(job, here)
+                moves[job] = best_move(here, now, speeds, steps, self.objective, switch=self.switch == "on")
+        return near, moves
+
+    def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
+        """Return the jobs as they are admitted: those out of patience, then by level and score."""
+        served = _attained(round_, near)
+        jobs = arrivals(round_)
+        scores = self.scores(sorted(jobs, key=lambda job: served[job]), moves)
+        levels = self.levels(scores, len(jobs))
+        unit = lcm(*(score.denominator for score in scores.values()))
+        rank = {job: int(score * unit) for job, score in scores.items()}  # whole numbers are sorted faster
+        patience = inf if self.patience == "inf" else microseconds(float(self.patience))
+
+        def key(job: int) -> tuple[int, int, bool, int, int]:
+            waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
+            running = round_.jobs[job].state == "running"
+            if not running and waited >= patience:
+                return -1, -waited, False, rank[job], served[job]
+            behind = self.within == "running" and not running
+            return levels[job], 0, behind, rank[job], served[job]
+
+        return sorted(jobs, key=key)
+
+    def scores(self, by_service: Sequence[int], moves: Mapping[int, Move]) -> dict[int, Fraction]:
+        """Return the Borda score of each job, lowest first served, from all jobs by attained service and the moves."""
+        lists = [by_service]
+        for grows in (True, False):
+            mine = [job for job in by_service if job in moves and moves[job].grows == grows]
+            lists.append(sorted(mine, key=lambda job: -moves[job].gain))
+        rankings = Rankings.of([np.array(jobs, dtype=np.int64) for jobs in lists])
+        average = borda_scores(rankings, normalised=self.ranks == "normalised", average=True)
+        return {job: 2 * average[job] for job in by_service}
+
+    def levels(self, scores: Mapping[int, Fraction], jobs: int) -> dict[int, int]:
+        """Return the level of each score, 0 the first, by its part of the largest score among so many jobs."""
+        largest = 2 if self.ranks == "normalised" else 2 * jobs
+        first, second = Fraction(self.first) * largest, Fraction(self.second) * largest
+        return {job: int(score >= first) + int(score >= second) for job, score in scores.items()}
+
+
+@lru_cache(maxsize=_MOVES)
+def best_move(
+    here: JobConfiguration,
+    now: float,
+    speeds: tuple[tuple[JobConfiguration, float], ...],
+    steps: int,
+    objective: str,
+    *,
+    switch: bool,
+) -> Move:
+    """Return the better of the best addition and the best removal, of what a job may run by at these ``speeds``.
+
+    The job has so many ``steps`` left and would do them at the throughput ``now`` where it is.
+    """
+    able = dict(speeds)
+    before = remaining(here, now, steps, objective)
+
+    def best(near: Sequence[JobConfiguration], *, grows: bool) -> Move:
+        moves = [Move(before - remaining(at, able[at], steps, objective), grows, at) for at in near if at in able]
+        return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
+
+    add, remove = best(here.additions(switch=switch), grows=True), best(here.removals(switch=switch), grows=False)
+    return add if add.gain > remove.gain else remove
+
+
+def _attained(round_: Round, near: Choices) -> list[int]:
+    """Return attained service in service units times microseconds: of GPUs as told, of servers and workers as run."""
+    found = []
+    for job, here in zip(round_.jobs, near.here, strict=True):
+        run = microseconds(job.executed_seconds or 0.0)
+        of_gpus = here.gpus * run if job.attained_gpu_seconds is None else microseconds(job.attained_gpu_seconds)
+        found.append(SERVICE_PER_GPU * of_gpus + SERVICE_PER_TASK * (here.servers + here.workers) * run)
+    return found

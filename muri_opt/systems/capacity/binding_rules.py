@@ -1,0 +1,101 @@
+"""Why a gang does not start beside what runs: all rules that bind, in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.change_wording import gpus_text
+from muri_opt.rounds.decision import WaitingReason
+from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
+from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.gang_fit import fewest_nodes, nodes_needed
+from muri_opt.systems.capacity.holders import Holders
+
+
+class Binding(NamedTuple):
+    """The first rule that binds, all of them in words, and what would help where no change is worked out.
+
+    ``quota`` are the GPUs above the tenant's quota, ``room`` whether it fits on what is free, the quota aside.
+    """
+
+    reason: WaitingReason
+    detail: str
+    remedy: str
+    quota: int
+    room: bool
+
+
+class BindingRules:
+    """The rules that keep jobs from starting beside what runs; ``left`` is what that leaves."""
+
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
+        self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
+        self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
+
+    def of(self, job: int) -> Binding:
+        """Return what binds for a job that waits."""
+        amounts, left = self._round.amounts, self._left
+        asks, free = int(left.asks[job]), self._free
+        most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
+        said, remedies = [f"asks for {gpus_text(asks)}"], list[str]()
+        reasons = list[WaitingReason]()
+        if asks > most:
+            some = "" if most == self._total else f", {most} of them with the CPUs and memory it needs"
+            said.append(f"the empty cluster has {self._total}{some}")
+            remedies.append(f"ask for at most {gpus_text(most)}, or enlarge the cluster")
+            reasons.append(WaitingReason.CAPACITY)
+        over = self._over_quota(job)
+        if over:
+            said.append(self._quota_text(job))
+            remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
+            reasons.append(WaitingReason.QUOTA)
+        room = left.room(job)
+        nodes = fewest_nodes(self._round, job) if self._consolidate else len(room)
+        fits = asks <= most and nodes_needed(room, asks) <= nodes
+        if asks <= most and not fits:
+            best = int(np.sort(room)[::-1][:nodes].sum())
+            said.append(f"{free} of {self._total} are free" + self._short_of(job, room, nodes, best) * (free > 0))
+            short = f"{asks - best} more GPU{'s' * (asks - best != 1)}"
+            remedies.append(f"free {short}" if asks > free else f"free room for {short} where it can use them")
+            reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
+        if not reasons:
+            said = [f"asks for {gpus_text(asks)}, free now; the decision keeps them free"]
+            remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
+            reasons.append(WaitingReason.PRIORITY)
+        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
+
+    def _over_quota(self, job: int) -> int:
+        """Return the GPUs that the tenant may not hold if the job starts."""
+        tenant = int(self._round.amounts.tenant[job])
+        if tenant < 0 or self._round.amounts.U[tenant] == UNLIMITED:
+            return 0
+        return max(0, int(self._left.asks[job]) - int(self._left.quota[tenant]))
+
+    def _quota_text(self, job: int) -> str:
+        tenant = self._round.cluster.tenants[self._round.amounts.tenant[job]]
+        spare = int(self._left.quota[self._round.amounts.tenant[job]])
+        has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
+        return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}"
+
+    def _short_of(self, job: int, room: Ints, nodes: int, best: int) -> str:
+        """Return how many of the free GPUs the job could use, and what is in the way of the others."""
+        amounts, left, asks = self._round.amounts, self._left, int(self._left.asks[job])
+        words = []
+        for name, need, unit, free, held in (
+            ("CPUs", int(amounts.c[job]), MILLI_PER_CPU, left.cpus, self._holders.cpus),
+            ("memory", int(amounts.m[job]), MIB_PER_GIB, left.memory, self._holders.memory),
+        ):
+            covered = np.minimum(left.gpus, free // need) if need else left.gpus
+            lacking = np.flatnonzero(covered < left.gpus)
+            if len(lacking) and (covered.sum() < asks or covered.sum() == room.sum()):
+                suffix = " GiB" if name == "memory" else " CPUs"
+                most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in self._holders.most(held, lacking)]
+                at_most = f"{int(covered.sum())} with its {name}"
+                words.append(at_most + (f" ({', '.join(most)})" if most else ""))
+        if self._consolidate and nodes < len(room):
+            words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
+        return ", at most " + " and ".join(words) if words else ""

@@ -1,0 +1,111 @@
+"""From shares of gangs to a decision: assignments for those that run, a reason for each that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.change_wording import change_text
+from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.rounds.quantities import MILLI_PER_CPU
+from muri_opt.systems.capacity.binding_rules import BindingRules
+from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.smallest_changes import GangChanges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placed:
+    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period."""
+
+    jobs: tuple[int, ...]
+    share: Ints
+    order: tuple[int, ...] = (0,)
+    period_seconds: float | None = None
+
+
+def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
+    """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait.
+
+    ``preempt`` says whether the policy moves gangs that run.
+    """
+    placed = [
+        Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
+        for job, share in sorted(shares.items())
+    ]
+    left, holders, waits = _beside(round_, placed, None)
+    changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in placed),
+        waiting=_waiting(round_, left, waits, rules, changes),
+    )
+
+
+def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
+    """Return the decision in which the groups run and all other jobs wait, with the reason.
+
+    ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
+    each job runs with, or would need to start, where that is not what the round says.
+    """
+    left, holders, waits = _beside(round_, groups, asks)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(
+        assignments=tuple(assignment_of(round_, group) for group in groups),
+        waiting=_waiting(round_, left, waits, rules, None),
+    )
+
+
+def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
+    """Return what the groups leave, who holds what, and the jobs that are in none of them."""
+    left = Leftover(round_, asks)
+    for group in groups:
+        left.take(group.share, *group.jobs)
+    running = {job for group in groups for job in group.jobs}
+    waits = [job for job in range(len(round_.jobs)) if job not in running]
+    return left, Holders(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
+
+
+def assignment_of(round_: Round, group: Placed) -> Assignment:
+    """Return the assignment of placed jobs, with the CPUs that go with their GPUs."""
+    nodes = round_.cluster.nodes
+    used = np.flatnonzero(group.share).tolist()
+    milli = int(round_.amounts.c[list(group.jobs)].sum())
+    return Assignment(
+        jobs=tuple(round_.jobs[job].id for job in group.jobs),
+        order=group.order,
+        gpus={nodes[s].id: int(group.share[s]) for s in used},
+        cpus={nodes[s].id: int(group.share[s]) * milli / MILLI_PER_CPU for s in used} if milli else {},
+        period_seconds=group.period_seconds,
+    )
+
+
+def _waiting(
+    round_: Round, left: Leftover, jobs: Sequence[int], rules: BindingRules, changes: GangChanges | None
+) -> tuple[Waiting, ...]:
+    """Return why each of the jobs does not run beside what does; alike ones are asked once.
+
+    A job that runs now and is not among those that go on is stopped, whatever binds.
+    """
+    amounts = round_.amounts
+    demands = np.stack([left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant])[:, jobs].T.tolist()
+    known: dict[tuple[int, ...], Waiting] = {}
+    found = []
+    for job, demand in zip(jobs, map(tuple, demands), strict=True):
+        if demand not in known:
+            binding = rules.of(job)
+            ways = () if changes is None else changes.of(job, binding)
+            remedy = change_text(ways[0]) if ways else binding.remedy
+            known[demand] = Waiting(
+                job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
+            )
+        stops = round_.jobs[job].state == "running"
+        alike = known[demand]
+        reason = WaitingReason.STOPPED if stops else alike.reason
+        found.append(replace(alike, job=round_.jobs[job].id, reason=reason))
+    return tuple(found)

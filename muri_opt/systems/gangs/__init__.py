@@ -1,0 +1,21 @@
+"""Gangs that run whole or not at all, in the order of a list: fifo, srtf, las and others, and Tiresias."""
+
+from typing import TYPE_CHECKING
+
+from muri_opt.rounds.lazy import names_on_demand
+
+if TYPE_CHECKING:
+    from muri_opt.systems.gangs.policy import FifoPolicy, GangPolicy
+    from muri_opt.systems.gangs.program import GangFormulation
+    from muri_opt.systems.gangs.tiresias import TiresiasPolicy
+
+__all__ = ["FifoPolicy", "GangFormulation", "GangPolicy", "TiresiasPolicy"]
+
+__getattr__, __dir__ = names_on_demand(
+    __name__,
+    {
+        "muri_opt.systems.gangs.policy": ("FifoPolicy", "GangPolicy"),
+        "muri_opt.systems.gangs.program": ("GangFormulation",),
+        "muri_opt.systems.gangs.tiresias": ("TiresiasPolicy",),
+    },
+)

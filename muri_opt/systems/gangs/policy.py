@@ -1,0 +1,81 @@
+"""List scheduling of gangs: an order, then each gang that still fits, skipping those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Decision, Round
+from muri_opt.systems.capacity import gang_decision
+from muri_opt.systems.capacity.list_schedule import ListSchedule
+from muri_opt.systems.capacity.staying import staying_jobs
+from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
+from muri_opt.systems.policy import Allowed, Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangPolicy(Policy):
+    """``srtf``, ``srsf``, ``las`` or ``max-min``: the order decides who is tried first.
+
+    ``objective`` is what the exact program of the same round maximises (chapter *gangs*); ``nodes`` says whether a gang
+    may spread over any nodes or must sit on as few as it could in the empty cluster; ``preempt`` whether a running job
+    may be stopped or moved for another. Where it may not, running jobs stay where they are and only the others are
+    decided.
+    """
+
+    objective: str = "weighted"
+    nodes: str = "any"
+    preempt: str = "yes"
+
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "objective": ("weighted", "lexicographic"),
+        "nodes": ("any", "fewest"),
+        "preempt": ("no", "yes"),
+    }
+    chapter: ClassVar[str] = "gangs"
+    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
+
+    def __post_init__(self) -> None:
+        if self.name not in self.names:
+            raise unknown_name("policy", self.name, self.names)
+        Policy.__post_init__(self)
+
+    @property
+    def order(self) -> str | TiresiasOrder:
+        """Who comes first: the name of an order, or an order with settings of its own."""
+        return self.name
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job of no GPUs: a gang has at least one."""
+        for position, job in enumerate(round_.jobs):
+            if job.gpus < 1:
+                where = f"jobs[{position}] ({job.id!r}).gpus"
+                raise InputError(where, "0", f"at least 1: the policy {self.name!r} places gangs")
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""
+        self.check(round_)
+        order = priority_order(round_, self.order)
+        schedule = ListSchedule(round_, order, consolidate=self.nodes == "fewest")
+        shares = schedule.anew() if self.preempt == "yes" else schedule.beside(staying_jobs(round_, order))
+        return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt == "yes")
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
+        if self.preempt == "no" or not any(job.state == "running" for job in round_.jobs):
+            return None
+        order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
+        keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest)
+        return gang_decision(round_, ListSchedule(round_, order, consolidate=fewest).beside(keeps), consolidate=fewest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FifoPolicy(GangPolicy):
+    """``fifo``: first in, first out. By default nobody is stopped, and no job starts in place of an earlier one."""
+
+    objective: str = "lexicographic"
+    preempt: str = "no"
+
+    names: ClassVar[Collection[str]] = ("fifo",)

@@ -1,0 +1,190 @@
+"""Chapter *gangs*: which gangs start now, and on which nodes.
+
+Letters as in the chapter: jobs j, places s (nodes, or one pool of interchangeable nodes), tenants v; a_j admitted, x_js
+GPUs of j on s, b_js whether j uses s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, RowSense, Stage, Values
+from muri_opt.rounds import Decision, LinearDuals, Round
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.systems.capacity import Leftover, fewest_nodes, gang_decision, held_gpus
+from muri_opt.systems.capacity.list_schedule import placed_around
+from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
+from muri_opt.systems.gangs.program_places import OpenPart, Places
+from muri_opt.systems.orders import TiresiasOrder
+from muri_opt.systems.program import Formulation
+
+MOST_DIGITS = 10_000
+"""Jobs that are a binary digit each in a lexicographic value, so that it can be written as a decimal number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangFormulation(Formulation):
+    """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority.
+
+    Without ``preempt`` running gangs stay where they are: the program is that of the others, on what those leave.
+    """
+
+    order: str | TiresiasOrder
+    objective: str
+    nodes: str
+    preempt: bool = True
+
+    chapter: ClassVar[str] = "gangs"
+
+    def build(self, round_: Round) -> Model:
+        """Return the program: a gang runs whole or not at all, within nodes and quotas."""
+        part = self._open(round_)
+        amounts, places = part.amounts, self._places(part)
+        builder = ModelBuilder("gangs")
+        jobs = np.arange(len(round_.jobs))
+        a = builder.add_columns("a", jobs, upper=places.fits.astype(np.int64))
+        x = builder.add_columns("x", places.pairs, upper=places.most)
+        j, s = places.pairs.T
+        ones = np.ones(len(j), dtype=np.int64)
+        builder.add_rows(
+            "gang",
+            jobs,
+            entries=(np.append(j, jobs), np.append(x, a), np.append(ones, -amounts.g)),
+            sense="=",
+            rhs=0,
+        )
+        builder.add_rows("gpus", np.arange(len(places.G)), entries=(s, x, ones), sense="<=", rhs=places.G)
+        for label, need, has in (("cpus", amounts.c, places.C), ("memory", amounts.m, places.M)):
+            bound = np.flatnonzero(has < UNLIMITED)
+            here = np.isin(s, bound)
+            rows = np.searchsorted(bound, s[here])
+            builder.add_rows(label, bound, entries=(rows, x[here], need[j[here]]), sense="<=", rhs=has[bound])
+        self._add_quota(builder, part, a)
+        if self.nodes == "fewest":
+            self._add_fewest(builder, round_, places, x)
+        return builder.finish(maximise=True, columns=a, coefficients=self._weights(part))
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return one stage, or for the lexicographic objective one per block of jobs in priority order.
+
+        Of very many jobs the last ones count one each, in a stage after all others.
+        """
+        if self.objective == "weighted":
+            return Formulation.stages(self, round_, model)
+        order = self._open(round_).order
+        order, rest = order[:MOST_DIGITS], order[MOST_DIGITS:]
+        stages = []
+        for start in range(0, len(order), STAGE_DIGITS):
+            block = order[start : start + STAGE_DIGITS]
+            objective = np.zeros_like(model.objective)
+            objective[block] = 1 << np.arange(len(block) - 1, -1, -1, dtype=np.int64)
+            weight = (len(rest) + 1) << (len(order) - start - len(block))
+            stages.append(Stage(objective=objective, weight=weight, best=(1 << len(block)) - 1))
+        if len(rest):
+            objective = np.zeros_like(model.objective)
+            objective[rest] = 1
+            stages.append(Stage(objective=objective, weight=1, best=len(rest)))
+        return tuple(stages) or Formulation.stages(self, round_, model)
+
+    def decode(self, round_: Round, values: Values) -> Decision:
+        """Return the decision: the admitted gangs, packed anew if that works, else where the values put them.
+
+        Packing running gangs first where they are, then the others from the largest by best fit, moves and splits fewer
+        gangs than a solver that does not care where they sit.
+        """
+        part = self._open(round_)
+        jobs = np.flatnonzero(values[: len(round_.jobs)] == 1).tolist()
+        held = {job: now for job in jobs if (now := held_gpus(round_, job)) is not None} | part.stays
+        order = sorted(jobs, key=lambda job: (job not in held, -round_.jobs[job].gpus))
+        fewest = self.nodes == "fewest"
+        shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
+        if shares is None:
+            shares = self._as_valued(round_, order, values)
+        return gang_decision(round_, shares, consolidate=fewest, preempt=self.preempt)
+
+    def encode(self, round_: Round, decision: Decision) -> Ints:
+        """Return the columns of a decision of single gangs."""
+        part = self._open(round_)
+        places = self._places(part)
+        amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
+        a = np.zeros(len(round_.jobs), dtype=np.int64)
+        for assignment in decision.assignments:
+            job = round_.job_index[assignment.jobs[0]]
+            if job in part.stays:
+                continue
+            a[job] = 1
+            for node, gpus in assignment.gpus.items():
+                amount[job, places.of_node[round_.cluster.node_index[node]]] += gpus
+        x = amount[tuple(places.pairs.T)]
+        return np.concatenate([a, x, (x > 0).astype(np.int64)] if self.nodes == "fewest" else [a, x])
+
+    @property
+    def has_duals(self) -> bool:
+        """Only the weighted objective is small enough for a linear program."""
+        return self.objective == "weighted"
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
+        if not self.has_duals:
+            return None
+        part = self._open(round_)
+        return greedy_duals(part.amounts, part.order.tolist(), part.fits)
+
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+        """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
+        return node_duals(round_, model, row_duals, self._places(self._open(round_)).of_node)
+
+    def _as_valued(self, round_: Round, order: list[int], values: Values) -> dict[int, Ints]:
+        """Return GPUs per node of every gang as the columns x say; inside a pool by best fit."""
+        part = self._open(round_)
+        places = self._places(part)
+        count = len(round_.jobs)
+        amount = np.zeros((count, len(places.G)), dtype=np.int64)
+        amount[tuple(places.pairs.T)] = values[count : count + len(places.pairs)]
+        left, shares = Leftover(round_), dict(part.stays)
+        for job, share in part.stays.items():
+            left.take(share, job)
+        for job in order:
+            shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
+            left.take(shares[job], job)
+        return shares
+
+    def _open(self, round_: Round) -> OpenPart:
+        return OpenPart.of(round_, self.order, preempt=self.preempt)
+
+    def _places(self, part: OpenPart) -> Places:
+        return Places.of(part.amounts, pool=self.nodes == "any", whole=self.nodes == "fewest", fits=part.fits)
+
+    def _weights(self, part: OpenPart) -> Ints:
+        """Return w_j: each GPU of the job of rank r among n is worth n - r."""
+        weights = np.zeros_like(part.amounts.g)
+        weights[part.order] = np.arange(len(part.order), 0, -1)
+        return weights * part.amounts.g
+
+    def _add_quota(self, builder: ModelBuilder, part: OpenPart, a: Ints) -> None:
+        amounts = part.amounts
+        limited = np.flatnonzero(amounts.U < UNLIMITED)
+        member = np.flatnonzero(np.isin(amounts.tenant, limited))
+        rows = np.searchsorted(limited, amounts.tenant[member])
+        entries = (rows, a[member], amounts.g[member])
+        builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
+
+    def _add_fewest(self, builder: ModelBuilder, round_: Round, places: Places, x: Ints) -> None:
+        b = builder.add_columns("b", places.pairs)
+        jobs = np.flatnonzero(places.fits)
+        limit = np.zeros(len(round_.jobs), dtype=np.int64)
+        limit[jobs] = [fewest_nodes(round_, int(job)) for job in jobs]
+        whole = limit[places.pairs[:, 0]] == 1
+        senses: tuple[tuple[str, NDArray[np.bool_], RowSense], ...] = (("link", ~whole, "<="), ("whole", whole, "="))
+        for label, part, sense in senses:
+            pairs = np.arange(np.count_nonzero(part))
+            columns = np.append(x[part], b[part])
+            coefficients = np.append(np.ones_like(pairs), -places.most[part])
+            entries = (np.append(pairs, pairs), columns, coefficients)
+            builder.add_rows(label, places.pairs[part], entries=entries, sense=sense, rhs=0)
+        rows = np.searchsorted(jobs, places.pairs[:, 0])
+        builder.add_rows("few", jobs, entries=(rows, b, np.ones_like(b)), sense="<=", rhs=limit[jobs])

@@ -1,0 +1,85 @@
+"""Which jobs may be grouped: as many slots as fit the cluster, and for each the next few jobs of its size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.systems.capacity import Leftover, first_fit
+
+_WINDOW = 64
+
+
+def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[int]:
+    """Return the jobs that may be grouped, in queue order.
+
+    Each job of the queue that still fits alone, where first fit puts it, opens a slot. The next jobs of its GPU count
+    become candidates with it, up to ``largest_group`` in all, and take their CPUs, memory and quota there; one that
+    does not fit beside those before it is passed over and may open a slot of its own. Where nothing but GPUs is
+    limited, this is the rule of the authors' simulator.
+    """
+    left = Leftover(round_)
+    buckets: dict[int, list[int]] = {}
+    places = [0] * len(queue)
+    for turn, job in enumerate(queue):
+        bucket = buckets.setdefault(round_.jobs[job].gpus, [])
+        places[turn] = len(bucket)
+        bucket.append(job)
+    queues = {gpus: _Bucket(round_.amounts, jobs) for gpus, jobs in buckets.items()}
+    chosen: set[int] = set()
+    free = round_.cluster.total_gpus
+    for place, job in zip(places, queue, strict=True):
+        gpus = round_.jobs[job].gpus
+        if job in chosen or gpus > free or not left.within_quota(job):
+            continue
+        share = first_fit(left.room(job), gpus, round_.amounts.G)
+        if share is not None:
+            slot = [job, *queues[gpus].partners(left, place, share, largest_group - 1)]
+            left.take(share, *slot)
+            chosen.update(slot)
+            free -= gpus
+    return [job for job in queue if job in chosen]
+
+
+class _Bucket:
+    """The jobs of one GPU count in queue order, those still free to join a slot, and what decides whether they can."""
+
+    def __init__(self, amounts: Amounts, jobs: list[int]) -> None:
+        self._jobs = jobs
+        self._gpus = int(amounts.g[jobs[0]])
+        self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
+        self._open = np.ones(len(jobs), dtype=np.bool_)
+
+    def partners(self, left: Leftover, place: int, share: Ints, most: int) -> list[int]:
+        """Return up to ``most`` jobs that fit beside the one at ``place`` on its share, and close them for others."""
+        used = np.flatnonzero(share)
+        cpus, memory = (int((free[used] // share[used]).min()) for free in (left.cpus, left.memory))
+        quota = np.append(left.quota, UNLIMITED)  # the last stands for jobs without a tenant, which are at -1
+        joined: list[int] = []
+        at: int | None = place
+        while at is not None:
+            cpus -= int(self._cpus[at])
+            memory -= int(self._memory[at])
+            quota[self._tenant[at]] -= self._gpus
+            self._open[at] = False
+            joined.append(self._jobs[at])
+            at = self._first(at + 1, cpus, memory, quota) if len(joined) <= most else None
+        return joined[1:]
+
+    def _first(self, start: int, cpus: int, memory: int, quota: Ints) -> int | None:
+        """Return the first open place from ``start`` whose job needs no more per GPU, and has the quota.
+
+        It is mostly near: a few places are looked at, and then ever more at a time.
+        """
+        width = _WINDOW
+        while start < len(self._jobs):
+            part = slice(start, start + width)
+            fits = self._open[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)
+            fits &= quota[self._tenant[part]] >= self._gpus
+            if fits.any():
+                return start + int(fits.argmax())
+            start, width = start + width, 2 * width
+        return None

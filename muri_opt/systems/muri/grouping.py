@@ -1,0 +1,162 @@
+"""Rounds of matching and merging until the groups fit the GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, product
+
+import numpy as np
+
+from muri_opt.algorithms.matching import max_weight_matching
+from muri_opt.rounds import Job
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
+from muri_opt.systems.muri.options import PAPER, GroupingOptions
+from muri_opt.systems.muri.periods import Group, stage_times
+
+_FINER = 1000
+"""Edges are weighed in parts per billion, so that groups of nearly equal efficiency are told apart."""
+PARTS_PER_BILLION = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketMatching:
+    """One matching of one round: GPUs per job, groups that were matched, pairs found and their efficiency in all."""
+
+    gpus: int
+    nodes: int
+    pairs: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """Groups of job positions, bucket by bucket, and the matchings of every round that led to them."""
+
+    groups: tuple[Group, ...]
+    rounds: tuple[tuple[BucketMatching, ...], ...]
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER) -> Grouping:
+    """Return the groups of jobs, given in queue order, whose GPUs together fit ``gpus`` if merging can reach that.
+
+    Jobs of equal GPU count form a bucket. Each round matches the groups of every bucket by the efficiency of their
+    union and merges matched pairs while the groups ask for more GPUs than there are. There are at most
+    ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots.
+    """
+    if not jobs:
+        return Grouping(groups=(), rounds=())
+    stages = stage_times(jobs)
+    slots = slot_count(options.pattern, stages.shape[1])
+    options = replace(options, largest_group=min(options.largest_group, slots))
+    buckets: dict[int, list[Group]] = {}
+    for position, job in enumerate(jobs):
+        buckets.setdefault(job.gpus, []).append((position,))
+    excess = sum(job.gpus for job in jobs) - gpus
+    if not options.matching:
+        return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group)), rounds=())
+    rounds = []
+    for _ in range(options.largest_group):
+        found = {
+            size: _match(tuple(stages[list(group)].tobytes() for group in groups), stages.shape[1], options)
+            for size, groups in buckets.items()
+        }
+        rounds.append(tuple(_record(size, buckets[size], found[size]) for size in buckets))
+        excess = _merge(buckets, found, excess, options.merge_order)
+        if excess <= 0:
+            break
+    return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
+
+
+def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
+    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size."""
+    members = stages[groups]
+    periods = group_periods(members, options.pattern, worst=options.worst_order).microseconds
+    slots = slot_count(options.pattern, stages.shape[1])
+    return weights_ppm(members.sum(axis=(1, 2)) * _FINER, periods, slots, SLOWDOWN[options.slowdown][groups.shape[1]])
+
+
+@lru_cache(maxsize=4096)
+def _match(members: tuple[bytes, ...], stages: int, options: GroupingOptions) -> tuple[Ints, Ints]:
+    """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion.
+
+    ``members`` are the stage times of each group. From one round to the next most buckets are as they were, so answers
+    are kept.
+    """
+    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
+    sizes = np.array([len(group) for group in rows])
+    ends = np.cumsum(sizes)
+    table = np.arange(options.largest_group) + (ends - sizes)[:, None]
+    weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
+    for p, q in product(np.unique(sizes).tolist(), repeat=2):
+        first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q), 1))
+        if p + q <= options.largest_group and len(first):
+            unions = np.hstack([table[first, :p], table[second, :q]])
+            efficiency = efficiencies(np.concatenate(rows), unions, options)
+            floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
+            weights[first, second] = np.where(efficiency > floor, efficiency, 0)
+    weights += weights.T
+    mate = _first_of_equals(members, max_weight_matching(weights).mate)
+    return mate, np.where(mate >= 0, weights[np.arange(len(rows)), mate], 0)
+
+
+def _first_of_equals(members: tuple[bytes, ...], mate: Ints) -> Ints:
+    """Return a matching of the same weight in which no group stays alone while an equal one after it is matched."""
+    mate = mate.copy()
+    for alone in np.flatnonzero(mate < 0).tolist():
+        later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and members[v] == members[alone]]
+        if later:
+            partner = mate[later[-1]]
+            mate[[alone, partner, later[-1]]] = partner, alone, -1
+    return mate
+
+
+def _record(size: int, groups: list[Group], found: tuple[Ints, Ints]) -> BucketMatching:
+    mate, efficiency = found
+    pairs = int(np.count_nonzero(mate >= 0)) // 2
+    return BucketMatching(
+        gpus=size, nodes=len(groups), pairs=pairs, weight=int(efficiency.sum()) / 2 / PARTS_PER_BILLION
+    )
+
+
+def _merge(buckets: dict[int, list[Group]], found: dict[int, tuple[Ints, Ints]], excess: int, order: str) -> int:
+    """Merge matched pairs while ``excess`` GPUs are asked for beyond what there is; return what is left of it."""
+    pairs = [(size, int(u), v) for size, (mate, _) in found.items() for v, u in enumerate(mate.tolist()) if 0 <= u < v]
+    if order == "least-waste":
+        pairs.sort(key=lambda pair: (PARTS_PER_BILLION - int(found[pair[0]][1][pair[2]])) * pair[0])
+    merged: dict[int, dict[int, int]] = {size: {} for size in buckets}
+    for size, u, v in pairs:
+        if excess <= 0:
+            break
+        merged[size][v] = u
+        excess -= size
+    for size, groups in buckets.items():
+        taken = set(merged[size].values())
+        buckets[size] = [
+            groups[merged[size][v]] + group if v in merged[size] else group
+            for v, group in enumerate(groups)
+            if v not in taken
+        ]
+    return excess
+
+
+def _in_queue_order(buckets: dict[int, list[Group]], excess: int, largest: int) -> Iterator[Group]:
+    """Yield groups of neighbours in the queue, each member added while too many GPUs are asked for."""
+    for size, singles in buckets.items():
+        for start in range(0, len(singles), largest):
+            group: Group = ()
+            for (position,) in singles[start : start + largest]:
+                if group and excess <= 0:
+                    yield group
+                    group = ()
+                excess -= size if group else 0
+                group += (position,)
+            yield group

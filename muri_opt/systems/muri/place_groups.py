@@ -1,0 +1,39 @@
+"""Where the groups run: the set by priority, the places by size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.periods import Group
+
+
+def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
+    """Return GPUs per node for the groups that run; ``groups`` are in the order of their priority.
+
+    The published algorithm places twice. It tries the groups in the order of their priority, each where first fit puts
+    it, to learn which of them run. Then it empties the cluster and places those in descending GPU count, equal ones by
+    priority, which leaves fewer holes. If that crowds one of them out, all stay where the first try put them;
+    otherwise a group without a place at first may take what is free at last. Neither happens where GPU counts and equal
+    nodes are powers of two and nothing but GPUs is limited. The authors' code without autopack leaves out the first
+    try, and with it the priorities of groups that do not all fit.
+    """
+    first = _fill(round_, Leftover(round_), groups)
+    left = Leftover(round_)
+    second = _fill(round_, left, sorted(first, key=lambda group: -round_.jobs[group[0]].gpus))
+    if len(second) < len(first):
+        return first
+    return second | _fill(round_, left, (group for group in groups if group not in first))
+
+
+def _fill(round_: Round, left: Leftover, groups: Iterable[Group]) -> dict[Group, Ints]:
+    """Return the places of the groups that fit into what is left, tried in order, and take them."""
+    placed: dict[Group, Ints] = {}
+    for group in groups:
+        share = first_fit(left.room(*group), round_.jobs[group[0]].gpus, round_.amounts.G)
+        if share is not None and left.within_quota(*group):
+            left.take(share, *group)
+            placed[group] = share
+    return placed

@@ -1,0 +1,143 @@
+"""Policies ``muri-s`` and ``muri-l``: choose candidates, group them, place the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Decision, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.systems.capacity import Placed, group_decision
+from muri_opt.systems.muri.candidates import candidates
+from muri_opt.systems.muri.grouping import Grouping, group_jobs
+from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
+from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
+from muri_opt.systems.muri.periods import Group, periods_of, stage_times
+from muri_opt.systems.muri.place_groups import place_groups
+from muri_opt.systems.orders import priority_order
+from muri_opt.systems.policy import Allowed, Policy, Span
+
+ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
+_PRESETS = {"paper": PAPER, "authors": AUTHORS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MuriPolicy(Policy):
+    """Muri with the shortest remaining service (``muri-s``) or the least attained service (``muri-l``) first.
+
+    ``preset`` is the paper's formula without slips, or the rules of the authors' simulator; ``pattern`` replaces the
+    way jobs interleave in it. ``group`` is the largest group, ``least_weight`` the efficiency a pair must exceed, as in
+    ``GroupingOptions``. ``autopack`` dissolves a group that is slower than its jobs one after another. The ablations
+    are ``ordering``, ``worst`` for the worst order of the jobs in a group, and ``matching``, ``queue`` for neighbours
+    in the queue instead of a matching. ``objective`` says what the value counts and ``sizes`` whether the exact program
+    may let jobs of different GPU counts share; neither changes the algorithm.
+    """
+
+    preset: str = "paper"
+    group: str = "4"
+    autopack: str = "on"
+    pattern: str = "preset"
+    ordering: str = "best"
+    matching: str = "blossom"
+    least_weight: str = "0"
+    objective: str = "efficiency"
+    sizes: str = "equal"
+
+    chapter: ClassVar[str] = "grouping"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "preset": tuple(_PRESETS),
+        "group": ("4", "3", "2", "1"),
+        "autopack": ("on", "off"),
+        "pattern": ("preset", *PATTERNS),
+        "ordering": ("best", "worst"),
+        "matching": ("blossom", "queue"),
+        "least_weight": Span(0, 1),
+        "objective": ("efficiency", "gpu-time", "progress"),
+        "sizes": ("equal", "mixed"),
+    }
+
+    def __post_init__(self) -> None:
+        if self.name not in ORDER_OF:
+            raise unknown_name("policy", self.name, ORDER_OF)
+        Policy.__post_init__(self)
+        if self.ordering == "worst" and self.matching == "queue":
+            field = f"policy {self.name!r}.ordering"
+            raise InputError(field, "'worst' with matching=queue", "one of the two ablations at a time")
+
+    @property
+    def options(self) -> GroupingOptions:
+        """How jobs are grouped; without matching, the authors assume another slow-down of four jobs."""
+        preset = _PRESETS[self.preset]
+        unmatched = self.matching == "queue"
+        return replace(
+            preset,
+            largest_group=int(self.group),
+            pattern=preset.pattern if self.pattern == "preset" else self.pattern,
+            slowdown="muri-without-blossom" if unmatched and preset.slowdown == "muri" else preset.slowdown,
+            least_weight=float(self.least_weight),
+            worst_order=self.ordering == "worst",
+            matching=not unmatched,
+        )
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job of no GPUs or without stage times, and a pattern made for another number of stages."""
+        for position, job in enumerate(round_.jobs):
+            where = f"jobs[{position}] ({job.id!r})"
+            if job.gpus < 1:
+                raise InputError(f"{where}.gpus", "0", "at least 1 to share GPUs")
+            if job.stage_seconds is None:
+                raise InputError(
+                    f"{where}.stage_seconds", "nothing", f"a time per stage: {self.name!r} interleaves them"
+                )
+        pattern = PATTERNS[self.options.pattern]
+        if pattern.stages not in (None, len(round_.resources)):
+            found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
+            said = f"preset={self.preset}" if self.pattern == "preset" else f"pattern={self.pattern}"
+            raise InputError("resources", found, f"3 (data, gpu, network) under {said}; or use pattern=cyclic")
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision of the published algorithm, its groups in the order of their priority."""
+        self.check(round_)
+        options, stages = self.options, stage_times(round_.jobs)
+        rank = {job: place for place, job in enumerate(self._queue(round_))}
+        groups: Sequence[Group] = self.grouped(round_).groups
+        if self.autopack == "on":
+            groups = list(_packed(round_, stages, groups, options))
+        groups = sorted(groups, key=lambda group: min(rank[job] for job in group))
+        shares = place_groups(round_, groups)
+        placed = {group: shares[group] for group in groups if group in shares}
+        return group_decision(round_, list(_timed(round_, stages, placed, options)), consolidate=False)
+
+    def grouped(self, round_: Round) -> Grouping:
+        """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
+        options = self.options
+        largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
+        chosen = candidates(round_, self._queue(round_), largest)
+        grouping = group_jobs([round_.jobs[job] for job in chosen], round_.cluster.total_gpus, options)
+        return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
+
+    def _queue(self, round_: Round) -> list[int]:
+        return priority_order(round_, ORDER_OF[self.name])
+
+
+def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:
+    """Yield the groups; one that is slower than its jobs one after another, even in its best order, job by job."""
+    periods, _ = periods_of(stages, groups, options.pattern)
+    for group, period in zip(groups, periods, strict=True):
+        slowed = period * SLOWDOWN[options.slowdown][len(group)]
+        if len(group) > 1 and slowed > sum(alone_microseconds(round_.jobs[job]) for job in group):
+            yield from ((job,) for job in group)
+        else:
+            yield group
+
+
+def _timed(round_: Round, stages: Ints, shares: Mapping[Group, Ints], options: GroupingOptions) -> Iterator[Placed]:
+    """Yield the groups with their shares, orders and periods; under the ablation, of the worst order."""
+    periods, orders = periods_of(stages, list(shares), options.pattern, worst=options.worst_order)
+    for (group, share), period, order in zip(shares.items(), periods, orders, strict=True):
+        seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
+        alone = round_.jobs[group[0]].iteration_seconds
+        yield Placed(jobs=group, share=share, order=order, period_seconds=alone if len(group) == 1 else seconds)

@@ -1,0 +1,100 @@
+"""Priority orders over the jobs of a round, in exact integers.
+
+Equal keys are broken by submission time (a job that does not say it counts as submitted at 0), then by position in
+the round, so that an order depends on nothing but the round.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
+from muri_opt.systems.orders.tiresias_order import TiresiasKey, TiresiasOrder
+
+Key = Callable[[Job], int | TiresiasKey]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A named order: the job fields it reads, and the key it sorts by (``None``: not a sort)."""
+
+    name: str
+    requires: tuple[str, ...]
+    summary: str
+    key: Key | None = None
+
+
+def _remaining(job: Job) -> int:
+    return (job.remaining_iterations or 0) * microseconds(job.iteration_seconds or 0.0)
+
+
+def _submitted(job: Job) -> int:
+    return microseconds(job.submitted or 0.0)
+
+
+ORDERS: dict[str, Order] = {
+    order.name: order
+    for order in (
+        Order(name="fifo", requires=("submitted",), summary="first submitted, first served", key=_submitted),
+        Order(
+            name="srtf",
+            requires=("remaining_iterations", "iteration_seconds"),
+            summary="shortest remaining time first",
+            key=_remaining,
+        ),
+        Order(
+            name="srsf",
+            requires=("remaining_iterations", "iteration_seconds"),
+            summary="shortest remaining service (time x GPUs) first",
+            key=lambda job: _remaining(job) * job.gpus,
+        ),
+        Order(
+            name="las",
+            requires=("attained_gpu_seconds",),
+            summary="least attained service (GPU seconds) first",
+            key=lambda job: gpu_milliseconds(job.attained_gpu_seconds or 0.0),
+        ),
+        Order(
+            name="max-min",
+            requires=("submitted",),
+            summary="the tenant with the fewest GPUs so far next, its first submitted job first",
+        ),
+    )
+}
+
+
+def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
+    """Return job positions from the first to be served to the last; a job lacking a needed field is refused."""
+    order = ORDERS[by] if isinstance(by, str) else by
+    for position, job in enumerate(round_.jobs):
+        for field in order.requires:
+            if getattr(job, field) is None:
+                raise InputError(
+                    f"jobs[{position}] ({job.id!r}).{field}",
+                    "nothing",
+                    f"a value: the policy {order.name!r} orders jobs by it",
+                )
+    key: Key | None = order.key
+    if key is None:
+        return _fewest_gpus_first(round_)
+    return sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
+
+
+def _fewest_gpus_first(round_: Round) -> list[int]:
+    """Return the order of progressive filling: each step serves the tenant that has been given the fewest GPUs.
+
+    A job without a tenant is a tenant of its own. What a tenant has when its turn for a job comes are the GPUs of its
+    earlier jobs, whoever else is served in between, so the whole order is one sort by that amount.
+    """
+    given: dict[str, int] = defaultdict(int)
+    before = [0] * len(round_.jobs)
+    for j in sorted(range(len(round_.jobs)), key=lambda j: (_submitted(round_.jobs[j]), j)):
+        tenant = round_.jobs[j].tenant
+        if tenant is not None:
+            before[j] = given[tenant]
+            given[tenant] += round_.jobs[j].gpus
+    return sorted(range(len(round_.jobs)), key=lambda j: (before[j], _submitted(round_.jobs[j]), j))

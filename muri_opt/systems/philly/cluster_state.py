@@ -1,0 +1,135 @@
+"""What is free on the floor of the cluster while gangs are put down and taken away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.locality import TOGETHER
+
+
+class Floor:
+    """Free GPUs, milli-CPUs and MiB per node, GPUs used per tenant, and who is where.
+
+    At first all running jobs are where they were before the round. ``alone[s]`` counts the jobs on node s that share it
+    with nobody.
+    """
+
+    def __init__(self, round_: Round, standing: Standing) -> None:
+        self.amounts, self.standing = round_.amounts, standing
+        self.gpus: Ints = self.amounts.G.copy()
+        self.cpus: Ints = self.amounts.C.copy()
+        self.memory: Ints = self.amounts.M.copy()
+        self.used: Ints = np.zeros_like(standing.used)
+        self.at: dict[int, Held] = {}
+        self.residents: list[set[int]] = [set() for _ in range(len(self.gpus))]
+        self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
+        for job in np.flatnonzero(standing.running).tolist():
+            self.put(job, standing.held[job])
+
+    def put(self, job: int, held: Held) -> None:
+        """Put a job on nodes, with the CPUs and memory that go with its GPUs."""
+        self._change(job, held, 1)
+        self.at[job] = held
+        for node in held:
+            self.residents[node].add(job)
+
+    def take(self, job: int) -> Held:
+        """Take a job from its nodes; return where it was."""
+        held = self.at.pop(job)
+        self._change(job, held, -1)
+        for node in held:
+            self.residents[node].remove(job)
+        return held
+
+    def room(self, job: int) -> Ints:
+        """Return how many GPUs of the job fit on each node, at most all; none beside a job that is alone there."""
+        amounts = self.amounts
+        room: Ints = np.minimum(amounts.most_gpus([job], self.gpus, self.cpus, self.memory), amounts.g[job])
+        if self.standing.rules.dedicated is not None:
+            empty = self.gpus == amounts.G
+            shared = empty if self.is_alone(job) else self.alone == 0
+            room = np.where(shared, room, 0)
+        return room
+
+    def is_alone(self, job: int) -> bool:
+        """Return whether the job has its nodes to itself."""
+        return self.standing.rules.shares_with_nobody(int(self.amounts.g[job]))
+
+    def within_quota(self, job: int) -> bool:
+        """Return whether the tenant of the job would be within its quota with it."""
+        tenant = int(self.amounts.tenant[job])
+        return tenant < 0 or bool(self.used[tenant] + self.amounts.g[job] <= self.amounts.U[tenant])
+
+    def over_quota(self, tenant: int) -> int:
+        """Return how many GPUs a tenant uses above its quota."""
+        return (
+            0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else int(self.used[tenant] - self.amounts.U[tenant])
+        )
+
+    def _change(self, job: int, held: Held, sign: int) -> None:
+        amounts, alone = self.amounts, self.is_alone(job)
+        cpus, memory = int(amounts.c[job]), int(amounts.m[job])
+        for node, gpus in held.items():
+            self.gpus[node] -= sign * gpus
+            self.cpus[node] -= sign * gpus * cpus
+            self.memory[node] -= sign * gpus * memory
+            if alone:
+                self.alone[node] += sign
+        if amounts.tenant[job] >= 0:
+            self.used[amounts.tenant[job]] += sign * sum(held.values())
+
+
+def seat(floor: Floor, job: int, level: int) -> Held | None:
+    """Return where a gang sits best on the free GPUs, spread no further than ``level``; ``None`` where it cannot.
+
+    As close together as it can: on few nodes of one rack, else on more of one rack, else anywhere. A gang for one node
+    goes to the tightest one, against fragmentation; a larger one to the racks with the least in use, there to the nodes
+    with the most free GPUs, and its last GPUs to the tightest node.
+    """
+    locality, gpus, room = floor.standing.locality, int(floor.amounts.g[job]), floor.room(job)
+    if level < TOGETHER or room.sum() < gpus:
+        return None
+    most = int(locality.fewest[job])
+    if most == 1:
+        whole = np.flatnonzero(room >= gpus)
+        if len(whole):
+            busy = _busy(floor)[locality.rack[whole]]
+            return {int(whole[np.lexsort((whole, busy, floor.gpus[whole]))[0]]): gpus}
+    if locality.in_rack[job]:
+        free = np.bincount(locality.rack, weights=room, minlength=len(locality.racks)).astype(np.int64)
+        racks = np.flatnonzero(free >= gpus)
+        nearest = [np.flatnonzero(locality.rack == r) for r in racks[np.argsort(_busy(floor)[racks], kind="stable")]]
+        found = [held for nodes in nearest if (held := _fill(room, nodes, gpus))]
+        close = [held for held in found if len(held) <= most]
+        if close:
+            return close[0]
+        if found and level > TOGETHER:
+            return min(found, key=len)
+        return _fill(room, np.arange(len(room)), gpus) if level > 1 else None
+    held = _fill(room, np.arange(len(room)), gpus)
+    return held if held and (len(held) <= most or level > 1) else None
+
+
+def _busy(floor: Floor) -> Ints:
+    """Return the GPUs in use in each rack."""
+    rack = floor.standing.locality.rack
+    busy = np.bincount(rack, weights=floor.amounts.G - floor.gpus, minlength=len(floor.standing.locality.racks))
+    return busy.astype(np.int64)
+
+
+def _fill(room: Ints, nodes: Ints, gpus: int) -> Held:
+    """Return the GPUs on as few of the nodes as possible: the roomiest filled, the rest on the tightest; {} if none."""
+    left, held = gpus, {}
+    order = nodes[np.argsort(-room[nodes], kind="stable")]
+    for place, node in enumerate(order.tolist()):
+        if left <= room[node]:
+            rest = order[place:]
+            tight = rest[room[rest] >= left]
+            held[int(tight[-1])] = left
+            return held
+        held[node] = int(room[node])
+        left -= held[node]
+    return {}

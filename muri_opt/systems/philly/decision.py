@@ -1,0 +1,73 @@
+"""From places of gangs to a decision of a multi-tenant round: who runs where, and why the others wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.change_wording import change_text
+from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.rounds.quantities import MILLI_PER_CPU
+from muri_opt.systems.philly.cluster_state import Floor
+from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.waiting_changes import SmallestChanges
+from muri_opt.systems.philly.waiting_text import BindingRules
+
+
+def placement_decision(round_: Round, standing: Standing, places: Mapping[int, Held]) -> Decision:
+    """Return the decision in which each job of ``places`` has these GPUs per node, and all others wait.
+
+    Each of them says why, and which changes would start it.
+    """
+    floor = Floor(round_, standing)
+    for job in [job for job, held in floor.at.items() if places.get(job) != held]:
+        floor.take(job)
+    for job, held in places.items():
+        if job not in floor.at:
+            floor.put(job, held)
+    changes, rules = SmallestChanges(round_, floor), BindingRules(round_, floor)
+    return Decision(
+        assignments=tuple(_assignment(round_, job, held) for job, held in sorted(places.items())),
+        waiting=tuple(_waiting(changes, rules, job) for job in range(len(round_.jobs)) if job not in places),
+    )
+
+
+def _assignment(round_: Round, job: int, held: Held) -> Assignment:
+    nodes, milli = round_.cluster.nodes, int(round_.amounts.c[job])
+    used = sorted(held.items())
+    return Assignment(
+        jobs=(round_.jobs[job].id,),
+        gpus={nodes[s].id: gpus for s, gpus in used},
+        cpus={nodes[s].id: gpus * milli / MILLI_PER_CPU for s, gpus in used} if milli else {},
+        period_seconds=round_.jobs[job].iteration_seconds,
+    )
+
+
+def waiting_reason(floor: Floor, job: int, closest: int | None) -> WaitingReason:
+    """Return the first rule that keeps a job from starting beside what is on the floor.
+
+    ``closest`` is how far it would be spread at least on what is free, ``None`` where it finds no room. A job that the
+    decision preempts may be as far spread as it was, or as it could start.
+    """
+    standing = floor.standing
+    if not standing.locality.fits[job]:
+        return WaitingReason.CAPACITY
+    if standing.level[job] < 0:
+        return WaitingReason.BACKOFF
+    if closest is not None and closest <= standing.level[job]:
+        return WaitingReason.PRIORITY
+    if not floor.within_quota(job):
+        return WaitingReason.QUOTA
+    return WaitingReason.CAPACITY if floor.amounts.g[job] > floor.gpus.sum() else WaitingReason.FRAGMENTATION
+
+
+def _waiting(changes: SmallestChanges, rules: BindingRules, job: int) -> Waiting:
+    round_, ways = changes.round, changes.of(job)
+    reason = waiting_reason(changes.floor, job, changes.closest(job))
+    return Waiting(
+        job=round_.jobs[job].id,
+        reason=WaitingReason.STOPPED if round_.jobs[job].state == "running" else reason,
+        detail=rules.of(job, reason),
+        remedy=change_text(ways[0]),
+        changes=ways,
+    )

@@ -1,0 +1,78 @@
+"""How close together the GPUs of a gang can be, and how close they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from muri_opt.rounds import Cluster, Round
+from muri_opt.rounds.amounts import Amounts, Ints
+from muri_opt.systems.capacity import nodes_needed
+
+TOGETHER, IN_RACK, ANYWHERE = range(3)
+SPREADS: Final = ("together", "in one rack", "anywhere")
+"""The three ways to sit: on as few nodes as possible, on more nodes of one rack, over racks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Locality:
+    """Racks of the nodes, and for each job how close it could be in the empty cluster.
+
+    Node s is in rack ``rack[s]``; nodes without a rack are in one together. Job j fits if ``fits[j]``; in one rack if
+    ``in_rack[j]``; and then on ``fewest[j]`` nodes of a rack, or else of the cluster.
+    """
+
+    rack: Ints
+    racks: tuple[str | None, ...]
+    fits: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    in_rack: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    fewest: Ints
+
+    @classmethod
+    def of(cls, round_: Round) -> Locality:
+        """Return the locality of a round's jobs."""
+        return cls.within(round_.cluster, round_.amounts)
+
+    @classmethod
+    def within(cls, cluster: Cluster, amounts: Amounts) -> Locality:
+        """Return the locality of jobs that ask for these amounts; equal demands are looked at once."""
+        nodes = cluster.nodes
+        racks = tuple(dict.fromkeys(node.rack for node in nodes))
+        place = {rack: position for position, rack in enumerate(racks)}
+        rack = np.array([place[node.rack] for node in nodes], dtype=np.int64)
+        members = [np.flatnonzero(rack == r) for r in range(len(racks))]
+        known: dict[tuple[int, int, int], tuple[bool, bool, int]] = {}
+        found = []
+        for job in range(len(amounts.g)):
+            demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
+            if demand not in known:
+                room = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), demand[0])
+                known[demand] = _closest(room, members, demand[0])
+            found.append(known[demand])
+        fits, in_rack, fewest = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
+        return cls(
+            rack=rack,
+            racks=racks,
+            fits=np.array(fits, dtype=bool),
+            in_rack=np.array(in_rack, dtype=bool),
+            fewest=np.array(fewest, dtype=np.int64),
+        )
+
+    def spread(self, job: int, nodes: Ints) -> int:
+        """Return how the job would sit on these nodes: together, in one rack, or anywhere."""
+        if self.in_rack[job] and len(np.unique(self.rack[nodes])) > 1:
+            return ANYWHERE
+        if len(nodes) <= self.fewest[job]:
+            return TOGETHER
+        return IN_RACK if self.in_rack[job] else ANYWHERE
+
+
+def _closest(room: Ints, racks: list[Ints], gpus: int) -> tuple[bool, bool, int]:
+    """Return whether a gang fits, whether in one rack, and on how few nodes there."""
+    kinds = {room[members].tobytes(): room[members] for members in racks}  # most racks are alike
+    within = [nodes_needed(rooms, gpus) for rooms in kinds.values() if rooms.sum() >= gpus]
+    if within:
+        return True, True, min(within)
+    return bool(room.sum() >= gpus), False, nodes_needed(room, gpus)

@@ -1,0 +1,148 @@
+"""Which running jobs to move, and where to, so that a gang can sit down; as few GPUs of them as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import combinations
+
+import numpy as np
+
+from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.eviction_cover import Item
+from muri_opt.systems.philly.job_status import Bools, Held
+from muri_opt.systems.philly.locality import TOGETHER
+from muri_opt.systems.philly.preemption import Removals
+
+MOST_TRIALS = 32
+"""Sets of jobs that are tried for one gang; and twice as many nodes are looked at for such sets."""
+MOST_ITEMS = 10
+"""Jobs of a node of which all sets are looked at, the smallest of them."""
+
+Moves = tuple[dict[int, Held], Held]
+
+
+def smallest_moves(floor: Floor, job: int, level: int, may: Bools, budget: int | None) -> Moves | None:
+    """Return jobs with the places they would move to, and where the job sits then; ``None`` if nothing was found.
+
+    Only jobs that ``may`` are moved, none of them spread further than its level, with at most ``budget`` GPUs together
+    (``None``: any). For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its
+    tightest place, the largest first; that is a rule of thumb, and other places might have let fewer do.
+    """
+    return Moving(floor, may, budget).smallest(job, level)
+
+
+class Moving:
+    """What can be moved on a floor. Made once, it answers for many gangs, till the floor changes.
+
+    It takes jobs from the floor while it looks, and puts them back.
+    """
+
+    def __init__(self, floor: Floor, may: Bools, budget: int | None) -> None:
+        self._floor = floor
+        self._budget = int(floor.amounts.g.sum()) if budget is None else budget
+        self._removals = Removals(floor, may, keeps_quota=False)
+        self._known: dict[tuple[int, int, int, int], Moves | None] = {}
+
+    def smallest(self, job: int, level: int) -> Moves | None:
+        """Return the moves for a gang that may spread as far as ``level``; gangs of equal demands get equal ones."""
+        amounts = self._floor.amounts
+        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        if key not in self._known:
+            self._known[key] = self._smallest(job, level)
+        return self._known[key]
+
+    def _smallest(self, job: int, level: int) -> Moves | None:
+        floor, one_node = self._floor, self._floor.standing.locality.fewest[job] == 1
+        gpus = int(floor.amounts.g[job])
+        held = seat(floor, job, level)
+        if held is not None:
+            return {}, held
+        if level < TOGETHER or floor.gpus.sum() < gpus:
+            return None
+        if one_node:
+            for trial, (node, jobs) in enumerate(self._sets(job)):
+                found = self._moved(job, {node: gpus}, jobs)
+                if found is not None:
+                    return found
+                if trial == MOST_TRIALS:
+                    break
+            if level == TOGETHER:
+                return None
+        leaving = self._removals.smallest(job, level)
+        if leaving is None or int(floor.amounts.g[list(leaving[0])].sum()) > self._budget:
+            return None
+        return self._moved(job, leaving[1], leaving[0])
+
+    def _sets(self, job: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield nodes with jobs whose leaving makes room for the gang there, the fewest GPUs first."""
+        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        nodes = np.flatnonzero(self._removals.room(job) >= gpus)
+        least = np.maximum(gpus - floor.gpus[nodes], 1)
+        within = least <= self._budget
+        looked: set[tuple[object, ...]] = set()
+        heap: list[tuple[int, int, int, tuple[int, ...]]] = [
+            (gpus_, 0, node, ()) for gpus_, node in zip(least[within].tolist(), nodes[within].tolist(), strict=True)
+        ]
+        heapify(heap)
+        while heap and len(looked) <= 2 * MOST_TRIALS:
+            _, is_set, node, jobs = heappop(heap)
+            if is_set:
+                yield node, jobs
+                continue
+            items = self._removals.items(node)
+            free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
+            rack = int(floor.standing.locality.rack[node])
+            alike = (free, rack, *sorted(item.kind for item in items))
+            if alike not in looked:
+                looked.add(alike)
+                for cost, chosen in self._enough(job, node, items):
+                    heappush(heap, (cost, 1, node, chosen))
+
+    def _enough(self, job: int, node: int, items: Sequence[Item]) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield sets of jobs, and their GPUs, without which the gang has room on the node; none has a job to spare."""
+        floor, amounts = self._floor, self._floor.amounts
+        gpus, alone = int(amounts.g[job]), floor.is_alone(job)
+        others = np.delete(floor.gpus, node)
+        most = int(others.max(initial=0))
+        must = [item for item in items if alone or floor.is_alone(item.job)]
+        rest = sorted((item for item in items if item not in must), key=lambda item: (item.gpus, item.job))[:MOST_ITEMS]
+        need = np.array([gpus, gpus * amounts.c[job], gpus * amounts.m[job]])
+        need -= np.array([floor.gpus[node], floor.cpus[node], floor.memory[node]])
+        for count in range(len(rest) + 1):
+            for chosen in combinations(rest, count):
+                jobs = [*must, *chosen]
+                cost = sum(item.gpus for item in jobs)
+                if cost > self._budget or any(not self._may_fit(item, most) for item in jobs):
+                    continue
+                freed = np.array([item.frees for item in jobs], dtype=np.int64).reshape(-1, 3)
+                over = freed.sum(axis=0) - need
+                spare = [item for item in chosen if (over >= np.array(item.frees)).all()]
+                if (over >= 0).all() and not spare:
+                    yield cost, tuple(item.job for item in jobs)
+
+    def _may_fit(self, item: Item, most: int) -> bool:
+        """Return whether a job that has to be on one node could be on another, by its GPUs."""
+        standing = self._floor.standing
+        together = standing.level[item.job] == TOGETHER and standing.locality.fewest[item.job] == 1
+        return not together or item.gpus <= most
+
+    def _moved(self, job: int, held: Held, leaving: tuple[int, ...]) -> Moves | None:
+        """Return where the jobs find room beside the gang; the floor is left as it was."""
+        floor = self._floor
+        where = {other: floor.take(other) for other in leaving}
+        floor.put(job, held)
+        places: dict[int, Held] = {}
+        for other in sorted(leaving, key=lambda other: (-int(floor.amounts.g[other]), other)):
+            place = seat(floor, other, int(floor.standing.level[other]))
+            if place is None:
+                break
+            floor.put(other, place)
+            places[other] = place
+        for other in (*places, job):
+            floor.take(other)
+        for other, place in where.items():
+            floor.put(other, place)
+        if len(places) < len(leaving):
+            return None
+        return {other: place for other, place in places.items() if place != where[other]}, held

@@ -1,0 +1,120 @@
+"""Policy ``philly``: its parameters, and the rules they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import ClassVar, Final
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Decision, Round
+from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS, microseconds
+from muri_opt.systems.philly.decision import placement_decision
+from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.schedule import schedule
+from muri_opt.systems.philly.tenant_rules import WHOLE, TenantRules
+from muri_opt.systems.policy import Allowed, Policy, Span
+
+NEVER: Final = "never"
+UNLIMITED: Final = "inf"
+_TIME = Span(0, MAX_SECONDS)
+_SPAN_OF_TIME = Span(1e-6, MAX_SECONDS)
+_SPEED = Span(1 / WHOLE, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhillyPolicy(Policy):
+    """Gangs of tenants: a queue and a quota each, idle quota lent, and GPUs close together worth waiting for.
+
+    A gang that has waited for ``rack_after`` seconds may spread inside a rack, after ``any_after`` over any nodes, at
+    ``rack_speed`` and ``any_speed`` of its best. It is tried for ``hold`` seconds and left alone for ``backoff``, in
+    turn. Tenants over their quota are preempted from a load of ``preempt_at`` on. At most ``migrate`` GPUs are moved in
+    a round. Gangs from ``dedicated`` GPUs on share their nodes with nobody.
+
+    ``objective`` says what the exact program of the same round maximises (chapter *placement*): GPUs within quotas
+    before preempted GPUs before all else, or all of them weighted. Waiting adds to the worth of a GPU up to ``aging``
+    seconds, and a restart costs its part of ``horizon`` seconds.
+    """
+
+    rack_after: str = "600"
+    any_after: str = "1800"
+    hold: str = "150"
+    backoff: str = "0"
+    preempt_at: str = "0.9"
+    migrate: str = "0"
+    dedicated: str = NEVER
+    rack_speed: str = "0.854"
+    any_speed: str = "0.729"
+    aging: str = "86400"
+    horizon: str = "600"
+    objective: str = "lexicographic"
+
+    chapter: ClassVar[str] = "placement"
+    own_name: ClassVar[str] = "philly"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "rack_after": _TIME,
+        "any_after": _TIME,
+        "hold": _SPAN_OF_TIME,
+        "backoff": _TIME,
+        "preempt_at": Span(0, 1, words=(NEVER,)),
+        "migrate": Span(0, MAX_GPUS, words=(UNLIMITED,), whole=True),
+        "dedicated": Span(1, MAX_GPUS, words=(NEVER,), whole=True),
+        "rack_speed": _SPEED,
+        "any_speed": _SPEED,
+        "aging": _SPAN_OF_TIME,
+        "horizon": _SPAN_OF_TIME,
+        "objective": ("lexicographic", "weighted"),
+    }
+
+    def __post_init__(self) -> None:
+        if self.name != self.own_name:
+            raise unknown_name("policy", self.name, [self.own_name])
+        Policy.__post_init__(self)
+        if Fraction(self.any_speed) > Fraction(self.rack_speed):
+            allowed = f"at most rack_speed={self.rack_speed}: racks apart is no faster than in one"
+            raise InputError(f"policy {self.name!r}.any_speed", repr(self.any_speed), allowed)
+
+    @property
+    def rules(self) -> TenantRules:
+        """The parameters in whole microseconds and thousandths; a load is rounded up, a speed down."""
+        return TenantRules(
+            rack_after=_microseconds(self.rack_after),
+            any_after=_microseconds(self.any_after),
+            hold=_microseconds(self.hold),
+            backoff=_microseconds(self.backoff),
+            preempt_at=None if self.preempt_at == NEVER else ceil(WHOLE * Fraction(self.preempt_at)),
+            migrate=None if self.migrate == UNLIMITED else int(self.migrate),
+            dedicated=None if self.dedicated == NEVER else int(self.dedicated),
+            speed=(WHOLE, _thousandths(self.rack_speed), _thousandths(self.any_speed)),
+            aging=_microseconds(self.aging),
+            horizon=_microseconds(self.horizon),
+            objective=self.objective,
+        )
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job of no GPUs, and running jobs that cannot be."""
+        _check_gangs(round_)
+        Standing.of(round_, self.rules)
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision of the published rules; nothing is left to chance."""
+        _check_gangs(round_)
+        standing = Standing.of(round_, self.rules)
+        return placement_decision(round_, standing, schedule(round_, standing))
+
+
+def _check_gangs(round_: Round) -> None:
+    for position, job in enumerate(round_.jobs):
+        if job.gpus < 1:
+            allowed = f"at least 1: the policy {PhillyPolicy.own_name!r} places gangs"
+            raise InputError(f"jobs[{position}] ({job.id!r}).gpus", "0", allowed)
+
+
+def _microseconds(text: str) -> int:
+    return microseconds(float(text))
+
+
+def _thousandths(text: str) -> int:
+    return max(1, floor(WHOLE * Fraction(text)))

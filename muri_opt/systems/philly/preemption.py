@@ -1,0 +1,251 @@
+"""Which jobs to take from the floor so that a gang can sit down, as few GPUs of them as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
+from muri_opt.systems.philly.job_status import Bools, Held
+from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
+
+MOST_REGIONS = 4
+"""Racks that are tried for a gang on several nodes, those that lack the fewest GPUs first."""
+MOST_TIES = 16
+"""Nodes that are looked at for cheaper victims once those of the fewest GPUs are found."""
+
+Victims = tuple[tuple[int, ...], Held]
+
+
+def smallest_victims(
+    floor: Floor, job: int, level: int, may: Bools, *, keeps_quota: bool, unpaid: Bools | None = None
+) -> Victims | None:
+    """Return jobs among those that ``may`` leave, and where the job sits without them; ``None`` if there are none.
+
+    No proper subset of them would do. For a gang on one node they have the fewest GPUs there can be; on several nodes
+    they are looked for in a few racks. With ``keeps_quota`` no tenant falls below its quota. Jobs that are ``unpaid``
+    count for nothing, as those that have not yet started.
+    """
+    return Removals(floor, may, keeps_quota=keeps_quota, unpaid=unpaid).smallest(job, level)
+
+
+class Removals:
+    """What the floor would have without some of its jobs. Made once, it answers for many gangs, till the floor changes.
+
+    It takes jobs from the floor while it looks, and puts them back. What each restart costs is as it stands before the
+    round, unless ``restart`` says it.
+    """
+
+    def __init__(
+        self,
+        floor: Floor,
+        may: Bools,
+        *,
+        keeps_quota: bool,
+        unpaid: Bools | None = None,
+        restart: Ints | None = None,
+    ) -> None:
+        self._floor, amounts = floor, floor.amounts
+        self._restart = floor.standing.cost if restart is None else restart
+        tenants = range(-1, len(amounts.U))
+        self._spare = {tenant: max(0, floor.over_quota(tenant)) for tenant in tenants if keeps_quota}
+        spare = np.array([self._spare.get(tenant, UNLIMITED) for tenant in (*tenants[1:], -1)], dtype=np.int64)
+        self._may = may & (amounts.g <= spare[amounts.tenant])
+        self._dear: Ints = amounts.g if unpaid is None else np.where(unpaid, 0, amounts.g)
+        leaving = [job for job in floor.at if self._may[job]]
+        jobs = np.repeat(leaving, [len(floor.at[job]) for job in leaving]).astype(np.int64)
+        nodes = np.array([node for job in leaving for node in floor.at[job]], dtype=np.int64)
+        gpus = np.array([held for job in leaving for held in floor.at[job].values()], dtype=np.int64)
+
+        def on_nodes(what: Ints) -> Ints:
+            total: Ints = np.zeros_like(floor.gpus)
+            np.add.at(total, nodes, what)
+            return total
+
+        self._gpus, self._cpus, self._memory = (on_nodes(gpus * each) for each in (1, amounts.c[jobs], amounts.m[jobs]))
+        self._unpaid = on_nodes(np.where(self._dear[jobs] == 0, gpus, 0))
+        limit = floor.standing.rules.dedicated
+        self._alone = on_nodes((amounts.g[jobs] >= (UNLIMITED if limit is None else limit)).astype(np.int64))
+        self._least: Ints = np.full_like(floor.gpus, UNLIMITED)
+        np.minimum.at(self._least, nodes, self._dear[jobs])
+        self._items: dict[int, list[Item]] = {}
+        self._known: dict[tuple[int, int, int, int], Victims | None] = {}
+
+    def items(self, node: int) -> list[Item]:
+        """Return the jobs of a node that may leave it."""
+        if node not in self._items:
+            found = sorted(job for job in self._floor.residents[node] if self._may[job])
+            self._items[node] = [self._item(job, self._floor.at[job][node]) for job in found]
+        return self._items[node]
+
+    def _item(self, job: int, held: int) -> Item:
+        amounts, (dear, cheap) = self._floor.amounts, self._cost((job,))
+        frees = (held, held * int(amounts.c[job]), held * int(amounts.m[job]))
+        tenant, gpus = int(amounts.tenant[job]), int(amounts.g[job])
+        return Item(job=job, frees=frees, dear=dear, cheap=cheap, tenant=tenant, gpus=gpus)
+
+    def _cost(self, jobs: tuple[int, ...]) -> Cost:
+        """Return the GPUs that count; and for equals: restarts that cost little, few GPUs that do not count, few jobs.
+
+        Each of them outweighs all that come after it.
+        """
+        amounts, taken = self._floor.amounts, list(jobs)
+        dear, gpus = int(self._dear[taken].sum()), int(amounts.g[taken].sum())
+        cost = int(np.where(self._dear[taken] > 0, self._restart[taken], 0).sum())
+        base = 1 + max(len(amounts.g), int(amounts.g.sum()))
+        return dear, (cost * base + gpus - dear) * base + len(taken)
+
+    def room(self, job: int) -> Ints:
+        """Return how many GPUs of the job would fit on each node if all left that may."""
+        floor, amounts = self._floor, self._floor.amounts
+        free = floor.gpus + self._gpus
+        most = amounts.most_gpus([job], free, floor.cpus + self._cpus, floor.memory + self._memory)
+        room: Ints = np.minimum(most, amounts.g[job])
+        if floor.standing.rules.dedicated is not None:
+            room = np.where(free == amounts.G if floor.is_alone(job) else floor.alone == self._alone, room, 0)
+        return room
+
+    def smallest(self, job: int, level: int) -> Victims | None:
+        """Return the victims for a gang that may spread as far as ``level``; gangs of equal demands get equal ones."""
+        amounts = self._floor.amounts
+        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        if key not in self._known:
+            self._known[key] = self._smallest(job, level)
+        return self._known[key]
+
+    def _smallest(self, job: int, level: int) -> Victims | None:
+        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        held = seat(floor, job, level)
+        if held is not None:
+            return (), held
+        room = self.room(job)
+        if level < TOGETHER or room.sum() < gpus:
+            return None
+        one_node = floor.standing.locality.fewest[job] == 1
+        best = self._on_one_node(job, room) if one_node else None
+        if level > TOGETHER or not one_node:
+            for victims in self._on_several(job, level, room, None if best is None else best[0][0]):
+                cost = self._cost(victims)
+                if best is None or cost < best[0]:
+                    best = cost, victims
+        return None if best is None else self.pruned(job, level, best[1])
+
+    def pruned(self, job: int, level: int, victims: tuple[int, ...]) -> Victims | None:
+        """Return as many of the victims as are needed, and where the job sits without them; the dearest stay first."""
+        floor = self._floor
+        where = {victim: floor.take(victim) for victim in victims}
+        held = seat(floor, job, level)
+        for victim in sorted(victims, key=lambda victim: self._cost((victim,)), reverse=True) if held else ():
+            floor.put(victim, where[victim])
+            again = seat(floor, job, level)
+            if again is None:
+                floor.take(victim)
+            else:
+                held = again
+                del where[victim]
+        for victim, place in where.items():
+            floor.put(victim, place)
+        return None if held is None else (tuple(sorted(where)), held)
+
+    def _on_one_node(self, job: int, room: Ints) -> Cover | None:
+        """Return the cheapest jobs to take from one node; nodes that are alike are looked at once."""
+        floor, amounts = self._floor, self._floor.amounts
+        gpus, alone = int(amounts.g[job]), floor.is_alone(job)
+        nodes = np.flatnonzero(room >= gpus)
+        lacking = (amounts.G[nodes] if alone else gpus) - floor.gpus[nodes] - self._unpaid[nodes]
+        least = np.where(lacking > 0, np.maximum(lacking, self._least[nodes]), 0)
+        best: Cover | None = None
+        seen, ties = set(), 0
+        for place in np.argsort(least, kind="stable").tolist():
+            if best is not None and (least[place] > best[0][0] or (least[place] == best[0][0] and ties == MOST_TIES)):
+                break
+            ties += best is not None and least[place] == best[0][0]
+            node = int(nodes[place])
+            items = self.items(node)
+            free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
+            alike = (free, tuple(sorted(item.kind for item in items)))
+            if alike not in seen:
+                seen.add(alike)
+                found = self._cover(job, items, free, None if best is None else best[0])
+                best = found if found is not None else best
+        return best
+
+    def _cover(self, job: int, items: list[Item], free: Amount, most: Cost | None) -> Cover | None:
+        """Return the cheapest jobs to take from a node, with those that cannot share it with the gang."""
+        floor, amounts = self._floor, self._floor.amounts
+        gpus, alone = int(amounts.g[job]), floor.is_alone(job)
+        must = [item for item in items if alone or floor.is_alone(item.job)]
+        spare = dict(self._spare)
+        need = (gpus - free[0], gpus * int(amounts.c[job]) - free[1], gpus * int(amounts.m[job]) - free[2])
+        for item in must:
+            need = (need[0] - item.frees[0], need[1] - item.frees[1], need[2] - item.frees[2])
+            if item.tenant in spare:
+                spare[item.tenant] -= item.gpus
+        if min(spare.values(), default=0) < 0:
+            return None
+        cost = (sum(item.dear for item in must), sum(item.cheap for item in must))
+        limit = None if most is None else (most[0] - cost[0], most[1] - cost[1])
+        found = cheapest_cover([item for item in items if item not in must], need, spare, limit)
+        if found is None:
+            return None
+        taken = (*(item.job for item in must), *found[1])
+        return (cost[0] + found[0][0], cost[1] + found[0][1]), taken
+
+    def _on_several(self, job: int, level: int, room: Ints, most: int | None) -> Iterator[tuple[int, ...]]:
+        """Yield jobs whose leaving lets the gang sit on several nodes, for each of a few regions of the cluster."""
+        locality, gpus = self._floor.standing.locality, int(self._floor.amounts.g[job])
+        now, fewest = self._floor.room(job), int(locality.fewest[job])
+        order = np.argsort(locality.rack, kind="stable")
+        racks = np.split(order, np.cumsum(np.bincount(locality.rack))[:-1])
+        everywhere = np.arange(len(room))
+        regions = [(nodes, fewest if level == TOGETHER else len(nodes)) for nodes in racks]
+        if not locality.in_rack[job]:
+            regions = [(everywhere, len(room) if level == ANYWHERE else fewest)]
+        elif level == ANYWHERE:
+            regions.append((everywhere, len(room)))
+        able = []
+        for nodes, limit in regions:
+            chosen = nodes[np.lexsort((-self._floor.gpus[nodes], -now[nodes], -room[nodes]))][:limit]
+            if self._floor.is_alone(job):
+                chosen = chosen[: 1 + int(np.searchsorted(np.cumsum(room[chosen]), gpus))]
+            if room[chosen].sum() >= gpus:
+                able.append((gpus - int(now[chosen].sum()), chosen))
+        for lacking, chosen in sorted(able, key=lambda region: region[0])[:MOST_REGIONS]:
+            if most is None or lacking - int(self._unpaid[chosen].sum()) < most:
+                victims = self._from(job, chosen)
+                if victims is not None:
+                    yield victims
+
+    def _from(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
+        """Return jobs to take from the nodes until the gang has room there: the one that is enough, or the largest."""
+        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        left: dict[int, Item] = {}
+        frees: dict[int, int] = {}
+        for item in (item for node in nodes.tolist() for item in self.items(node)):
+            left[item.job] = item
+            frees[item.job] = frees.get(item.job, 0) + item.frees[0]
+        spare, where = dict(self._spare), {}
+        while (lacking := gpus - int(floor.room(job)[nodes].sum())) > 0:
+            able = [item for item in left.values() if spare.get(item.tenant, item.gpus) >= item.gpus]
+            if not able:
+                break
+            item = min(
+                able,
+                key=lambda item: (
+                    frees[item.job] < lacking,
+                    0 if frees[item.job] >= lacking else -frees[item.job],
+                    item.dear,
+                    item.cheap,
+                    item.job,
+                ),
+            )
+            del left[item.job]
+            where[item.job] = floor.take(item.job)
+            if item.tenant in spare:
+                spare[item.tenant] -= item.gpus
+        for victim, place in where.items():
+            floor.put(victim, place)
+        return tuple(where) if lacking <= 0 else None

@@ -1,0 +1,102 @@
+"""Multipliers of the chapter *placement*: what it is worth to each job that it may run, and to stay within a quota."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.modelling import Model
+from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.philly.locality import IN_RACK, TOGETHER
+from muri_opt.systems.philly.program_columns import PlacementColumns
+from muri_opt.systems.philly.program_items import Free
+
+Floats = NDArray[np.float64]
+_FINEST = 1 << 20
+_WORD = 1 << 60
+
+
+def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_duals: Floats) -> LinearDuals:
+    """Return multipliers per job and tenant from a solver's row duals of the linear relaxation.
+
+    The multiplier of a quota is what of K a further GPU of the tenant still adds. A job's is what its best outcome is
+    worth above the price of its GPUs on the cheapest node: then no node's knapsack is worth more than the node costs.
+    """
+    standing, amounts = table.standing, round_.amounts
+    rows = dict(
+        zip(model.labels, np.split(row_duals, np.cumsum([len(family) for family in model.rows])[:-1]), strict=True)
+    )
+    denominator = max(1, min(_FINEST, _WORD // max(1, standing.premium * int(amounts.g.sum()))))
+    quota = np.where(table.above, 0.0, float(standing.premium))
+    quota[table.over] -= rows["quota"]
+    kappa = [round(denominator * min(max(0.0, price), float(standing.premium))) for price in quota.tolist()]
+    kappa = [min(price, denominator * standing.premium) for price in kappa]
+    prices = _NodePrices(round_, table, model, rows, denominator)
+    once = []
+    for job in range(len(round_.jobs)):
+        tenant = int(amounts.tenant[job])
+        limited = tenant >= 0 and amounts.U[tenant] < UNLIMITED
+        each = kappa[tenant] if limited else denominator * standing.premium
+        once.append(_worth_above(table, prices, job, each, denominator))
+    return LinearDuals(denominator=denominator, multipliers={"once": tuple(once), "quota": tuple(kappa)})
+
+
+def _worth_above(table: PlacementColumns, prices: _NodePrices, job: int, each: int, denominator: int) -> int:
+    """Return what the best outcome of a job is worth above its price, every GPU within its quota counting ``each``."""
+    standing, gpus = table.standing, int(prices.round.amounts.g[job])
+    item = prices.item.get(job)
+    if standing.fixed[job] or (item is None and not standing.running[job]):
+        return 0
+    lost = standing.penalty * gpus + int(standing.cost[job]) if standing.running[job] else 0
+    base, price = each * gpus + denominator * lost, prices.per_gpu(job)
+    found = [0]
+    if standing.running[job]:
+        here = int(price[list(standing.held[job])].min())
+        found.append(base + denominator * int(standing.stay[job]) - gpus * here)
+    if item is not None:
+        fewest, level = int(standing.locality.fewest[job]), int(standing.level[job])
+        if fewest == 1 and (item.room >= gpus).any():
+            found.append(
+                base + denominator * int(standing.start[job, TOGETHER]) - gpus * int(price[item.room >= gpus].min())
+            )
+        spread = TOGETHER if fewest > 1 else IN_RACK
+        if spread <= level:
+            found.append(base + denominator * int(standing.start[job, spread]) - gpus * int(price[item.room > 0].min()))
+    return max(found)
+
+
+class _NodePrices:
+    """The prices of GPUs, CPUs and memory of all nodes, as whole numbers of the multipliers' unit."""
+
+    def __init__(
+        self, round_: Round, table: PlacementColumns, model: Model, rows: dict[str, Floats], denominator: int
+    ) -> None:
+        self.round, standing = round_, table.standing
+        self.item = {job: item for item in table.items for job in item.jobs}
+        self._free = Free.of(round_, standing, standing.fixed)
+        self._prices = {
+            label: self._of_nodes(table, model, rows, label, denominator) for label in ("gpus", "cpus", "memory")
+        }
+        full = (table.free.gpus == 0) & (self._free.gpus > 0)
+        self._prices["gpus"][full] = self._prices["gpus"].max(initial=0)
+
+    def per_gpu(self, job: int) -> Ints:
+        """Return the price of one GPU of the job on each node."""
+        amounts = self.round.amounts
+        price = self._prices["gpus"].copy()
+        for label, need in (("cpus", amounts.c), ("memory", amounts.m)):
+            price += self._prices[label] * (need[job] // max(1, int(np.gcd.reduce(need))))
+        return price
+
+    def _of_nodes(
+        self, table: PlacementColumns, model: Model, rows: dict[str, Floats], label: str, denominator: int
+    ) -> Ints:
+        price = np.zeros(len(table.seen))
+        index = next(family.index[:, 0] for family in model.rows if family.label == label)
+        price[index] = np.maximum(0.0, rows[label])
+        for nodes in table.alike:
+            seen = table.seen[nodes]
+            price[nodes] = price[nodes[seen]].sum() / max(1, np.count_nonzero(seen))
+        whole: Ints = np.ceil(np.minimum(price * denominator, _WORD // 64)).astype(np.int64)
+        return whole

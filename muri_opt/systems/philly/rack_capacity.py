@@ -1,0 +1,93 @@
+"""How many nodes of each rack hold a gang, and the smallest further node that would let it start."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.philly.cluster_state import Floor
+from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
+
+NEVER: Final = 1 << 40
+"""Stands for the nodes of a rack that cannot hold a gang, however many they are."""
+_BLOCK: Final = 1 << 18
+"""How many pairs of a rack and a size are looked at in one go."""
+
+
+class RackRoom:
+    """Room for a gang on the nodes of each rack, the roomiest first."""
+
+    def __init__(self, room: Ints, rack: Ints, racks: int) -> None:
+        order = np.lexsort((-room, rack))
+        size = np.bincount(rack, minlength=racks).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+        reach = np.concatenate([[0], np.cumsum(room[order])]).astype(np.int64)
+        self.size, self.first = size, first
+        self.reach: Ints = reach[1:] - np.repeat(reach[first], size)
+
+    def nodes(self, gpus: Ints) -> Ints:
+        """Return how few nodes of each rack hold each of these numbers of GPUs; a rack is a row."""
+        # All racks are searched as one rising list: each rack is lifted above the one before it.
+        lift = int(max(self.reach.max(initial=0), gpus.max(initial=0))) + 1
+        rack = np.arange(len(self.size))
+        lifted = self.reach + np.repeat(rack * lift, self.size)
+        wanted = np.maximum(gpus, 0)[None, :] + (rack * lift)[:, None]
+        below = np.searchsorted(lifted, wanted) - self.first[:, None]
+        needed = np.where(below < self.size[:, None], below + 1, NEVER)
+        return np.where(gpus[None, :] <= 0, 0, needed)
+
+    def most(self, nodes: int) -> int:
+        """Return the most GPUs on so many nodes of one rack."""
+        taken = np.minimum(self.size, nodes)
+        return int(self.reach[(self.first + taken - 1)[taken > 0]].max(initial=0))
+
+
+def smallest_node(floor: Floor, job: int, level: int) -> tuple[int, str | None]:
+    """Return the fewest GPUs of one further node that let a gang start spread no further than ``level``, and its rack.
+
+    The node has CPUs and memory without limit. It is in a rack of the cluster, or in none. A larger node need not help
+    where a smaller one does: with it the gang may have to be together on fewer nodes. So all sizes are looked at, from
+    the smallest on. A node with as many GPUs as the gang always helps.
+    """
+    amounts, locality, gpus = floor.amounts, floor.standing.locality, int(floor.amounts.g[job])
+    names = locality.racks if None in locality.racks else (*locality.racks, None)
+    free = floor.room(job)
+    least = max(1, gpus - int(free.sum()))
+    if level >= ANYWHERE:
+        return least, names[0]
+    empty = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), gpus)
+    everywhere = np.zeros(len(free), dtype=np.int64)
+    rooms = [
+        RackRoom(room, rack, racks)
+        for room in (free, empty)
+        for rack, racks in ((locality.rack, len(names)), (everywhere, 1))
+    ]
+    most, step = max(1, gpus), max(1, _BLOCK // len(names))
+    for start in range(least, most, step):
+        sizes = np.arange(start, min(start + step, most), dtype=np.int64)
+        helps = _helps(rooms, sizes, gpus, level)
+        if helps.any():
+            first = int(np.argmax(helps.any(axis=0)))
+            return int(sizes[first]), names[int(np.argmax(helps[:, first]))]
+    return most, names[0]
+
+
+def _helps(rooms: list[RackRoom], sizes: Ints, gpus: int, level: int) -> NDArray[np.bool_]:
+    """Return for each rack and size whether the gang starts with a node of that size in that rack."""
+    in_rack, anywhere, empty_in_rack, empty_anywhere = (_with_node(room, sizes, gpus) for room in rooms)
+    fits_rack = empty_in_rack < NEVER
+    fewest = np.where(fits_rack, empty_in_rack, empty_anywhere)
+    now = np.where(fits_rack, in_rack, anywhere)
+    together = (now < NEVER) & (now <= fewest)
+    return together if level == TOGETHER else np.where(fits_rack, in_rack < NEVER, together)
+
+
+def _with_node(room: RackRoom, sizes: Ints, gpus: int) -> Ints:
+    """Return how few nodes of the best rack hold the gang if a node of each size is added to each rack in turn."""
+    without = room.nodes(np.array([gpus]))
+    added: Ints = np.minimum(without, 1 + room.nodes(gpus - sizes))
+    best: Ints = np.minimum(added, without.min())
+    return best

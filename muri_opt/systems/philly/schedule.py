@@ -1,0 +1,241 @@
+"""The published rules of Philly as an algorithm on the floor of the cluster."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heapreplace
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.locality import TOGETHER
+from muri_opt.systems.philly.migration import Moving
+from muri_opt.systems.philly.preemption import Removals, Victims
+from muri_opt.systems.philly.queues import Queues
+from muri_opt.systems.philly.tenant_rules import WHOLE
+
+
+def schedule(round_: Round, standing: Standing) -> dict[int, Held]:
+    """Return where every job is that runs after the round.
+
+    Gangs start within the quotas of their tenants, then above them. Where that leaves a gang waiting whose tenant has
+    quota left, tenants over their quota give way, and then jobs are moved; each time all that wait are looked at again,
+    those that gave way as well. It ends: to give way adds GPUs within quotas, which no other step takes away, and every
+    job is moved once at most.
+
+    Without migration, to decide again right after changes nothing, for all that is looked at are who is where and who
+    waits, with one exception: a job preempted in this round may depend on the load of a borrower started in it. Then
+    another job within its quota cannot take the place of that borrower if the load is not reached without it; in the
+    next round, in which the preempted job is none any more, it can.
+    """
+    work = Schedule(round_, standing)
+    while True:
+        work.start(borrowing=False)
+        work.return_victims()
+        work.start(borrowing=True)
+        if not work.preempt() and not work.migrate():
+            return work.floor.at
+
+
+class Schedule:
+    """A decision in the making."""
+
+    def __init__(self, round_: Round, standing: Standing) -> None:
+        self.floor = Floor(round_, standing)
+        self._standing, self._queues = standing, Queues(round_, standing)
+        self._total = round_.cluster.total_gpus
+        self._before = int(round_.amounts.g[standing.running].sum())
+        self._started = np.zeros_like(standing.running)
+        self._moved = np.zeros_like(standing.running)
+        self._preempted = np.zeros_like(standing.running)
+        self._hopeless: set[tuple[int, int, int, int]] = set()
+
+    def start(self, *, borrowing: bool) -> None:
+        """Start all jobs that find room, the least served tenant first; without ``borrowing`` only within quotas.
+
+        A job that finds none is passed by smaller ones behind it.
+        """
+        floor, queues = self.floor, self._queues
+        heap = [(queues.served(floor, tenant), tenant, 0) for tenant in queues]
+        heapify(heap)
+        while heap:
+            _, tenant, place = heap[0]
+            queue = queues.waiting[tenant]
+            while place < len(queue):
+                job = queue[place]
+                place += 1
+                if job not in floor.at and (borrowing or floor.within_quota(job)) and self._starts(job):
+                    heapreplace(heap, (queues.served(floor, tenant), tenant, place))
+                    break
+            else:
+                heappop(heap)
+
+    def return_victims(self) -> None:
+        """Leave preempted jobs where they were if nobody sits there after all, or move them if that is allowed.
+
+        Without migration those that find their place taken are in the queues, and may start again.
+        """
+        for job in np.flatnonzero(self._preempted).tolist():
+            held = self._standing.held[job]
+            if job in self.floor.at:
+                continue
+            if not self._is_free(job, held):
+                place = seat(self.floor, job, int(self._standing.level[job])) if self._may_move(job) else None
+                if place is None:
+                    continue
+                held = place
+                self._moved[job] = True
+            self.floor.put(job, held)
+            self._preempted[job] = False
+
+    def _is_free(self, job: int, held: Held) -> bool:
+        """Return whether a job has room on these nodes; most that have none lack GPUs, which is seen first."""
+        if any(self.floor.gpus[node] < gpus for node, gpus in held.items()):
+            return False
+        room = self.floor.room(job)
+        return all(room[node] >= gpus for node, gpus in held.items())
+
+    @property
+    def _budget(self) -> int | None:
+        """GPUs that may still be moved; ``None`` is any."""
+        most = self._standing.rules.migrate
+        return None if most is None else most - int(self.floor.amounts.g[self._moved].sum())
+
+    def _may_move(self, job: int) -> bool:
+        budget = self._budget
+        return bool(self._standing.movable[job]) and (budget is None or bool(self.floor.amounts.g[job] <= budget))
+
+    def preempt(self) -> bool:
+        """Start one job within quota in the place of jobs of tenants over theirs; return whether there was one.
+
+        Jobs that this very round has started give way too, and wait on at no cost; and those it has preempted, for they
+        are paid for. The load is looked at before the job starts: then it is the same in the next round, and a job that
+        waits now does not preempt anybody then.
+        """
+        floor, standing = self.floor, self._standing
+        if standing.rules.preempt_at is None or self._load() < standing.rules.preempt_at * self._total:
+            return False
+        able = [job for job in self._waiting() if floor.within_quota(job)]
+        unpaid = self._started | self._preempted
+        ways = [Removals(floor, standing.evictable | self._started, keeps_quota=True, unpaid=unpaid)]
+        if able and self._started.any():  # then the next round will look for them in another way
+            ways.append(Removals(floor, standing.preemptible, keeps_quota=True, restart=standing.restart))
+        for job in able:
+            for removals in ways:
+                victims = removals.smallest(job, int(standing.level[job]))
+                if victims is not None and self._gives_way(job, victims):
+                    return True
+        return False
+
+    def migrate(self) -> bool:
+        """Move jobs to let one start, or one closer together, if it is worth it; return whether there was one."""
+        standing = self._standing
+        if standing.rules.migrate == 0:
+            return False
+        stays = standing.movable & ~self._moved & ~self._preempted
+        moving = Moving(self.floor, stays, self._budget)
+        for job in self._waiting():
+            found = moving.smallest(job, int(standing.level[job]))
+            if found is not None and self._gain(job, found[1]) + self._change(found[0]) > 0:
+                self._move(found[0])
+                self._put(job, found[1])
+                return True
+        return any(self._closer(job) for job in np.flatnonzero(stays & (standing.level > TOGETHER)).tolist())
+
+    def _closer(self, job: int) -> bool:
+        """Move a job that is spread further than it needs to be, if there is a closer place for it."""
+        spread = self._spread(job, self.floor.at[job])
+        if spread == TOGETHER or not self._may_move(job):
+            return False
+        held = self.floor.take(job)
+        place = seat(self.floor, job, spread - 1)
+        self.floor.put(job, held)
+        if place is None or self._change({job: place}) <= 0:
+            return False
+        self._move({job: place})
+        return True
+
+    def _starts(self, job: int) -> bool:
+        """Start a job if it finds room. A demand that found none finds none until a job leaves the floor."""
+        amounts, level = self.floor.amounts, int(self._standing.level[job])
+        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        held = None if demand in self._hopeless else seat(self.floor, job, level)
+        if held is None:
+            self._hopeless.add(demand)
+            return False
+        self._put(job, held)
+        return True
+
+    def _put(self, job: int, held: Held) -> None:
+        self.floor.put(job, held)
+        self._started[job] = not self._standing.running[job]
+
+    def _waiting(self) -> list[int]:
+        """Return the jobs that wait, those of the least served tenant first, within quotas before all others."""
+        floor, queues = self.floor, self._queues
+        tenants = sorted(queues, key=lambda tenant: (queues.served(floor, tenant), tenant))
+        jobs = [job for tenant in tenants for job in queues.waiting[tenant] if job not in floor.at]
+        return sorted(jobs, key=lambda job: not floor.within_quota(job))
+
+    def _load(self) -> int:
+        """Return the GPUs in use before the round and started in it, in thousandths."""
+        return WHOLE * (self._before + int(self.floor.amounts.g[self._started].sum()))
+
+    @property
+    def _in_use(self) -> int:
+        return int((self.floor.amounts.G - self.floor.gpus).sum())
+
+    def _gives_way(self, job: int, victims: Victims) -> bool:
+        """Put a job in the place of its victims, unless those not yet started were needed for the load.
+
+        Which of them were started in this round, the next one does not know. So of several victims any but one may have
+        been: the load must be reached without them.
+        """
+        g, back = self.floor.amounts.g, [victim for victim in victims[0] if self._started[victim]]
+        paid = [victim for victim in victims[0] if not self._started[victim]]
+        least = (self._standing.rules.preempt_at or 0) * self._total
+        if (paid or self._preempted.any()) and self._load() + WHOLE * int(g[job] - g[back].sum()) < least:
+            return False
+        others = sorted(g[list(victims[0])].tolist())[1:]
+        if paid and WHOLE * (self._in_use + int(g[job]) - sum(others)) < least:
+            return False
+        for victim in victims[0]:
+            self.floor.take(victim)
+        self._started[back] = False
+        self._moved[paid] = False
+        self._preempted[paid] = True
+        if self._standing.rules.migrate == 0:
+            for victim in paid:
+                self._queues.join(victim)
+        self._hopeless.clear()
+        self._put(job, victims[1])
+        return True
+
+    def _move(self, places: dict[int, Held]) -> None:
+        for job in places:
+            self.floor.take(job)
+        for job, held in places.items():
+            self.floor.put(job, held)
+            self._moved[job] = True
+        self._hopeless.clear()
+
+    def _gain(self, job: int, held: Held) -> int:
+        """Return what the value gains by starting a job there."""
+        standing, amounts = self._standing, self.floor.amounts
+        gpus, tenant = int(amounts.g[job]), int(amounts.tenant[job])
+        within = gpus
+        if tenant >= 0 and amounts.U[tenant] < UNLIMITED:
+            within = min(gpus, max(0, int(amounts.U[tenant] - self.floor.used[tenant])))
+        return standing.premium * within + int(standing.start[job, self._spread(job, held)])
+
+    def _change(self, places: dict[int, Held]) -> int:
+        """Return what the value gains by moving jobs that have not been moved; a loss is below nothing."""
+        standing = self._standing
+        return sum(
+            int(standing.start[job, self._spread(job, held)] - standing.stay[job]) for job, held in places.items()
+        )
+
+    def _spread(self, job: int, held: Held) -> int:
+        return self._standing.locality.spread(job, np.array(list(held), dtype=np.int64))

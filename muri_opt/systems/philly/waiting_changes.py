@@ -1,0 +1,121 @@
+"""The smallest change of each kind that would start a waiting job."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.decision import Change
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.locality import ANYWHERE
+from muri_opt.systems.philly.migration import Moving
+from muri_opt.systems.philly.preemption import Removals
+from muri_opt.systems.philly.rack_capacity import smallest_node
+from muri_opt.systems.philly.tenant_rules import TenantRules
+
+MOST_SEARCHES: Final = 100
+"""Different demands and levels for which moves and preemptions are looked for; those that come later get none."""
+
+Demand = tuple[int, int, int]
+"""GPUs, and milli-CPUs and MiB with each of them: jobs of equal demand are helped by equal changes."""
+
+
+def demand_of(round_: Round, job: int) -> Demand:
+    """Return what a job asks for."""
+    amounts = round_.amounts
+    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job])
+
+
+def soonest(rules: TenantRules, waited: int, level: int) -> int:
+    """Return the shortest wait from this one on after which a gang may spread to ``level`` and is not in back-off."""
+    moment = max(waited, (0, rules.rack_after, max(rules.rack_after, rules.any_after))[level])
+    turn = rules.hold + rules.backoff
+    if rules.backoff and moment % turn >= rules.hold:
+        moment += turn - moment % turn
+    return moment
+
+
+class SmallestChanges:
+    """What would start the jobs that wait beside what is on the floor; jobs of equal demand are looked at once.
+
+    The rules are those of the round after this one, in which a preempted job is one that waits.
+    """
+
+    def __init__(self, round_: Round, floor: Floor) -> None:
+        self.round, self.floor = round_, floor
+        may = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
+        self._removals, self._moving = Removals(floor, may, keeps_quota=False), Moving(floor, may, None)
+        self._closest: dict[Demand, int | None] = {}
+        self._resources: dict[tuple[Demand, int], tuple[Change, ...]] = {}
+
+    def closest(self, job: int) -> int | None:
+        """Return how far a job is spread at least if it starts on what is free; ``None`` if it cannot."""
+        demand = demand_of(self.round, job)
+        if demand not in self._closest:
+            held = seat(self.floor, job, ANYWHERE)
+            spread = self.floor.standing.locality.spread
+            self._closest[demand] = None if held is None else spread(job, np.array(list(held), dtype=np.int64))
+        return self._closest[demand]
+
+    def of(self, job: int) -> tuple[Change, ...]:
+        """Return one change of each kind that there is, the soonest first.
+
+        Of those that help equally soon a further node is last, and the others come by their GPUs, moves before
+        preemptions. A job in back-off waits for its end with every change; where that is enough, it is the only one.
+        """
+        rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
+        closest = self.closest(job)
+        first = soonest(rules, waited, 0)
+        waits = []
+        if closest is not None:
+            moment = soonest(rules, waited, closest)
+            waits.append(Change(wait_seconds=(moment - waited) / MICROSECONDS_PER_SECOND))
+            if moment == first:
+                return tuple(waits)
+        found = self._with_resources(job, rules.level(first))
+        if first > waited:
+            found = tuple(replace(change, wait_seconds=(first - waited) / MICROSECONDS_PER_SECOND) for change in found)
+        return (*found, *waits)
+
+    def _with_resources(self, job: int, level: int) -> tuple[Change, ...]:
+        """Return the changes on the floor that start the job at a level, the cheapest first."""
+        key = demand_of(self.round, job), level
+        if key not in self._resources:
+            search = len(self._resources) < MOST_SEARCHES
+            found = (self._move(job, level), self._preempt(job, level)) if search else ()
+            changes = [*filter(None, found), self._add(job, level)]
+            self._resources[key] = tuple(sorted(changes, key=_price))
+        return self._resources[key]
+
+    def _move(self, job: int, level: int) -> Change | None:
+        found = self._moving.smallest(job, level)
+        if found is None:
+            return None
+        moves, _ = found
+        jobs, nodes, gpus = self.round.jobs, self.round.cluster.nodes, self.round.amounts.g
+        places = {
+            jobs[other].id: {nodes[s].id: number for s, number in sorted(held.items())}
+            for other, held in sorted(moves.items())
+        }
+        return Change(move=places, gpus=int(gpus[list(moves)].sum()))
+
+    def _preempt(self, job: int, level: int) -> Change | None:
+        found = self._removals.smallest(job, level)
+        if found is None:
+            return None
+        victims, _ = found
+        jobs, gpus = self.round.jobs, self.round.amounts.g
+        return Change(preempt=tuple(jobs[victim].id for victim in victims), gpus=int(gpus[list(victims)].sum()))
+
+    def _add(self, job: int, level: int) -> Change:
+        gpus, rack = smallest_node(self.floor, job, level)
+        return Change(add_gpus=gpus, rack=rack, gpus=gpus)
+
+
+def _price(change: Change) -> tuple[bool, int, bool]:
+    return change.add_gpus is not None, change.gpus, bool(change.preempt)

@@ -1,0 +1,77 @@
+"""Why a gang of a tenant waits, and what would start it, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.change_wording import gpus_text, time_text
+from muri_opt.rounds.decision import WaitingReason
+from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.philly.cluster_state import Floor
+from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
+from muri_opt.systems.philly.rack_capacity import RackRoom
+from muri_opt.systems.philly.waiting_changes import demand_of, soonest
+
+
+class BindingRules:
+    """The rule that keeps each job from starting beside what is on the floor, with its numbers."""
+
+    def __init__(self, round_: Round, floor: Floor) -> None:
+        self.round, self.floor = round_, floor
+        self.free, self.total = int(floor.gpus.sum()), round_.cluster.total_gpus
+        self._best: dict[tuple[int, ...], str] = {}
+
+    def of(self, job: int, reason: WaitingReason) -> str:
+        """Return what the job asks for, and what there is of it where it may sit."""
+        floor, standing, amounts = self.floor, self.floor.standing, self.round.amounts
+        asks = f"asks for {gpus_text(int(amounts.g[job]))}"
+        if reason is WaitingReason.PRIORITY:
+            return f"{asks}, free now; the decision keeps them free"
+        if reason is WaitingReason.BACKOFF:
+            waited = waited_by(self.round, self.round.jobs[job])
+            left = soonest(standing.rules, waited, TOGETHER) - waited
+            return f"{asks}; in back-off for {time_text(left)} more, then tried for {time_text(standing.rules.hold)}"
+        if not standing.locality.fits[job]:
+            most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
+            some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
+            return f"{asks}; the empty cluster has {self.total}{some}"
+        if reason is WaitingReason.QUOTA:
+            tenant, used = self.round.cluster.tenants[amounts.tenant[job]], int(floor.used[amounts.tenant[job]])
+            quota = int(amounts.U[amounts.tenant[job]])
+            spare = f"has {quota - used} left of" if used <= quota else f"is {used - quota} over"
+            asks += f"; tenant {tenant.id!r} {spare} its quota of {quota}"
+        if amounts.g[job] > self.free:
+            return f"{asks}; {self.free} of {self.total} are free"
+        return f"{asks}; {self.free} of {self.total} are free, at most {self._most(job)}; {self._may_sit(job)}"
+
+    def _most(self, job: int) -> str:
+        """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""
+        level = int(self.floor.standing.level[job])
+        key = (*demand_of(self.round, job), level)
+        if key not in self._best:
+            self._best[key] = self._most_at(job, level)
+        return self._best[key]
+
+    def _most_at(self, job: int, level: int) -> str:
+        locality, room = self.floor.standing.locality, self.floor.room(job)
+        if level == ANYWHERE:
+            return f"{int(room.sum())} where it can use them"
+        in_rack, fewest = bool(locality.in_rack[job]), int(locality.fewest[job])
+        rooms = RackRoom(room, locality.rack if in_rack else np.zeros_like(locality.rack), len(locality.racks))
+        together = f"{rooms.most(fewest)} together on {fewest} node{'s' * (fewest != 1)}"
+        wider = f"{rooms.most(len(room))} in one rack"
+        if not in_rack:
+            return together
+        return f"{together}, {wider}" if level == TOGETHER else wider
+
+    def _may_sit(self, job: int) -> str:
+        """Return how far the job may spread, and from when on further."""
+        standing, waited = self.floor.standing, waited_by(self.round, self.round.jobs[job])
+        level = int(standing.level[job])
+        wider = (IN_RACK, ANYWHERE) if standing.locality.in_rack[job] else (ANYWHERE,)
+        left = {spread: soonest(standing.rules, waited, spread) - waited for spread in wider if spread > level}
+        if IN_RACK in left and left[IN_RACK] == left[ANYWHERE]:
+            del left[IN_RACK]
+        now = f"may sit {SPREADS[level]}" if level in wider else "must sit together"
+        return ", ".join([now, *(f"{SPREADS[spread]} in {time_text(span)}" for spread, span in left.items())])

@@ -1,0 +1,132 @@
+"""Every way the jobs of a round may run: plan, parts, what a part takes, and what the whole is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.plans.job_options import JobOptions, JobReader
+from muri_opt.systems.plans.plan_rules import PlanRules
+
+_ANYWHERE: Final = -1
+LARGEST: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanOptions:
+    """The options of a round, those of a job together, under the letters of the chapter *planning*.
+
+    Option o runs job ``job[o]`` by its plan ``plan[o]`` in ``q[o]`` parts on distinct nodes, each with ``g[o]`` GPUs,
+    ``c[o]`` milli-CPUs and ``m[o]`` MiB, at ``throughput[o]``, and is worth ``e[o]``. It may use node s where
+    ``hosts[kind[o], s]``. A running job has each plan it is at home with twice: with ``home[o]`` >= 0 on the nodes
+    ``homes[home[o]]`` it holds, without a restart, and once anywhere. The options of job j are ``first[j]`` up to
+    ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
+    ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
+    ``jobs`` has the options of each job by themselves.
+    """
+
+    job: Ints
+    plan: Ints
+    q: Ints
+    g: Ints
+    c: Ints
+    m: Ints
+    e: Ints
+    kind: Ints
+    home: Ints
+    throughput: NDArray[np.float64]
+    hosts: NDArray[np.bool_]
+    homes: tuple[Ints, ...]
+    first: Ints
+    guaranteed: NDArray[np.bool_]
+    served: int
+    started: int
+    jobs: tuple[JobOptions, ...]
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    def of_job(self, job: int) -> range:
+        """Return the options of a job."""
+        return range(int(self.first[job]), int(self.first[job + 1]))
+
+    def nodes(self, option: int) -> NDArray[np.bool_]:
+        """Return which nodes may have a part of the option, as their GPU types and a home allow."""
+        allowed: NDArray[np.bool_] = self.hosts[self.kind[option]]
+        if self.home[option] < 0:
+            return allowed
+        mask = np.zeros(len(allowed), dtype=np.bool_)
+        mask[self.homes[self.home[option]]] = True
+        return mask & allowed
+
+    @classmethod
+    def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:
+        """Return the options of a round, refusing plans and promises that contradict each other or the round."""
+        for last, by, options in _last:
+            if last is round_ and by == rules:
+                return options
+        options = cls._read(round_, rules)
+        for field in fields(options):
+            value = getattr(options, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)  # others may be given the same object
+        _last[:] = [(round_, rules, options)]
+        return options
+
+    @classmethod
+    def _read(cls, round_: Round, rules: PlanRules) -> PlanOptions:
+        before = (options for last, _, options in _last if last.cluster == round_.cluster)
+        reader = JobReader(round_, {mine.plans.job.id: mine.plans for options in before for mine in options.jobs})
+        jobs: list[JobOptions] = []
+        homes: list[Ints] = []
+        for j, job in enumerate(round_.jobs):
+            try:
+                jobs.append(reader.options(job, rules))
+            except InputError as error:
+                raise error.inside(f"jobs[{j}] ({job.id!r})") from None
+            held = [round_.cluster.node_index[node] for node in job.placement or ()]
+            homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
+        able = [mine for mine in jobs if len(mine)]
+        guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
+        started = 1 - sum(mine.least for mine in able) if rules.objective != "throughput" else 0
+        served = 1 + sum(mine.best for mine in able) + started * len(able) if guaranteed.any() else 0
+        if (served + started + max((mine.best for mine in able), default=0)) * len(able) >= LARGEST:
+            large = f"{len(able):,} jobs, each worth up to {served + started:,}"
+            raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
+        first = np.cumsum([0, *map(len, jobs)], dtype=np.int64)
+        job_ = np.repeat(np.arange(len(jobs)), np.diff(first))
+        rows = np.concatenate([np.zeros((0, 7), dtype=np.int64), *(mine.rows for mine in able)])
+        at_home = np.concatenate([np.zeros(0, dtype=np.bool_), *(mine.at_home for mine in able)])
+        plan_, q, g, c, m, e, kind = rows.T.copy()
+        return cls(
+            job=job_,
+            plan=plan_,
+            q=q,
+            g=g,
+            c=c,
+            m=m,
+            e=e + started + served * guaranteed[job_],
+            kind=kind,
+            home=np.where(at_home, np.cumsum(at_home) - 1, _ANYWHERE),
+            throughput=np.concatenate([np.zeros(0), *(mine.throughput for mine in able)]),
+            hosts=reader.hosts,
+            homes=tuple(homes),
+            first=first,
+            guaranteed=guaranteed,
+            served=served,
+            started=started,
+            jobs=tuple(jobs),
+        )
+
+
+_last: list[tuple[Round, PlanRules, PlanOptions]] = []
+"""The options of the last round: checking, deciding and solving one round ask for them again.
+
+The next round of the same cluster has most of its jobs in common with it.
+"""

@@ -1,0 +1,92 @@
+"""The plans of a job as a round holds them: what each part takes, where it fits, and what contradicts itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Plan, Round
+from muri_opt.rounds.quantities import mebibytes, milli_cpus
+from muri_opt.systems.plans.plan_rules import strategy
+
+
+class Part(NamedTuple):
+    """What a plan takes on each of its nodes: GPUs, milli-CPUs, MiB."""
+
+    gpus: int
+    milli: int
+    mib: int
+
+
+class Entry(NamedTuple):
+    """A plan of a job, its position among the job's plans, and what each of its parts takes."""
+
+    position: int
+    plan: Plan
+    part: Part
+
+
+def entries_of(job: Job) -> list[Entry]:
+    """Return the plans of a job, refusing two that a decision could not tell apart."""
+    if not job.plans:
+        raise InputError("plans", "nothing", "at least one plan with its throughput")
+    share = max(job.gpus, 1)
+    milli, mib = -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
+    entries = [Entry(position, plan, _part(plan, milli, mib)) for position, plan in enumerate(job.plans)]
+    seen: dict[tuple[str, int, int, int], list[Entry]] = {}
+    for entry in entries:
+        plan = entry.plan
+        same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
+        if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
+            nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
+            found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
+            raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
+        same.append(entry)
+    return entries
+
+
+def nodes_with_room(round_: Round, part: Part, hosts: NDArray[np.bool_]) -> int:
+    """Return how many nodes of the empty cluster have room for a part of a plan, of those that may host it."""
+    amounts = round_.amounts
+    enough = hosts & (part.gpus <= amounts.G) & (part.milli <= amounts.C) & (part.mib <= amounts.M)
+    return int(np.count_nonzero(enough))
+
+
+def may_run(job: Job, plan: Plan, change: str) -> bool:
+    """Return whether a job may run by a plan where only plans, only resources, both or neither may change.
+
+    A plan slower than what the job was guaranteed is never allowed.
+    """
+    other = change in ("resources", "neither") and strategy(plan.name) != strategy(job.plan or "")
+    wider = change in ("plans", "neither") and plan.gpus != job.gpus
+    slower = job.guarantee is not None and plan.throughput < job.guarantee.throughput
+    return not (other or wider or slower)
+
+
+def check_strategy(job: Job, change: str) -> None:
+    """Refuse a job that does not say its plan where the policy keeps its strategy."""
+    if change in ("resources", "neither") and job.plan is None:
+        raise InputError("plan", "nothing", "the plan it runs by: the policy keeps its strategy")
+
+
+def is_home(job: Job, entry: Entry) -> bool:
+    """Return whether a running job can keep its nodes under a plan without a restart."""
+    held = job.placement if job.state == "running" else None
+    return (
+        bool(held)
+        and entry.plan.name == job.plan
+        and len(held or ()) == entry.plan.nodes
+        and set((held or {}).values()) == {entry.part.gpus}
+    )
+
+
+def _part(plan: Plan, milli: int, mib: int) -> Part:
+    """Return what each part takes; CPUs or memory the plan does not say are what its job asks for with each GPU."""
+    return Part(
+        gpus=plan.gpus // plan.nodes,
+        milli=-(-(plan.gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)) // plan.nodes),
+        mib=-(-(plan.gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)) // plan.nodes),
+    )

@@ -1,0 +1,73 @@
+"""What every policy of execution plans is: rules that say which options jobs have, and a way to choose among them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from muri_opt.errors import unknown_name
+from muri_opt.rounds import Decision, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules
+from muri_opt.systems.policy import Allowed, Policy, Span
+
+SECONDS: Final = 2_000_000_000
+"""The longest time a setting may say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPolicy(Policy):
+    """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait."""
+
+    chapter: ClassVar[str] = "planning"
+    own_name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.name != self.own_name:
+            raise unknown_name("policy", self.name, [self.own_name])
+        Policy.__post_init__(self)
+
+    @property
+    @abstractmethod
+    def rules(self) -> PlanRules:
+        """Which plans a job may run by and what they are worth; the exact program of the same round obeys them too."""
+
+    @abstractmethod
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
+
+    def check(self, round_: Round) -> None:
+        """Refuse a job without plans, and plans that cannot be told apart."""
+        PlanOptions.of(round_, self.rules)
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision of the policy's own algorithm."""
+        options = PlanOptions.of(round_, self.rules)
+        return plan_decision(round_, options, self.choose(round_, options, seed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputPolicy(PlanPolicy):
+    """A policy of which a decision is worth the throughput of the jobs that run.
+
+    Throughput counts against a ``reference``, the ``best`` a job could have in the empty cluster or what it
+    ``requested``. A restart costs its time out of a ``horizon`` of so many seconds.
+    """
+
+    reference: str = "best"
+    horizon: str = "600"
+
+    choices: ClassVar[Mapping[str, Allowed]] = {"reference": REFERENCES, "horizon": Span(0.001, SECONDS)}
+    changes: ClassVar[str]
+
+    @property
+    def rules(self) -> PlanRules:
+        """Which plans a job may run by and what they are worth."""
+        return PlanRules(
+            change=self.changes, reference=self.reference, horizon=microseconds(float(self.horizon)), power=None
+        )

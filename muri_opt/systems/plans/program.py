@@ -1,0 +1,173 @@
+"""Chapter *planning*: by which plan each job runs, and on which nodes.
+
+Letters as in the chapter: options o of jobs j, nodes s, tenants v; x_o whether option o of several parts is taken, y_os
+whether a part of it is on s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
+from muri_opt.rounds import Assignment, Budget, Decision, LinearDuals, Round
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.quantities import milli_cpus
+from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.node_patterns import cluster_prices
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import PlanRules
+from muri_opt.systems.plans.program_columns import PlanColumns
+from muri_opt.systems.plans.program_duals import relaxed_duals
+from muri_opt.systems.plans.program_search import search_patterns
+from muri_opt.systems.program import Formulation, Searched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningFormulation(Formulation):
+    """Run each job by at most one of its plans, guaranteed jobs first, so that the options add up to the most."""
+
+    rules: PlanRules
+
+    chapter: ClassVar[str] = "planning"
+    has_search: ClassVar[bool] = True
+
+    def table(self, round_: Round) -> PlanColumns:
+        """Return the options of the round and their columns."""
+        return PlanColumns.of(round_, self.rules)
+
+    def prepare(self, round_: Round) -> PlanOptions:
+        """Return the options of the round, which are kept until another round is read."""
+        return PlanOptions.of(round_, self.rules)
+
+    def build(self, round_: Round) -> Model:
+        """Return the program: at most one option per job, its parts on distinct nodes, within nodes and quotas."""
+        table = self.table(round_)
+        options, option, several = table.options, table.option, table.several
+        builder = ModelBuilder(self.chapter)
+        x = builder.add_columns("x", several)
+        y = builder.add_columns("y", np.column_stack([option, table.node]))
+        taken, of_option = np.append(x, y[table.alone]), np.append(several, option[table.alone])
+        job, jobs = options.job[of_option], np.arange(len(round_.jobs))
+        builder.add_rows("once", jobs, entries=(job, taken, 1), sense="<=", rhs=1)
+        parts = np.flatnonzero(options.q[option] > 1)
+        entries = (
+            np.append(np.searchsorted(several, option[parts]), np.arange(len(several))),
+            np.append(y[parts], x),
+            np.append(np.ones_like(parts), -options.q[several]),
+        )
+        builder.add_rows("parts", several, entries=entries, sense="=", rhs=0)
+        _add_nodes(builder, round_, table, y)
+        _add_quota(builder, round_, options, taken, job)
+        return builder.finish(maximise=True, columns=taken, coefficients=options.e[of_option])
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return one stage, or more: how many guaranteed jobs run, how many jobs, then all that is gained or lost.
+
+        The first only where jobs have guarantees, the second only where remaining times count.
+        """
+        table = self.table(round_)
+        options = table.options
+        of_option = np.append(table.several, table.option)
+        counts = model.objective > 0  # for a job that is worth something at once: not the parts of an option with an x
+        stages, rest, best = [], model.objective, 0
+        if options.served:
+            promised = options.guaranteed[options.job]
+            runs = (promised[of_option] & counts).astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))))
+            rest, best = rest - options.served * runs, options.served - 1
+        if options.started:
+            runs = counts.astype(np.int64)
+            stages.append(Stage(objective=runs, weight=options.started, best=len(np.unique(options.job))))
+            rest, best = rest - options.started * runs, 0
+        return (
+            (*stages, Stage(objective=rest, weight=1, best=best)) if stages else Formulation.stages(self, round_, model)
+        )
+
+    def decode(self, round_: Round, values: Values) -> Decision:
+        """Return the decision: each option that has parts on nodes, there."""
+        table = self.table(round_)
+        used = np.flatnonzero(values[len(table.several) :] == 1)
+        taken, starts = np.unique(table.option[used], return_index=True)
+        nodes = np.split(table.node[used], starts[1:])
+        return plan_decision(round_, table.options, dict(zip(taken.tolist(), nodes, strict=False)))
+
+    def encode(self, round_: Round, decision: Decision) -> Ints:
+        """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
+        table = self.table(round_)
+        here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
+        for option, nodes in _chosen(round_, table.options, decision).items():
+            here[table.replaced[option], nodes] = True
+        return np.append(here[table.several].any(axis=1), here[table.option, table.node]).astype(np.int64)
+
+    def search(
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return what patterns of whole nodes add up to, from the start on, and their prices."""
+        options = self.prepare(round_)
+        known = {} if start is None else _chosen(round_, options, start)
+        return search_patterns(round_, options, known, budget, relax, solve)
+
+    @property
+    def has_duals(self) -> bool:
+        """The linear relaxation has a multiplier for every job and quota."""
+        return True
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return multipliers from the knapsack of the whole cluster, without a solver."""
+        return cluster_prices(round_, self.prepare(round_))
+
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
+        """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""
+        return relaxed_duals(round_, self.table(round_), model, row_duals)
+
+
+def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints) -> None:
+    """Add the rows of the nodes; CPUs and memory in the largest unit all parts are multiples of, to keep them small."""
+    amounts, options = round_.amounts, table.options
+    limits = (("gpus", options.g, amounts.G), ("cpus", options.c, amounts.C), ("memory", options.m, amounts.M))
+    for label, need, has in limits:
+        unit = 1 if label == "gpus" else max(1, int(np.gcd.reduce(need)))
+        bound = np.flatnonzero(has < UNLIMITED)
+        here = np.flatnonzero(np.isin(table.node, bound))
+        rows = np.searchsorted(bound, table.node[here])
+        entries = (rows, y[here], need[table.option[here]] // unit)
+        builder.add_rows(label, bound, entries=entries, sense="<=", rhs=has[bound] // unit)
+
+
+def _add_quota(builder: ModelBuilder, round_: Round, options: PlanOptions, taken: Ints, job: Ints) -> None:
+    """Add the rows of the quotas, in which guaranteed jobs count with the GPUs they ask for."""
+    amounts = round_.amounts
+    limited = np.flatnonzero(amounts.U < UNLIMITED)
+    counts = np.flatnonzero(np.isin(amounts.tenant[job], limited) & options.guaranteed[job])
+    rows = np.searchsorted(limited, amounts.tenant[job[counts]])
+    entries = (rows, taken[counts], amounts.g[job[counts]])
+    builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
+
+
+def _chosen(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints]:
+    """Return the options a decision takes, and their nodes."""
+    found = {}
+    for assignment in decision.assignments:
+        nodes = np.array([round_.cluster.node_index[node] for node in assignment.gpus], dtype=np.int64)
+        found[_option_of(round_, options, assignment, nodes)] = nodes
+    return found
+
+
+def _option_of(round_: Round, options: PlanOptions, assignment: Assignment, nodes: Ints) -> int:
+    """Return the option an assignment runs by; of a job the option at home comes before the same one anywhere."""
+    job = round_.job_index[assignment.jobs[0]]
+    plans = round_.jobs[job].plans or ()
+    milli = {milli_cpus(cpus) for cpus in assignment.cpus.values()} or {0}
+    return next(
+        o
+        for o in options.of_job(job)
+        if plans[options.plan[o]].name == assignment.plan
+        and options.q[o] == len(nodes)
+        and set(assignment.gpus.values()) == {int(options.g[o])}
+        and milli == {int(options.c[o])}
+        and options.nodes(o)[nodes].all()
+    )

@@ -1,0 +1,107 @@
+"""What every policy is: a name, its parameters, and its published algorithm."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import inf
+from typing import ClassVar
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Decision, Round
+
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", flags=re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Numbers from ``least`` to ``most``, given as text; ``words`` are allowed beside them and mean what they say."""
+
+    least: float
+    most: float = inf
+    words: tuple[str, ...] = ()
+    whole: bool = False
+
+    def canonical(self, field: str, found: object) -> str:
+        """Return the one text of the number that ``found`` writes (``0.50`` is ``0.5``), or refuse it."""
+        if isinstance(found, str):
+            if found in self.words:
+                return found
+            number = float(found) if _NUMBER.fullmatch(found) else inf
+            if self.least <= number <= self.most and number < inf and (number.is_integer() or not self.whole):
+                return _text(number)
+        as_text = " as text" * (not isinstance(found, str))
+        raise InputError(
+            field, repr(found), " or ".join([f"a {'whole ' * self.whole}number {self._range()}{as_text}", *self.words])
+        )
+
+    def _range(self) -> str:
+        return f"of at least {_text(self.least)}" + f" and at most {_text(self.most)}" * (self.most < inf)
+
+
+def _text(number: float) -> str:
+    """Return the shortest text that reads as the number; whole numbers have no point."""
+    return repr(float(number)).removesuffix(".0")
+
+
+Allowed = tuple[str, ...] | Span
+"""What a parameter may be: one of some texts, or a number within a span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(ABC):
+    """A policy with its parameters: every one is a text, a field with a default, and ``choices`` says what it may be.
+
+    A number has one text only, so that equal policies have equal texts.
+    """
+
+    name: str
+
+    choices: ClassVar[Mapping[str, Allowed]] = {}
+    chapter: ClassVar[str] = ""
+    """The chapter of the book that its exact program is in, if it has one."""
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in self.choices.items():
+            field, value = f"policy {self.name!r}.{parameter}", getattr(self, parameter)
+            if isinstance(allowed, Span):
+                object.__setattr__(self, parameter, allowed.canonical(field, value))
+            elif value not in allowed:
+                raise InputError(field, repr(value), "one of " + ", ".join(allowed))
+
+    @property
+    def spec(self) -> str:
+        """The policy as text, such as ``fifo`` or ``fifo:objective=lexicographic``; defaults are left out."""
+        set_ = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in fields(self)
+            if field.name != "name" and getattr(self, field.name) != field.default
+        ]
+        return self.name + (":" + ",".join(set_) if set_ else "")
+
+    @abstractmethod
+    def check(self, round_: Round) -> None:
+        """Refuse a round that neither the algorithm nor the exact program of the policy can decide."""
+
+    @abstractmethod
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""
+        return None
+
+
+def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:
+    """Return the ``key=value`` pairs of a policy's text, refusing keys the policy does not have."""
+    parameters: dict[str, str] = {}
+    for pair in text.split(","):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"policy {policy!r}", repr(pair), "parameters written as key=value, separated by commas")
+        if key not in known:
+            raise unknown_name(f"parameter of policy {policy!r}", key, known)
+        parameters[key] = value
+    return parameters

@@ -1,0 +1,79 @@
+"""What every formulation is: the way from a round to a model, and the way back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.modelling import Ints, Model, Relax, SolveStages, Stage, Values
+from muri_opt.rounds import Budget, Decision, LinearDuals, Round
+
+
+class Searched(NamedTuple):
+    """What a search found: a decision, the multipliers that bound the round, and in words how."""
+
+    decision: Decision
+    duals: LinearDuals
+    detail: str
+
+
+class Formulation(ABC):
+    """The exact program of a round: one chapter of the book."""
+
+    chapter: ClassVar[str]
+    has_direct: ClassVar[bool] = False
+    """Whether :meth:`direct` finds values without a solver."""
+    has_search: ClassVar[bool] = False
+    """Whether :meth:`search` finds decisions and multipliers."""
+
+    @abstractmethod
+    def build(self, round_: Round) -> Model:
+        """Return the program of the round."""
+
+    @abstractmethod
+    def decode(self, round_: Round, values: Values) -> Decision:
+        """Return the decision that feasible values stand for."""
+
+    @abstractmethod
+    def encode(self, round_: Round, decision: Decision) -> Ints:
+        """Return the values of a decision: a warm start, and the test that the model is not too tight."""
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return the objectives to optimise one after another; by default the model's own is the only one."""
+        return (Stage(objective=model.objective, weight=1, best=0),)
+
+    def direct(self, round_: Round) -> Ints | None:
+        """Return values found without a solver that are optimal if their decision keeps them, or ``None``.
+
+        Their value bounds the program's in any case.
+        """
+        return None
+
+    def search(
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return a decision and multipliers from a search of the chapter's own, or ``None`` where it has none.
+
+        ``relax`` and ``solve`` solve the small programs on its way; all of it counts against the budget.
+        """
+        return None
+
+    @property
+    def has_duals(self) -> bool:
+        """Whether :meth:`duals` makes evidence of a linear relaxation."""
+        return False
+
+    def prepare(self, round_: Round) -> object:
+        """Return what is worked out of a round first and kept for all that follows."""
+        return round_.amounts
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return multipliers that need no solver, or ``None``."""
+        return None
+
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+        """Return the multipliers that a solver's row duals of the linear relaxation stand for, or ``None``."""
+        return None

@@ -1,0 +1,1 @@
+"""What Rubick is compared with: Synergy, AntMan, Sia, equal shares."""

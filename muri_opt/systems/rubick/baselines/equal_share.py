@@ -1,0 +1,39 @@
+"""Policy ``equal-share``: the same number of GPUs for every job, each with its fastest plan within them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.plans.allocation import Seating, arrivals
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.policy import ThroughputPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualSharePolicy(ThroughputPolicy):
+    """The simple scheduler Rubick's authors compare with: equal shares in the order of submission.
+
+    What does not divide goes to the last job. Where jobs outnumber GPUs, the first ones have a GPU each. A job runs by
+    the plan worth most within its share that finds its nodes; what its plan leaves of the share stays free. Jobs that
+    no plan fits have no share.
+    """
+
+    own_name: ClassVar[str] = "equal-share"
+    changes: ClassVar[str] = "both"
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        seating = Seating(round_, options)
+        queue = [job for job in arrivals(round_) if options.of_job(job)]
+        total, gpus = round_.cluster.total_gpus, (options.q * options.g).tolist()
+        share, rest = divmod(total, len(queue)) if queue else (0, 0)
+        if share == 0:
+            queue, share, rest = queue[:total], 1, 0
+        for place, job in enumerate(queue, start=1):
+            most = share + rest * (place == len(queue))
+            seating.start(job, (o for o in seating.best_first[job] if gpus[o] <= most))
+        return seating.chosen

@@ -1,0 +1,57 @@
+"""Policy ``sia``: one configuration per job by a program over the whole cluster, then nodes for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muri_opt.algorithms.knapsack import quick_answer
+from muri_opt.rounds import Limits, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.plans.allocation import Seating, arrivals
+from muri_opt.systems.plans.node_patterns import ClusterKnapsack
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import CHANGES, POWERS, PlanRules
+from muri_opt.systems.plans.policy import PlanPolicy
+from muri_opt.systems.policy import Allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiaPolicy(PlanPolicy):
+    """Sia's job by configuration program, answered by multipliers and local search, then placed node by node.
+
+    ``power`` is the fairness power of the program: the lower, the more the slower jobs count. ``change`` says what a
+    configuration may differ in: Sia chooses ``resources`` and keeps the strategy of a plan. The program knows GPUs,
+    CPUs and memory of each GPU type and the quotas, not single nodes: a job whose configuration finds no nodes takes
+    its next best that does, and whoever waits at last may take what is left.
+    """
+
+    change: str = "resources"
+    power: str = "-0.5"
+
+    own_name: ClassVar[str] = "sia"
+    choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES, "power": POWERS}
+
+    @property
+    def rules(self) -> PlanRules:
+        """Which plans a job may run by, worth what Sia's program gives them."""
+        return PlanRules(change=self.change, power=self.power)
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs."""
+        choice = quick_answer(ClusterKnapsack.of(round_, options).options, Limits(seconds=None, seed=seed)).choice
+        wanted = choice[choice >= 0].tolist()
+        # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
+        order = {
+            o: (options.home[o] < 0, not options.guaranteed[options.job[o]], -int(options.g[o]), -int(options.q[o]))
+            for o in wanted
+        }
+        rank = {job: place for place, job in enumerate(arrivals(round_))}
+        seating = Seating(round_, options)
+        for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
+            job = int(options.job[o])
+            seating.start(job, [o, *seating.best_first[job]])
+        for job in rank:
+            seating.start(job, seating.best_first[job])
+        return seating.chosen

@@ -1,0 +1,101 @@
+"""Policy ``rubick``: plans and resources together, from the jobs they speed up least to those they speed up most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import ClassVar
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
+from muri_opt.systems.plans.policy import SECONDS, ThroughputPolicy
+from muri_opt.systems.policy import Allowed, Span
+from muri_opt.systems.rubick.grow import force, serve
+from muri_opt.systems.rubick.restart_gate import may_restart
+from muri_opt.systems.rubick.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubickPolicy(ThroughputPolicy):
+    """Rubick's published algorithm: serve jobs by slope, and shrink the lowest slope to grow a higher one.
+
+    ``change`` says what may differ from what a job asks for: ``both`` plan and resources, ``plans`` (Rubick-E),
+    ``resources`` (Rubick-R) or ``neither`` (Rubick-N). A running job restarts only if it keeps the part ``gate`` of its
+    run time, or to let a guaranteed job start. A best-effort job that waited longer than ``patience`` seconds comes
+    before the others and is not evicted for them.
+
+    Every change adds throughput in total or starts a guaranteed job, so no decision is worth less than the present
+    allocation. Where the publication is silent: slopes count the time of a restart as lost throughput and look past
+    the next GPU to the steepest rise; a job takes the option with the highest net gain; CPUs change without a restart.
+    """
+
+    change: str = "both"
+    gate: str = "0.97"
+    patience: str = "inf"
+
+    own_name: ClassVar[str] = "rubick"
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "change": CHANGES,
+        **ThroughputPolicy.choices,
+        "gate": Span(0, 1),
+        "patience": Span(0, SECONDS, words=("inf",)),
+    }
+
+    @property
+    def rules(self) -> PlanRules:
+        """Which plans a job may run by and what they are worth."""
+        return PlanRules(change=self.change, reference=self.reference, horizon=microseconds(float(self.horizon)))
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs.
+
+        Running jobs start where they are. Guaranteed jobs that do not run come first, in the order of submission; then
+        every job in the order of its slope may take from jobs of lower slope; what is free at last goes to the
+        steepest.
+        """
+        starving = self._starving(round_, options)
+        state = State(round_, options, self._firm(round_), starving)
+        state.keep_present()
+        for job in state.rank:
+            if options.guaranteed[job] and job not in state.seats and not serve(state, job, taking=True):
+                force(state, job)
+        changes = sum(serve(state, job, taking=True) for job in _by_slope(state, starving))
+        while changes:  # what one job left free by a change, another may take
+            changes = sum(serve(state, job, taking=False) for job in _by_slope(state, starving))
+        return state.chosen
+
+    def _firm(self, round_: Round) -> set[int]:
+        gate = Fraction(self.gate)
+        running = (place for place, job in enumerate(round_.jobs) if job.state == "running" and job.placement)
+        return {place for place in running if not may_restart(round_.jobs[place], gate)}
+
+    def _starving(self, round_: Round, options: PlanOptions) -> set[int]:
+        if self.patience == "inf":
+            return set()
+        patience = microseconds(float(self.patience))
+        return {
+            place
+            for place, job in enumerate(round_.jobs)
+            if job.state == "waiting"
+            and not options.guaranteed[place]
+            and microseconds(job.waiting_seconds or 0.0) > patience
+        }
+
+
+def _by_slope(state: State, starving: set[int]) -> list[int]:
+    """Return the jobs that could gain: those that starve and wait, then the steepest first; equals by submission.
+
+    A job that waits is among them whatever it would gain.
+    """
+    slopes = {job: state.slope(job) for job in state.rank}
+
+    def key(job: int) -> tuple[bool, float]:
+        starves = job in starving and job not in state.seats
+        return not starves, -inf if starves else -slopes[job]
+
+    return sorted((job for job in state.rank if slopes[job] > 0 or job not in state.seats), key=key)

@@ -1,0 +1,92 @@
+"""What a job on a node can give: the next smaller way to run it, or that it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.plans.allocation import Seat
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.rubick.slopes import NOTHING, Curves, per_unit
+
+
+class Step(NamedTuple):
+    """What a job loses per unit it gives, and the seat it is left with, if any."""
+
+    slope: float
+    seat: Seat | None
+
+
+class Giving:
+    """The steps by which jobs shrink.
+
+    ``firm`` jobs run and may not restart, ``starving`` ones are not evicted; for a guaranteed job that does not run yet
+    (``forced``) neither counts. No guaranteed job is ever left with nothing.
+    """
+
+    def __init__(
+        self,
+        options: PlanOptions,
+        curves: Curves,
+        settled: Callable[[int, Ints], int],
+        firm: set[int],
+        starving: set[int],
+    ) -> None:
+        self.firm = firm
+        self._starving = starving
+        self._options = options
+        self.curves = curves
+        self._settled = settled
+        self._known: dict[tuple[int, bytes, int, int, bool], Step | None] = {}
+
+    def step(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
+        """Return how a job on a seat gives some of a resource of a node, or ``None`` if it has nothing to give.
+
+        It changes to the option worth most that takes less of the resource there and no more of anything on any node:
+        on all of its nodes, or on some of the others. Where none is left, it stops if it may.
+        """
+        key = (seat.option, seat.nodes.tobytes(), node if len(seat.nodes) > 1 else -1, resource, forced)
+        if key not in self._known:
+            self._known[key] = self._smaller(job, seat, node, resource, forced=forced)
+        return self._known[key]
+
+    def _smaller(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
+        curves, has = self.curves, self.curves.part[seat.option]
+        if not has[resource]:
+            return None
+        held = not forced and job in self.firm
+        smaller = self._seats(job, seat, node, resource)
+        best = next((other for other in smaller if not held or self._options.home[other.option] >= 0), None)
+        stays = self._options.guaranteed[job] or held or (not forced and job in self._starving)
+        if best is None and stays:
+            return None
+        then = NOTHING if best is None else best.option
+        freed = -curves.more(seat.option, then)[resource]
+        return Step(per_unit(curves.loss(seat.option, then), freed, resource), best)
+
+    def _seats(self, job: int, seat: Seat, node: int, resource: int) -> Iterator[Seat]:
+        """Yield smaller seats, worth most first: a smaller part on the same nodes, or fewer parts on others of them."""
+        options, part = self._options, self.curves.part
+        has = part[seat.option]
+        rest = seat.nodes[seat.nodes != node]
+        for option in self.curves.best_first[job]:
+            takes, parts = part[option], self.curves.q[option]
+            if takes[0] > has[0] or takes[1] > has[1] or takes[2] > has[2]:
+                continue
+            nodes = seat.nodes if parts == len(seat.nodes) and takes[resource] < has[resource] else rest
+            if len(nodes) >= parts and not self.curves.anywhere[option]:
+                nodes = nodes[options.nodes(option)[nodes]]
+            if len(nodes) >= parts:
+                nodes = nodes[:parts]
+                yield Seat(self._settled(option, nodes), nodes)
+
+
+def freed_on(curves: Curves, before: Seat | None, after: Seat | None, node: int) -> tuple[int, int, int]:
+    """Return what changing from a seat to a smaller one, or to none, frees on a node."""
+    has, takes = _on(curves, before, node), _on(curves, after, node)
+    return has[0] - takes[0], has[1] - takes[1], has[2] - takes[2]
+
+
+def _on(curves: Curves, seat: Seat | None, node: int) -> tuple[int, int, int]:
+    return curves.part[seat.option] if seat is not None and node in seat.nodes.tolist() else (0, 0, 0)

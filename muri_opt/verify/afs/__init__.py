@@ -1,0 +1,1 @@
+"""Elastic shares: rules, value, bound."""

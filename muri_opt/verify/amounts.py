@@ -1,0 +1,110 @@
+"""The verifier's own arithmetic of amounts: whole numbers, of any size where they need it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from muri_opt.rounds import Decision, Job, Node, Round, WaitingReason
+
+_LARGEST_WORD = 1 << 63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What a gang takes: GPUs in all, and milli-CPUs and MiB with each of them (rounded up)."""
+
+    gpus: int
+    milli: int
+    mebibytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a node has; ``None`` is no limit."""
+
+    gpus: int
+    milli: int | None
+    mebibytes: int | None
+
+    def holds(self, need: Need) -> int:
+        """Return how many GPUs of a gang fit here."""
+        most = min(self.gpus, need.gpus)
+        if self.milli is not None and need.milli:
+            most = min(most, self.milli // need.milli)
+        if self.mebibytes is not None and need.mebibytes:
+            most = min(most, self.mebibytes // need.mebibytes)
+        return max(0, most)
+
+    @property
+    def possible(self) -> bool:
+        """Whether no more was taken than there is."""
+        return self.gpus >= 0 and (self.milli or 0) >= 0 and (self.mebibytes or 0) >= 0
+
+    def without(self, need: Need, gpus: int) -> Room:
+        """Return what is left after ``gpus`` GPUs of a gang."""
+        return Room(
+            gpus=self.gpus - gpus,
+            milli=None if self.milli is None else self.milli - gpus * need.milli,
+            mebibytes=None if self.mebibytes is None else self.mebibytes - gpus * need.mebibytes,
+        )
+
+
+def need_of(job: Job) -> Need:
+    """Return what a job takes."""
+    share = max(job.gpus, 1)
+    milli = round((job.cpus or 0.0) * 1000)
+    mib = round((job.memory_gib or 0.0) * 1024)
+    return Need(gpus=job.gpus, milli=(milli + share - 1) // share, mebibytes=(mib + share - 1) // share)
+
+
+def held_of_tenants(round_: Round, decision: Decision, *, elastic: bool) -> Counter[str]:
+    """Return the GPUs that count for each tenant: what its running jobs ask for, or the shares they have."""
+    jobs = {job.id: job for job in round_.jobs}
+    held: Counter[str] = Counter()
+    for assignment in decision.assignments:
+        for job in assignment.jobs:
+            held[jobs[job].tenant or ""] += sum(assignment.gpus.values()) if elastic else jobs[job].gpus
+    return held
+
+
+def said_of(job: Job, binding: WaitingReason) -> WaitingReason:
+    """Return the reason a job that does not run is to be told: what binds, or that it runs now and is stopped."""
+    return WaitingReason.STOPPED if job.state == "running" else binding
+
+
+def room_of(node: Node) -> Room:
+    """Return what an empty node has."""
+    return Room(
+        gpus=node.gpus,
+        milli=None if node.cpus is None else round(node.cpus * 1000),
+        mebibytes=None if node.memory_gib is None else round(node.memory_gib * 1024),
+    )
+
+
+def empty_rooms(round_: Round) -> list[Room]:
+    """Return the rooms of the empty cluster, in the order of its nodes."""
+    return [room_of(node) for node in round_.cluster.nodes]
+
+
+def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:
+    """Return on how few nodes a gang fits, or ``None`` where it does not; ``rooms`` counts the nodes of each room."""
+    missing, count = need.gpus, 0
+    for most, nodes in sorted(((room.holds(need), nodes) for room, nodes in rooms.items()), reverse=True):
+        if missing <= 0 or most == 0:
+            break
+        used = min(nodes, -(-missing // most))
+        missing, count = missing - used * most, count + used
+    return count if missing <= 0 else None
+
+
+def micro(seconds: float) -> int:
+    """Return the whole microseconds nearest to ``seconds``."""
+    return round(seconds * 1_000_000)
+
+
+def word_for(largest: int) -> type:
+    """Return the type of an exact array of whole numbers up to ``largest``: machine words, or any size at a cost."""
+    return np.int64 if largest < _LARGEST_WORD else object

@@ -1,0 +1,1 @@
+"""Proofs that stand on their own: matchings, rankings, knapsacks, the elastic optimum."""

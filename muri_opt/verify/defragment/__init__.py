@@ -1,0 +1,1 @@
+"""Moves that free nodes or make room: check, bound, enumeration."""

@@ -1,0 +1,1 @@
+"""Gangs in the order of a list: value, bound, enumeration."""

@@ -1,0 +1,75 @@
+"""Would the change that a waiting gang is told start it?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from muri_opt.rounds import Assignment, Change, Decision, Job, Round
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.policy_rules import Rules
+
+
+def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
+    """Return what each node has left beside what the decision runs."""
+    rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
+    for assignment in decision.assignments:
+        together = _together(round_, assignment)
+        for node, gpus in assignment.gpus.items():
+            rooms[node] = rooms[node].without(together, gpus)
+    return rooms
+
+
+class Proposals:
+    """Changes checked on the cluster as the decision leaves it; the same change for equal jobs is checked once."""
+
+    def __init__(self, round_: Round, decision: Decision, rules: Rules) -> None:
+        self._round, self._rules = round_, rules
+        self._decision = decision
+        self._rooms: dict[str, Room] | None = None
+        self._known: dict[tuple[int, Need, int | None, str | None], str | None] = {}
+        self._kept: list[Change] = []
+
+    def fault(self, job: Job, spare: int | None, change: Change) -> str | None:
+        """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
+        key = id(change), need_of(job), spare, job.tenant
+        if key not in self._known:
+            self._kept.append(change)  # it must not go, or its id would be another's
+            self._known[key] = self._found(job, spare, change)
+        return self._known[key]
+
+    def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
+        if change.move or change.rack is not None:
+            return "nothing is moved, and no rack matters, under this policy"
+        if self._rooms is None:
+            self._rooms = rooms_after(self._round, self._decision)
+        rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
+        freed = 0
+        for name in change.preempt:
+            if name not in of or len(of[name].jobs) > 1:
+                return f"job {name!r} does not run alone"
+            victim, need = self._round.jobs[self._round.job_index[name]], _together(self._round, of[name])
+            for node, gpus in of[name].gpus.items():
+                rooms[node] = rooms[node].without(need, -gpus)
+            freed += victim.gpus if victim.tenant == job.tenant else 0
+        counted = sum(sum(of[name].gpus.values()) for name in change.preempt) + (change.add_gpus or 0)
+        if change.gpus != counted or len(set(change.preempt)) < len(change.preempt):
+            return f"it says {change.gpus} GPUs; it takes {counted}"
+        if spare is not None and job.gpus > spare + freed + (change.raise_quota or 0):
+            return f"the tenant has {spare + freed} GPUs of its quota left, and {change.raise_quota or 0} more"
+        added = [Room(gpus=change.add_gpus, milli=None, mebibytes=None)] if change.add_gpus else []
+        now = smallest_node_count(Counter([*rooms.values(), *added]), need_of(job))
+        if now is None:
+            return "it finds no room for all its GPUs"
+        least = smallest_node_count(Counter([*empty_rooms(self._round), *added]), need_of(job))
+        if self._rules.fewest_nodes and (least is None or now > least):
+            return f"it needs {now} nodes, and must sit on {least}"
+        return None
+
+
+def _together(round_: Round, assignment: Assignment) -> Need:
+    needs = [need_of(round_.jobs[round_.job_index[job]]) for job in assignment.jobs]
+    return Need(
+        gpus=max(need.gpus for need in needs),
+        milli=sum(need.milli for need in needs),
+        mebibytes=sum(need.mebibytes for need in needs),
+    )

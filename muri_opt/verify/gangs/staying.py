@@ -1,0 +1,60 @@
+"""Policies that stop nobody: which running jobs must stay, and the round that is left to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from muri_opt.rounds import Decision, Job, Node, Round, Violation
+from muri_opt.verify.amounts import Room, empty_rooms, need_of
+from muri_opt.verify.gangs.value import Kept, kept_jobs
+from muri_opt.verify.memoise import recalled
+from muri_opt.verify.policy_rules import Rules
+
+
+@recalled
+def open_round(round_: Round, rules: Rules) -> Round:
+    """Return the round that is left to decide: without the jobs that stay, and what they hold."""
+    kept = kept_jobs(round_, rules)
+    if not kept:
+        return round_
+    rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
+    used = dict.fromkeys((tenant.id for tenant in round_.cluster.tenants), 0)
+    for name, held in kept.items():
+        job = round_.jobs[round_.job_index[name]]
+        for node, gpus in held.items():
+            rooms[node] = rooms[node].without(need_of(job), gpus)
+        if job.tenant in used:
+            used[job.tenant] += job.gpus
+    tenants = tuple(
+        tenant if tenant.quota_gpus is None else replace(tenant, quota_gpus=max(0, tenant.quota_gpus - used[tenant.id]))
+        for tenant in round_.cluster.tenants
+    )
+    nodes = tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes)
+    jobs = tuple(_nowhere(job) for job in round_.jobs if job.id not in kept)
+    return replace(round_, cluster=replace(round_.cluster, nodes=nodes, tenants=tenants), jobs=jobs)
+
+
+def staying_breaches(decision: Decision, kept: Kept) -> Iterator[Violation]:
+    """Yield a breach for each job that must stay and does not: it is stopped, moved or shares its GPUs."""
+    alone = {assignment.jobs[0]: assignment for assignment in decision.assignments if len(assignment.jobs) == 1}
+    for job, held in kept.items():
+        if job not in alone:
+            yield Violation(rule="stays", where=job, detail="it runs, and the policy stops nobody; it is stopped")
+        elif dict(alone[job].gpus) != dict(held):
+            detail = f"it runs on {dict(held)}, and the policy moves nobody; it is on {dict(alone[job].gpus)}"
+            yield Violation(rule="stays", where=job, detail=detail)
+
+
+def _node(node: Node, room: Room) -> Node:
+    return replace(
+        node,
+        gpus=room.gpus,
+        cpus=None if room.milli is None else room.milli / 1000,
+        memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
+    )
+
+
+def _nowhere(job: Job) -> Job:
+    return job if job.state == "waiting" else replace(job, state="waiting", placement=None)

@@ -1,0 +1,1 @@
+"""Groups that share GPUs: rules, periods, value, bound."""

@@ -1,0 +1,88 @@
+"""What groups are worth: efficiency, GPU time saved or progress by rank, in exact integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.amounts import micro, word_for
+from muri_opt.verify.gangs.value import ranked
+from muri_opt.verify.muri.periods import Ints, group_periods, slot_count
+from muri_opt.verify.muri.rules import Sharing, stages_of
+from muri_opt.verify.policy_rules import Rules
+
+MILLION, THOUSAND = 1_000_000, 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sharers:
+    """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of the rank.
+
+    Times are in microseconds. Time alone and weight are 0 where the objective does not look at them.
+    """
+
+    sharing: Sharing
+    gpus: Ints
+    stages: Ints
+    alone: Ints
+    weight: Ints
+
+    @classmethod
+    def of(cls, round_: Round, rules: Rules) -> Sharers:
+        """Return the jobs of a round under a policy whose jobs share."""
+        sharing = rules.sharing or Sharing()
+        stages = stages_of(round_.jobs)
+        weights = dict.fromkeys((job.id for job in round_.jobs), 0)
+        if sharing.objective == "progress":
+            weights = {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, rules.order))}
+        alone = [0 if sharing.objective == "efficiency" else _alone(job) for job in round_.jobs]
+        gpus = [job.gpus for job in round_.jobs]
+        # Four jobs; a period is at most eight of their longest stages; a slow-down has at most a few hundred parts.
+        longest = 8 * max((*stages.sum(axis=1).tolist(), *alone, 1))
+        fraction = max(max(slow.numerator, slow.denominator) for slow in sharing.slowdowns)
+        unit = THOUSAND if sharing.objective == "progress" else MILLION
+        units = max(unit, stages.shape[1]) * max((*weights.values(), 1)) * max((*gpus, 1))
+        word = word_for(longest * fraction * units)
+        return cls(
+            sharing=sharing,
+            gpus=np.array(gpus, dtype=word),
+            stages=stages.astype(word),
+            alone=np.array(alone, dtype=word),
+            weight=np.array([weights[job.id] for job in round_.jobs], dtype=word),
+        )
+
+    def values(self, groups: Ints) -> Ints:
+        """Return the value of each group; ``groups[g]`` are the positions of its jobs, as many in every group.
+
+        *Efficiency*: parts per million of the resources in use on its GPUs. *GPU time*: what it saves per second
+        against its jobs one after another, in millionths of a GPU, 0 alone. *Progress*: speed of its jobs relative to
+        alone, times GPUs and weight of the rank, in thousandths. Each is rounded down, and 0 where the period is.
+        """
+        sharing, size = self.sharing, groups.shape[1]
+        gpus, stages, alone = self.gpus[groups], self.stages[groups], self.alone[groups]
+        taken = gpus.max(axis=1)
+        period = group_periods(sharing.pattern, stages, worst=sharing.worst).astype(gpus.dtype)
+        some = (period > 0) & (taken > 0)
+        slow = sharing.slowdown(size)
+        slowed = np.where(some, period, 1) * slow.numerator  # the period, in units of a denominator of the slow-down
+        if sharing.objective == "efficiency":
+            done = (gpus * stages.sum(axis=2)).sum(axis=1) * slow.denominator
+            slots = slot_count(sharing.pattern, stages.shape[2])
+            value = MILLION * done // (np.where(some, taken, 1) * max(slots, 1) * slowed)
+        elif sharing.objective == "gpu-time":
+            saved = (gpus * alone).sum(axis=1) * slow.denominator - taken * slowed
+            value = MILLION * saved // slowed if size > 1 else np.zeros_like(taken)
+        else:
+            worth = gpus * self.weight[groups]
+            speed = (worth * alone).sum(axis=1) * slow.denominator
+            value = THOUSAND * speed // slowed if size > 1 else THOUSAND * worth[:, 0]
+        return np.where(some, value, 0)
+
+
+def _alone(job: Job) -> int:
+    """Return the time of an iteration alone: as said, or all stages one after another."""
+    if job.iteration_seconds is not None:
+        return micro(job.iteration_seconds)
+    return sum(micro(seconds) for seconds in job.stage_seconds or ())

@@ -1,0 +1,1 @@
+"""Gangs of tenants: rules, changes, reasons, value, bound, optimum."""

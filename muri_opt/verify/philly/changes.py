@@ -1,0 +1,109 @@
+"""Would a change let a waiting job start? The arithmetic of what is proposed to a job that waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isfinite
+
+from muri_opt.rounds import Change, Round
+from muri_opt.verify.amounts import Room, micro
+from muri_opt.verify.philly.cluster_state import Hall
+from muri_opt.verify.philly.job_status import Held, Layout, Reach, Reading, Stand, counted_rooms
+from muri_opt.verify.philly.rules import APART
+
+
+class Proposals:
+    """The changes proposed after a decision, each tried in the hall and undone again."""
+
+    def __init__(self, round_: Round, reading: Reading, hall: Hall) -> None:
+        self.round, self.reading, self.hall = round_, reading, hall
+        self.racks = {node.rack: rack for node, rack in zip(round_.cluster.nodes, reading.racks, strict=True)}
+        self.shelves = counted_rooms(reading.racks, reading.rooms)
+        self.layouts: dict[tuple[int, int], Layout] = {}
+
+    def fault(self, stand: Stand, change: Change) -> str | None:
+        """Return what is wrong with a change, or ``None`` where the job could start with it."""
+        return self._malformed(change) or self._unfit_jobs(change) or self._in_vain(stand, change)
+
+    def _malformed(self, change: Change) -> str | None:
+        waits, adds = change.wait_seconds, change.add_gpus
+        if not change.preempt and not change.move and waits is None and adds is None:
+            return "nothing is changed"
+        if waits is not None and not (isfinite(waits) and waits >= 0):
+            return f"waits for {waits} s"
+        if adds is not None and (type(adds) is not int or adds < 1):
+            return f"adds {adds!r} GPUs"
+        if adds is None and change.rack is not None:
+            return f"names rack {change.rack!r} and adds no node"
+        named = [*change.preempt, *change.move]
+        if len(set(named)) < len(named):
+            return f"names a job twice among {named}"
+        return None
+
+    def _unfit_jobs(self, change: Change) -> str | None:
+        """Return what is wrong with the jobs to preempt or move, or with the sum of their GPUs."""
+        gpus = change.add_gpus or 0
+        for name in (*change.preempt, *change.move):
+            job = self.round.job_index.get(name)
+            if job is None or job not in self.hall.places:
+                return f"job {name!r} does not run"
+            if self.reading.stands[job].job.restart_seconds is None:
+                return f"job {name!r} has no restart_seconds, so it stays where it is"
+            gpus += self.reading.stands[job].need.gpus
+        for name, target in change.move.items():
+            stand = self.reading.stands[self.round.job_index[name]]
+            for node, count in target.items():
+                if node not in self.round.cluster.node_index or type(count) is not int or count < 1:
+                    return f"job {name!r} moves to {count!r} GPUs of node {node!r}"
+            if sum(target.values()) != stand.need.gpus:
+                return f"job {name!r} moves to {sum(target.values())} GPUs; it has {stand.need.gpus}"
+        return None if change.gpus == gpus else f"says {change.gpus} GPUs; it is {gpus}"
+
+    def _in_vain(self, stand: Stand, change: Change) -> str | None:
+        """Return why the job could not start after all; the hall is left as it was."""
+        extra = None
+        if change.add_gpus is not None:
+            rack = self.racks.get(change.rack, len(self.racks))
+            extra = rack, Room(gpus=change.add_gpus, milli=None, mebibytes=None)
+        level = self.reading.tenancy.level(stand.waited + micro(change.wait_seconds or 0.0))
+        if level == APART:
+            return "the job is left alone then"
+        index, nodes = self.round.job_index, self.round.cluster.node_index
+        targets = {index[name]: {nodes[s]: gpus for s, gpus in to.items()} for name, to in change.move.items()}
+        before = {job: self.hall.take(job) for job in (*targets, *(index[name] for name in change.preempt))}
+        for job, target in targets.items():
+            self.hall.put(job, target)
+        try:
+            crowded = [node for target in targets.values() for node in target if self.hall.is_crowded(node)]
+            if crowded:
+                return f"there is no room on node {self.round.cluster.nodes[crowded[0]].id!r}"
+            apart = [job for job in targets if self._is_apart(job, targets[job], before[job], extra)]
+            if apart:
+                return f"job {self.reading.stands[apart[0]].job.id!r} is further apart than it may be"
+            if not self.hall.could_seat(stand, level, self._reach(stand, extra), extra):
+                return "the job could not start"
+            return None
+        finally:
+            for job in targets:
+                self.hall.take(job)
+            for job, held in before.items():
+                self.hall.put(job, held)
+
+    def _is_apart(self, job: int, target: Held, before: Held, extra: tuple[int, Room] | None) -> bool:
+        """Return whether a job is moved further apart than it is, and than it could have been put."""
+        stand = self.reading.stands[job]
+        reach = self._reach(stand, extra)
+        after, now = (
+            reach.spread(len(held), len({self.reading.racks[node] for node in held})) for held in (target, before)
+        )
+        return after > max(now, stand.level)
+
+    def _reach(self, stand: Stand, extra: tuple[int, Room] | None) -> Reach:
+        """Return what is close for a job, in the larger cluster if a node was added."""
+        if extra is None:
+            return stand.reach
+        rack, room = extra
+        if (rack, room.gpus) not in self.layouts:
+            larger = self.shelves.get(rack, Counter()) + Counter([room])
+            self.layouts[rack, room.gpus] = Layout.of({**self.shelves, rack: larger}.values())
+        return Reach.of(self.layouts[rack, room.gpus], stand.need)

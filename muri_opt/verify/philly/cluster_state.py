@@ -1,0 +1,111 @@
+"""What is free while jobs are put down and taken away, and whether a gang could sit there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from muri_opt.verify.amounts import Need, Room, smallest_node_count
+from muri_opt.verify.philly.job_status import Held, Reach, Reading, Stand
+from muri_opt.verify.philly.rules import APART
+
+Racks = dict[int, Counter[Room]]
+"""For each rack how many nodes it has of each room."""
+
+
+class Hall:
+    """The nodes of a cluster with the jobs on them, counted by what they have free.
+
+    ``shared`` are nodes that one more gang may share, ``empty`` those without any: a gang that is alone needs these.
+    Nodes without a free GPU are not counted.
+    """
+
+    def __init__(self, reading: Reading, places: Mapping[int, Held]) -> None:
+        self.reading = reading
+        self.rooms = list(reading.rooms)
+        self.residents: list[set[int]] = [set() for _ in self.rooms]
+        self.shared: Racks = {rack: Counter() for rack in reading.racks}
+        self.empty: Racks = {rack: Counter() for rack in reading.racks}
+        self.places: dict[int, Held] = {}
+        for node in range(len(self.rooms)):
+            self._count(node, 1)
+        for job, held in places.items():
+            self.put(job, held)
+
+    @property
+    def free_gpus(self) -> int:
+        """GPUs that nobody has."""
+        return sum(room.gpus for room in self.rooms)
+
+    def put(self, job: int, held: Held) -> None:
+        """Put a job on nodes, whether there is room or not."""
+        self._change(job, held, 1)
+        self.places[job] = held
+
+    def take(self, job: int) -> Held:
+        """Take a job from its nodes; return where it was."""
+        held = self.places.pop(job)
+        self._change(job, held, -1)
+        return held
+
+    def is_crowded(self, node: int) -> bool:
+        """Return whether a node is given more jobs than it has room for, or than may be on it together."""
+        alone = any(self._is_alone(job) for job in self.residents[node])
+        return not self.rooms[node].possible or (alone and len(self.residents[node]) > 1)
+
+    def could_seat(self, stand: Stand, level: int, reach: Reach, extra: tuple[int, Room] | None = None) -> bool:
+        """Return whether a gang could sit on what is free, no further apart than ``level``.
+
+        ``reach`` says what is close for it; ``extra`` is one more node, with its rack.
+        """
+        if level <= APART:
+            return False
+        need = stand.need
+        racks = self.empty if self.reading.tenancy.is_alone(need.gpus) else self.shared
+        if extra is not None:
+            rack, room = extra
+            racks = {**racks, rack: racks.get(rack, Counter()) + Counter([room])}
+        if level == 2:
+            most = sum(room.holds(need) * nodes for rooms in racks.values() for room, nodes in rooms.items())
+            return most >= need.gpus
+        if not reach.in_rack:
+            everywhere: Counter[Room] = sum(racks.values(), Counter())
+            return _sits(everywhere, need, reach.fewest)
+        nodes = len(self.rooms) + 1 if level else reach.fewest
+        return any(_sits(rooms, need, nodes) for rooms in racks.values())
+
+    def _change(self, job: int, held: Held, sign: int) -> None:
+        need = self.reading.stands[job].need
+        for node, gpus in held.items():
+            self._count(node, -1)
+            self.rooms[node] = self.rooms[node].without(need, sign * gpus)
+            if sign > 0:
+                self.residents[node].add(job)
+            else:
+                self.residents[node].remove(job)
+            self._count(node, 1)
+
+    def _count(self, node: int, sign: int) -> None:
+        room, rack, residents = self.rooms[node], self.reading.racks[node], self.residents[node]
+        if room.gpus <= 0:
+            return
+        if not residents:
+            _add(self.empty[rack], room, sign)
+        if not any(self._is_alone(job) for job in residents):
+            _add(self.shared[rack], room, sign)
+
+    def _is_alone(self, job: int) -> bool:
+        return self.reading.tenancy.is_alone(self.reading.stands[job].need.gpus)
+
+
+def _add(rooms: Counter[Room], room: Room, sign: int) -> None:
+    """Count a node more or less of a room; one that no node has is not kept."""
+    rooms[room] += sign
+    if not rooms[room]:
+        del rooms[room]
+
+
+def _sits(rooms: Counter[Room], need: Need, most: int) -> bool:
+    """Return whether a gang can sit on at most so many of the nodes."""
+    count = smallest_node_count(rooms, need)
+    return count is not None and count <= most

@@ -1,0 +1,53 @@
+"""Does a job of a multi-tenant round wait for the reason it is given, and would the change it is told start it?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from muri_opt.rounds import Decision, Round, Violation, WaitingReason
+from muri_opt.verify.amounts import Need, said_of
+from muri_opt.verify.philly.changes import Proposals
+from muri_opt.verify.philly.cluster_state import Hall
+from muri_opt.verify.philly.job_status import Reading, Stand, places_of
+from muri_opt.verify.philly.rules import APART
+
+
+def wrong_placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
+    """Yield a breach for each job whose stated reason is not the first that applies, and for each wrong change.
+
+    The decision is one that breaks no other rule.
+    """
+    hall = Hall(reading, places_of(round_, decision))
+    used: Counter[str] = Counter()
+    for job in hall.places:
+        used[reading.stands[job].tenant] += reading.stands[job].need.gpus
+    free = hall.free_gpus
+    seatable: dict[tuple[Need, int], bool] = {}
+    proposals = Proposals(round_, reading, hall)
+    for wait in decision.waiting:
+        stand = reading.stands[round_.job_index[wait.job]]
+        key = (stand.need, stand.level)
+        if key not in seatable:
+            seatable[key] = hall.could_seat(stand, stand.level, stand.reach)
+        true = said_of(stand.job, _reason(stand, seatable[key], free, used[stand.tenant]))
+        if wait.reason != true:
+            yield Violation(rule="waiting-reason", where=wait.job, detail=f"said {wait.reason}; it is {true}")
+        for place, change in enumerate(wait.changes):
+            fault = proposals.fault(stand, change)
+            if fault is not None:
+                detail = f"changes[{place}]: {fault}"
+                yield Violation(rule="waiting-change", where=wait.job, detail=detail)
+
+
+def _reason(stand: Stand, seatable: bool, free: int, used: int) -> WaitingReason:
+    """Return why a job waits; ``used`` are the GPUs of its tenant."""
+    if not stand.reach.fits:
+        return WaitingReason.CAPACITY
+    if stand.level == APART:
+        return WaitingReason.BACKOFF
+    if seatable:
+        return WaitingReason.PRIORITY
+    if stand.quota is not None and used + stand.need.gpus > stand.quota:
+        return WaitingReason.QUOTA
+    return WaitingReason.CAPACITY if stand.need.gpus > free else WaitingReason.FRAGMENTATION

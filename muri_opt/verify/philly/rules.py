@@ -1,0 +1,97 @@
+"""The verifier's own reading of the rules of a multi-tenant cluster, in whole microseconds and thousandths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from muri_opt.errors import InputError
+from muri_opt.verify.amounts import micro
+
+APART = -1
+"""The level of a job that is left alone: it may not start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenancy:
+    """How long gangs wait for GPUs close together, who may be preempted or moved, and what all that is worth.
+
+    ``None`` stands for ``never`` as a load to preempt at, for no limit of GPUs to move, and for no size from which
+    gangs have nodes to themselves.
+    """
+
+    rack_after: int
+    any_after: int
+    hold: int
+    backoff: int
+    preempt_at: int | None
+    migrate: int | None
+    dedicated: int | None
+    speeds: tuple[int, int, int]
+    aging: int
+    horizon: int
+    weighted: bool
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, str]) -> Tenancy:
+        """Return the rules that the texts of a policy's parameters say."""
+        rack, anywhere = (Fraction(chosen[key]) for key in ("rack_speed", "any_speed"))
+        if anywhere > rack:
+            found = f"any_speed={chosen['any_speed']}"
+            raise InputError("policy", found, f"at most rack_speed={chosen['rack_speed']}")
+        times = {key: micro(float(chosen[key])) for key in ("rack_after", "any_after", "hold", "backoff")}
+        load, moved, size = chosen["preempt_at"], chosen["migrate"], chosen["dedicated"]
+        return cls(
+            **times,
+            preempt_at=None if load == "never" else ceil(1000 * Fraction(load)),
+            migrate=None if moved == "inf" else int(float(moved)),
+            dedicated=None if size == "never" else int(float(size)),
+            speeds=(1000, max(1, floor(1000 * rack)), max(1, floor(1000 * anywhere))),
+            aging=micro(float(chosen["aging"])),
+            horizon=micro(float(chosen["horizon"])),
+            weighted=chosen["objective"] == "weighted",
+        )
+
+    @property
+    def restarts(self) -> bool:
+        """Whether who is put elsewhere was preempted and started again, for nobody is moved."""
+        return self.migrate == 0
+
+    def level(self, waited: int) -> int:
+        """Return how far apart a job may sit after so long: together, in one rack or anywhere; or ``APART``."""
+        if self.backoff > 0 and waited % (self.hold + self.backoff) >= self.hold:
+            return APART
+        if waited < self.rack_after:
+            return 0
+        return 1 if waited < self.any_after else 2
+
+    def started(self, gpus: int, waited: int, spread: int) -> int:
+        """Return what it is worth that a waiting gang starts, so far apart."""
+        age = 1000 + 250 * min(waited, self.aging) // self.aging
+        return gpus * (age * self.speeds[spread] // 1000)
+
+    def running(self, gpus: int, spread: int) -> int:
+        """Return what it is worth that a running gang goes on, so far apart."""
+        return gpus * self.speeds[spread]
+
+    def cost(self, gpus: int, restart: int) -> int:
+        """Return what it costs to stop a gang whose restart takes so many microseconds."""
+        lost = -(-1000 * restart // self.horizon)
+        return gpus * min(10_000, max(1, lost))
+
+    def weights(self, gpus: int, costs: int, evictable: int) -> tuple[int, int]:
+        """Return what a GPU within a quota adds, and what a preempted GPU takes away.
+
+        ``gpus`` are those of all jobs, ``costs`` those of all jobs that could be stopped, and ``evictable`` the GPUs of
+        all jobs that could be preempted.
+        """
+        if self.weighted:
+            return 1000, 1000
+        penalty = 1 + 1250 * gpus + costs
+        return penalty * (1 + evictable), penalty
+
+    def is_alone(self, gpus: int) -> bool:
+        """Return whether a gang of so many GPUs shares its nodes with nobody."""
+        return self.dedicated is not None and gpus >= self.dedicated

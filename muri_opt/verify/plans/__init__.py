@@ -1,0 +1,1 @@
+"""Execution plans and configurations, of Rubick, AITurbo and others: rules, value, bound, optimum."""

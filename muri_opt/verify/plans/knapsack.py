@@ -1,0 +1,185 @@
+"""The most profit that parts of plans can bring on one node: a dynamic program over its GPUs, CPUs and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.verify.plans.plan_parts import NO_LIMIT
+
+Ints = NDArray[np.int64]
+Sizes = tuple[int, int, int]
+MOST_CELLS = 400_000
+"""Cells of the largest grid; a finer one is made coarser."""
+MOST_STEPS = 2_000_000_000
+"""Cells looked at for all nodes of a round; where finer grids would take more, they are made coarser."""
+MOST_REPEATED = 400_000_000
+"""Cells looked at again so that no job is counted twice on a node that it holds now."""
+LEAST_WORK = 5_000
+"""Cells that could be looked at while one item is picked up."""
+
+
+class Item(NamedTuple):
+    """A part that a job may have on a node: what it takes, and its profit, above 0."""
+
+    job: int
+    sizes: Sizes
+    profit: int
+
+
+Groups = Mapping[int, Sequence[Item]]
+"""Items by job: no two of a job on one node."""
+
+
+class Spot(NamedTuple):
+    """A node, or many alike: what it has, and the parts that only it may have, besides those that any may."""
+
+    room: Sizes
+    extras: tuple[Item, ...] = ()
+
+
+def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1, cells: int = MOST_CELLS) -> list[int]:
+    """Return, for each spot, at least the most profit of items and its extras within its room.
+
+    A job counts once. The answer is exact where the grid is: sizes are rounded down where theirs would be too large.
+    Where too many spots have extras, a job may count twice, once as an extra: a larger answer, never less.
+    ``share`` says how many calls must do with the work that is allowed to one round, and ``cells`` how fine the grid is
+    at most.
+    """
+    own = [item for spot in spots for item in spot.extras]
+    room = _extreme(max, [spot.room for spot in spots])
+    kept = undominated(room, items, _extreme(min, [item.sizes for item in (*items, *own)] or [(1, 0, 0)]))
+    all_items = [*kept, *own]
+    limit = max(1, min(cells, MOST_STEPS // (share * max(1, len(all_items)))))
+    grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
+    repeats = share * len(kept) * sum(1 for spot in spots if spot.extras)
+    again = (grid.cells + LEAST_WORK) * repeats <= MOST_REPEATED
+    groups = _by_job(kept)
+    base = grid.filled(grid.empty(), groups.values())
+    found = []
+    for spot in spots:
+        added = _by_job(spot.extras)
+        if again and any(job in groups for job in added):
+            both = {**groups, **{job: [*groups.get(job, ()), *own] for job, own in added.items()}}
+            found.append(grid.most(grid.filled(grid.empty(), both.values()), spot.room))
+        else:
+            found.append(grid.most(grid.filled(base, added.values()), spot.room))
+    return found
+
+
+class _Grid(NamedTuple):
+    """What a node has of each resource that can run short, in units, one cell for each amount up to it."""
+
+    axes: tuple[int, ...]
+    units: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, room: Sizes, least: Sizes, items: Sequence[Item], limit: int) -> _Grid:
+        """Return a grid for nodes that have at most ``room``, and at least ``least``, of each resource."""
+        largest: dict[int, Sizes] = {}
+        for item in items:
+            gpus, milli, mebibytes = largest.get(item.job, (0, 0, 0))
+            more = item.sizes
+            largest[item.job] = (max(gpus, more[0]), max(milli, more[1]), max(mebibytes, more[2]))
+        totals = [sum(sizes[axis] for sizes in largest.values()) for axis in range(3)]
+        has = [min(amounts) for amounts in zip(room, totals, strict=True)]
+        axes = [0, *(axis for axis in (1, 2) if least[axis] < totals[axis] and _binds(room[0], least, items, axis))]
+        units = [max(1, int(np.gcd.reduce([item.sizes[axis] for item in items]))) if items else 1 for axis in axes]
+        shape = [has[axis] // unit + 1 for axis, unit in zip(axes, units, strict=True)]
+        while prod(shape) > limit:
+            longest = shape.index(max(shape))
+            units[longest] *= 2
+            shape[longest] = has[axes[longest]] // units[longest] + 1
+        return cls(tuple(axes), tuple(units), tuple(shape))
+
+    @property
+    def cells(self) -> int:
+        return prod(self.shape)
+
+    def empty(self) -> Ints:
+        return np.zeros(self.shape, dtype=np.int64)
+
+    def filled(self, before: Ints, groups: Iterable[Sequence[Item]]) -> Ints:
+        """Return the most profit within each amount, if of each group one item may be added to what was there."""
+        table, room = before, np.empty_like(before)
+        for group in groups:
+            after = table.copy()
+            for item in group:
+                sizes = [item.sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]
+                here = tuple(slice(size, None) for size in sizes)
+                there = tuple(slice(0, length - size) for length, size in zip(self.shape, sizes, strict=True))
+                np.add(table[there], item.profit, out=room[there])
+                np.maximum(after[here], room[there], out=after[here])
+            table = after
+        return table
+
+    def most(self, table: Ints, room: Sizes) -> int:
+        """Return what the table has for a node of this room."""
+        ends = zip(self.axes, self.units, self.shape, strict=True)
+        return int(table[tuple(min(room[axis] // unit, length - 1) for axis, unit, length in ends)])
+
+
+def _binds(gpus: int, least: Sizes, items: Sequence[Item], axis: int) -> bool:
+    """Return whether parts on so many GPUs could take more of a resource than a node has."""
+    return least[axis] < NO_LIMIT and any(
+        gpus * item.sizes[axis] > least[axis] * item.sizes[0] or (item.sizes[axis] > 0 and item.sizes[0] == 0)
+        for item in items
+    )
+
+
+def _extreme(which: Callable[[Iterable[int]], int], rooms: Sequence[Sizes]) -> Sizes:
+    """Return the largest, or the smallest, amount of each resource."""
+    gpus, milli, mebibytes = (which(room[axis] for room in rooms) for axis in range(3))
+    return gpus, milli, mebibytes
+
+
+def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Item]:
+    """Return items among which is a best choice: for what is left out, something no larger and no worse is free.
+
+    An item of the same job that takes no more and brings no less is always free. So is one of some other job if there
+    are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
+    """
+    ordered = sorted(items, key=lambda item: (-item.profit, item.sizes, item.job))
+    kept: list[Item] = []
+    jobs = np.empty(len(items), dtype=np.int64)
+    sizes = np.empty((3, len(items)), dtype=np.int64)
+    for item in _rare(room, ordered, smallest):
+        count = len(kept)
+        below = np.flatnonzero(
+            (sizes[0, :count] <= item.sizes[0])
+            & (sizes[1, :count] <= item.sizes[1])
+            & (sizes[2, :count] <= item.sizes[2])
+        )
+        better = set(jobs[below].tolist())
+        if item.job not in better and len(better) <= _beside(room, item, smallest):
+            jobs[count], sizes[:, count] = item.job, item.sizes
+            kept.append(item)
+    return kept
+
+
+def _rare(room: Sizes, ordered: Sequence[Item], smallest: Sizes) -> Iterator[Item]:
+    """Yield the items that few jobs have of the same size with no less profit: the same rule, quicker by far."""
+    owners: dict[Sizes, set[int]] = {}
+    for item in ordered:
+        jobs = owners.setdefault(item.sizes, set())
+        if item.job not in jobs and len(jobs) <= _beside(room, item, smallest):
+            jobs.add(item.job)
+            yield item
+
+
+def _beside(room: Sizes, item: Item, smallest: Sizes) -> int:
+    """Return how many parts, at most, fit on the node beside the item; no limit where parts may take nothing."""
+    left = zip(room, item.sizes, smallest, strict=True)
+    return min(((has - takes) // least for has, takes, least in left if least), default=NO_LIMIT)
+
+
+def _by_job(items: Iterable[Item]) -> dict[int, list[Item]]:
+    groups: dict[int, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.job, []).append(item)
+    return groups

@@ -1,0 +1,236 @@
+"""All ways the jobs of a round may run by their plans, and what a decision among them is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import NamedTuple
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
+from muri_opt.verify.plans.next_configurations import check_configurations, may_step_to
+from muri_opt.verify.plans.plan_parts import (
+    Entry,
+    Floor,
+    Ints,
+    Piece,
+    entries_of,
+    keeps_promise,
+    may_change_to,
+    nodes_with_room,
+)
+from muri_opt.verify.plans.value import Planned, plan_values
+
+
+class Way(NamedTuple):
+    """A plan a job may run by, its parts, and its value: ``away`` anywhere, ``home`` where it needs no restart.
+
+    What it is worth that a job runs at all, and that a promise is kept, comes on top: the job's bonus.
+    """
+
+    plan: Plan
+    piece: Piece
+    away: int
+    home: int | None
+
+
+class Order(NamedTuple):
+    """All plans of a job, by what it ``asks`` for, and the ways it may run, by all it ``said``."""
+
+    said: tuple[object, ...]
+    asks: tuple[object, ...]
+    entries: tuple[Entry, ...]
+    ways: tuple[Way, ...]
+
+    @property
+    def least(self) -> int:
+        """The least that a way is worth."""
+        return min((way.away for way in self.ways), default=0)
+
+    @property
+    def most(self) -> int:
+        """The most that a way is worth."""
+        return max((way.away if way.home is None else max(way.away, way.home) for way in self.ways), default=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Menu:
+    """All plans of each job of a round, the ways it may run, and the nodes it holds now."""
+
+    round_: Round
+    planned: Planned
+    orders: tuple[Order, ...]
+
+    @cached_property
+    def entries(self) -> tuple[tuple[Entry, ...], ...]:
+        """All plans of each job."""
+        return tuple(order.entries for order in self.orders)
+
+    @cached_property
+    def ways(self) -> tuple[tuple[Way, ...], ...]:
+        """The ways each job may run."""
+        return tuple(order.ways for order in self.orders)
+
+    @cached_property
+    def bonus(self) -> tuple[int, ...]:
+        """What each job is worth besides its way.
+
+        Where remaining times count, more than the largest costs of all jobs together if it runs at all; if it has a
+        guarantee, more than the best of all jobs together on top.
+        """
+        runs = 1 - sum(order.least for order in self.orders) if self.planned.objective != "throughput" else 0
+        jobs = self.round_.jobs
+        if all(job.guarantee is None for job in jobs):
+            return (runs,) * len(jobs)
+        kept = 1 + sum(order.most + runs for order in self.orders if order.ways)
+        return tuple(runs if job.guarantee is None else runs + kept for job in jobs)
+
+    @cached_property
+    def homes(self) -> tuple[frozenset[str], ...]:
+        """The nodes each job holds."""
+        return tuple(frozenset(_held(job)) for job in self.round_.jobs)
+
+    @classmethod
+    def of(cls, round_: Round, planned: Planned) -> Menu:
+        """Return the menu of a round, or refuse a job whose plans contradict themselves."""
+        for last in _known:
+            if last.round_ is round_ and last.planned == planned:
+                return last
+        menu = cls._read(round_, planned)
+        _known[:] = [menu]
+        return menu
+
+    @classmethod
+    def _read(cls, round_: Round, planned: Planned) -> Menu:
+        floor = Floor.of(round_)
+        rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
+        holding: dict[tuple[str | None, Piece], int] = {}
+        before = _orders_before(round_, planned)
+        orders: list[Order] = []
+        for position, job in enumerate(round_.jobs):
+            said, last = _said(job), before.get(job.id)
+            if last is not None and last.said == said and (planned.power is None or not _held(job)):
+                orders.append(last)
+                continue
+            try:
+                mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
+                check_configurations(job, planned.change, planned.objective)
+                allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
+                fits = [_fits(rows, holding, entry) for entry in mine]
+                chosen = [entry for entry, fit, may in zip(mine, fits, allowed, strict=True) if fit and may]
+                fitting = [entry.plan for entry, fit in zip(mine, fits, strict=True) if fit]
+                values = plan_values(round_, job, planned, fitting, [entry.plan for entry in chosen])
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+            ways = tuple(
+                Way(*entry, away, home if _at_home(job, entry) else None)
+                for entry, (away, home) in zip(chosen, values, strict=True)
+            )
+            orders.append(Order(said, _asks(job), mine, ways))
+        return cls(round_=round_, planned=planned, orders=tuple(orders))
+
+    def entry(self, round_: Round, position: int, assignment: Assignment) -> Entry | None:
+        """Return the plan a job runs by in an assignment, allowed or not, or ``None`` where it has no such plan."""
+        types = types_of(round_, assignment)
+        return next(
+            (
+                entry
+                for entry in self.entries[position]
+                if has_shape(entry, assignment) and has_cpus(entry, assignment) and is_for(entry, types)
+            ),
+            None,
+        )
+
+    def value(self, round_: Round, decision: Decision) -> int:
+        """Return what a decision is worth; what no job may do adds nothing, its breach is told elsewhere."""
+        total = 0
+        for assignment in decision.assignments:
+            for position in (round_.job_index[job] for job in assignment.jobs[:1] if job in round_.job_index):
+                entry = self.entry(round_, position, assignment)
+                for way in self.ways[position]:
+                    if entry is not None and way.plan is entry.plan:
+                        home = way.home if self.homes[position] == set(assignment.gpus) else None
+                        total += self.bonus[position] + (way.away if home is None else home)
+        return total
+
+
+_known: list[Menu] = []
+"""The last menu read: that of one round is asked for several times, and the next round has most jobs in common."""
+_COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
+_SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
+
+
+def _said(job: Job) -> tuple[object, ...]:
+    """Return all that a job says but the times it ran and waited.
+
+    They change with every round, and decide nothing but what a restart costs in Sia's program, if the job runs.
+    """
+    return tuple([getattr(job, name) for name in _SAID])
+
+
+def _asks(job: Job) -> tuple[object, ...]:
+    """Return all of a job that its plans and their parts depend on."""
+    return job.plans, job.gpus, job.cpus, job.memory_gib
+
+
+def _orders_before(round_: Round, planned: Planned) -> dict[str, Order]:
+    """Return what the last round's jobs, by name, had on the same cluster if they were planned in the same way."""
+    return {
+        job.id: order
+        for last in _known
+        if last.planned == planned and last.round_.cluster == round_.cluster
+        for job, order in zip(last.round_.jobs, last.orders, strict=True)
+    }
+
+
+def may_have(job: Job, plan: Plan, planned: Planned) -> bool:
+    """Return whether the policy lets the job run by the plan."""
+    stepwise = may_step_to(job, plan, planned.change, planned.objective, switch=planned.switch)
+    return may_change_to(job, plan, planned.change) and stepwise
+
+
+def has_shape(entry: Entry, assignment: Assignment) -> bool:
+    """Return whether an assignment names the plan and has the GPUs of its parts, each on a node of its own."""
+    given: Collection[int] = assignment.gpus.values()
+    named = assignment.plan == entry.plan.name and len(given) == entry.plan.nodes
+    return named and all(gpus == entry.piece.gpus for gpus in given)
+
+
+def has_cpus(entry: Entry, assignment: Assignment) -> bool:
+    """Return whether each node of an assignment gives the CPUs of a part."""
+    given = [assignment.cpus.get(node, 0.0) * 1000 for node in assignment.gpus]
+    return all(isfinite(cpus) and round(cpus) == entry.piece.milli for cpus in given)
+
+
+def types_of(round_: Round, assignment: Assignment) -> set[str | None]:
+    """Return the types of the GPUs of an assignment."""
+    places = (round_.cluster.node_index.get(node) for node in assignment.gpus)
+    return {round_.cluster.nodes[place].gpu_type for place in places if place is not None}
+
+
+def is_for(entry: Entry, types: set[str | None]) -> bool:
+    """Return whether the plan is for GPUs of these types."""
+    return entry.plan.gpu_type is None or types == {entry.plan.gpu_type}
+
+
+def _fits(rows: dict[str | None, Ints], holding: dict[tuple[str | None, Piece], int], entry: Entry) -> bool:
+    """Return whether the plan fits the empty cluster; ``holding`` remembers how many nodes can take a piece."""
+    key = (entry.plan.gpu_type, entry.piece)
+    if key not in holding:
+        holding[key] = nodes_with_room(rows[key[0]], entry.piece) if key[0] in rows else 0
+    return holding[key] >= entry.plan.nodes
+
+
+def _held(job: Job) -> dict[str, int]:
+    """Return the GPUs a running job holds on each node."""
+    return dict(job.placement or {}) if job.state == "running" else {}
+
+
+def _at_home(job: Job, entry: Entry) -> bool:
+    """Return whether the job runs by the plan now, by all one can see: its name, its nodes and the GPUs on each."""
+    if entry.plan.name != job.plan:
+        return False
+    held = _held(job)
+    return len(held) == entry.plan.nodes and set(held.values()) == {entry.piece.gpus}

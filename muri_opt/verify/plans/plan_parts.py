@@ -1,0 +1,115 @@
+"""The verifier's own reading of execution plans: what a part takes, where it fits, and what contradicts itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Plan, Round
+from muri_opt.verify.amounts import Need, empty_rooms, need_of
+
+Ints = NDArray[np.int64]
+NO_LIMIT = 1 << 62
+"""What a node has of CPUs or memory that it does not limit: more than any plan can take."""
+
+
+class Piece(NamedTuple):
+    """What one part of a plan takes from its node."""
+
+    gpus: int
+    milli: int
+    mebibytes: int
+
+
+class Entry(NamedTuple):
+    """A plan of a job, and what each of its parts takes."""
+
+    plan: Plan
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Floor:
+    """What every node has left, as columns of GPUs, milli-CPUs and MiB, and of which type its GPUs are."""
+
+    free: Ints
+    types: list[str | None]
+
+    @classmethod
+    def of(cls, round_: Round) -> Floor:
+        """Return the empty cluster."""
+        rows = [
+            (
+                room.gpus,
+                NO_LIMIT if room.milli is None else room.milli,
+                NO_LIMIT if room.mebibytes is None else room.mebibytes,
+            )
+            for room in empty_rooms(round_)
+        ]
+        types = [node.gpu_type for node in round_.cluster.nodes]
+        return cls(free=np.array(rows, dtype=np.int64).reshape(len(rows), 3), types=types)
+
+    def of_type(self, gpu_type: str | None) -> Ints:
+        """Return the rows of the nodes a plan for this type may use; ``None`` is any."""
+        if gpu_type is None:
+            return self.free
+        return self.free[[position for position, has in enumerate(self.types) if has == gpu_type]]
+
+
+def nodes_with_room(rows: Ints, piece: Piece) -> int:
+    """Return how many of the nodes can take the piece."""
+    return int(np.count_nonzero((rows >= np.array(piece, dtype=np.int64)).all(axis=1)))
+
+
+def entries_of(job: Job) -> tuple[Entry, ...]:
+    """Return the plans of a job; two that no decision could tell apart are refused."""
+    if not job.plans:
+        raise InputError("plans", "nothing", "at least one plan: the policy chooses among them")
+    need = need_of(job)
+    entries = tuple(Entry(plan, piece_of(plan, need)) for plan in job.plans)
+    alike: dict[tuple[str, int, int, int], list[str | None]] = {}
+    for plan, piece in entries:
+        types = alike.setdefault((plan.name, plan.gpus, plan.nodes, piece.milli), [])
+        if types and (plan.gpu_type is None or None in types or plan.gpu_type in types):
+            nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
+            found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
+            raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
+        types.append(plan.gpu_type)
+    return entries
+
+
+def piece_of(plan: Plan, need: Need) -> Piece:
+    """Return what each part takes: an equal share, rounded up; what the plan leaves out is as its job needs it."""
+    milli = plan.gpus * need.milli if plan.cpus is None else round(plan.cpus * 1000)
+    mebibytes = plan.gpus * need.mebibytes if plan.memory_gib is None else round(plan.memory_gib * 1024)
+    parts = plan.nodes
+    return Piece(plan.gpus // parts, (milli + parts - 1) // parts, (mebibytes + parts - 1) // parts)
+
+
+def strategy_of(name: str) -> str:
+    """Return a plan's name up to its shape (``@``), without its data-parallel degree."""
+    kept = ""
+    for number, word in enumerate(name.split("@")[0].split("-")):
+        if re.fullmatch(r"dp[0-9]+", word) is None:
+            kept += word if number == 0 else f"-{word}"
+    return kept
+
+
+def may_change_to(job: Job, plan: Plan, change: str) -> bool:
+    """Return whether the policy lets the job run by the plan, as far as strategy and GPUs tell."""
+    if change in ("resources", "neither"):
+        if job.plan is None:
+            raise InputError("plan", "nothing", "the plan it was given: the policy keeps its strategy")
+        if strategy_of(plan.name) != strategy_of(job.plan):
+            return False
+    return change not in ("plans", "neither") or plan.gpus == job.gpus
+
+
+def keeps_promise(job: Job, plan: Plan) -> bool:
+    """Return whether the plan is as fast as the job was promised."""
+    return job.guarantee is None or plan.throughput >= job.guarantee.throughput

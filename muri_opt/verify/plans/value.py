@@ -1,0 +1,97 @@
+"""What it is worth that a job runs by one of its plans, from exact rationals to whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, isqrt
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Plan, Round
+from muri_opt.verify.amounts import micro
+from muri_opt.verify.plans.next_configurations import cost_of
+
+MILLION = 1_000_000
+WAITING = 1_100_000
+"""What a waiting job costs in Sia's program, in millionths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """Which plans a policy may choose, and what they are worth.
+
+    Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart; or, where
+    ``power`` is given, as in Sia's program. With an ``objective`` other than throughput the time a job still needs
+    counts against it, by ``service`` units if so told. Without ``switch`` configurations stay on CPUs, or on GPUs.
+    """
+
+    change: str
+    reference: str = "best"
+    horizon: int = 600_000_000
+    power: str | None = None
+    objective: str = "throughput"
+    switch: bool = True
+
+
+def plan_values(
+    round_: Round, job: Job, planned: Planned, fitting: Sequence[Plan], allowed: Sequence[Plan]
+) -> list[tuple[int, int]]:
+    """Return for each allowed plan what it is worth anywhere, and on the nodes where it needs no restart.
+
+    ``fitting`` are the plans of the job that fit the empty cluster. A job that does not run needs no restart anywhere.
+    Where time counts against a job these are negative: that a job runs at all is added by whoever knows all jobs.
+    """
+    restarts = job.state == "running" and bool(job.placement)
+    if planned.objective != "throughput":
+        pause = micro(job.restart_seconds or 0.0) if restarts else 0
+        by_service = planned.objective == "service"
+        home = [-cost_of(job, plan, 0, by_service) for plan in allowed]
+        away = [-cost_of(job, plan, pause, by_service) for plan in allowed] if pause else home
+        return list(zip(away, home, strict=True))
+    if planned.power is not None:
+        lowest = min((plan.throughput for plan in allowed), default=1.0)
+        kept = _kept(round_, job) if restarts else Fraction(1)
+        ratios = [Fraction(plan.throughput) / Fraction(lowest) for plan in allowed]
+        return [(_fair(ratio * kept, planned.power), _fair(ratio, planned.power)) for ratio in ratios]
+    reference = _reference(job, planned, fitting)
+    cost = micro(job.restart_seconds or 0.0) if restarts else 0
+    moved, still = (
+        Fraction(MILLION * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0)
+    )
+    return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
+
+
+def _product(throughput: float, scale: Fraction) -> int:
+    """Return the whole part of a product, without reducing it first: there are many."""
+    above, below = throughput.as_integer_ratio()
+    return above * scale.numerator // (below * scale.denominator)
+
+
+def _reference(job: Job, planned: Planned, fitting: Sequence[Plan]) -> Fraction:
+    """Return the throughput that counts as a million."""
+    if planned.reference == "best":
+        return Fraction(max((plan.throughput for plan in fitting), default=1.0))
+    asked = [plan for plan in job.plans or () if plan.gpus == job.gpus]
+    if not asked:
+        raise InputError("plans", f"no plan of {job.gpus} GPUs", "a plan with the GPUs the job asks for")
+    own = [plan for plan in asked if plan.name == job.plan]  # none where the job was given a plan for other GPUs
+    return Fraction(max(plan.throughput for plan in own or asked))
+
+
+def _kept(round_: Round, job: Job) -> Fraction:
+    """Return the part of its age that a job would have worked, had it restarted once more."""
+    if job.submitted is None:
+        age = micro(job.executed_seconds or 0.0) + micro(job.waiting_seconds or 0.0)
+    else:
+        age = max(0, micro(round_.now) - micro(job.submitted))
+    cost = micro(job.restart_seconds or 0.0)
+    return Fraction(max(0, age - (job.restarts or 0) * cost), age + cost) if age + cost else Fraction(1)
+
+
+def _fair(ratio: Fraction, power: str) -> int:
+    """Return what Sia's program gains by the throughput, in millionths: waiting costs 1.1, running the power of it."""
+    if ratio == 0:
+        return 0
+    root = isqrt(floor(MILLION**2 / ratio)) if power == "-0.5" else floor(MILLION / ratio)
+    return max(0, WAITING - root)

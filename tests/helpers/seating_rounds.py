@@ -1,0 +1,42 @@
+"""What tests of the search for places have in common."""
+
+from __future__ import annotations
+
+from muri_opt import Round
+from muri_opt.rounds import LinearDuals
+from muri_opt.systems.philly import Standing, TenantRules
+from muri_opt.systems.philly.search.prices import Ground, Prices
+from muri_opt.systems.philly.search.pricing import Pricing
+from muri_opt.systems.philly.search.search import weights_of
+from muri_opt.systems.registry import policy_from
+from muri_opt.verify import enumerated_optimum, rules_of
+from muri_opt.verify.philly.dual_bound import placed_bound
+from muri_opt.verify.philly.job_status import Reading
+
+
+def rules_for(policy: str) -> TenantRules:
+    return policy_from(policy).rules
+
+
+def standing_of(round_: Round, policy: str) -> Standing:
+    return Standing.of(round_, rules_for(policy))
+
+
+def optimum(round_: Round, policy: str) -> int:
+    """Return the best value of any decision, by trying all."""
+    best = enumerated_optimum(round_, rules_of(policy), steps=300_000)
+    assert best is not None
+    return best
+
+
+def verified_bound(round_: Round, policy: str, duals: LinearDuals) -> int:
+    """Return the bound that the verifier finds from multipliers."""
+    tenancy = rules_of(policy).placement
+    assert tenancy is not None
+    return placed_bound(round_, Reading.of(round_, tenancy), duals)
+
+
+def own_bound(round_: Round, policy: str, prices: Prices) -> float:
+    """Return the bound that the search finds from prices."""
+    standing = standing_of(round_, policy)
+    return Pricing(Ground.of(round_, standing)).offer(weights_of(standing), prices).bound

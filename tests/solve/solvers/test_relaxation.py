@@ -1,0 +1,107 @@
+"""Row multipliers of the linear relaxation: their signs, and that they prove the relaxation's value."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_models import gangs, one_row, unbounded
+
+from muri_opt.modelling import INFINITY, ModelBuilder, lower
+from muri_opt.rounds import Budget, Limits
+from muri_opt.solve.solvers import backend_named, relaxation_duals
+
+
+@pytest.mark.parametrize(
+    ("sense", "maximise", "expected"),
+    [("<=", True, 3), (">=", True, 0), ("=", True, 3), ("<=", False, 0), (">=", False, 3), ("=", False, 3)],
+)
+def test_the_multiplier_is_the_rate_of_change_with_the_right_side(sense, maximise, expected):
+    model = one_row([1], sense, 4, objective=[3], maximise=maximise, upper=9)
+    assert relaxation_duals(model, None).tolist() == [expected]
+
+
+def test_signs_turn_with_the_direction():
+    assert relaxation_duals(one_row([1], ">=", 4, objective=[-3], maximise=True, upper=9), None).tolist() == [-3]
+    assert relaxation_duals(one_row([1], "<=", 4, objective=[-3], maximise=False, upper=9), None).tolist() == [-3]
+
+
+def proved_by(model, duals):
+    """Return the bound that multipliers prove: the right sides at their price, each column at its better bound."""
+    plain = lower(model)
+    matrix = plain.matrix
+    assert len(duals) == len(matrix.lower)
+    owner = np.repeat(np.arange(len(duals)), np.diff(matrix.starts))
+    reduced = plain.objective - np.bincount(
+        matrix.columns, weights=matrix.coefficients * duals[owner], minlength=plain.column_count
+    )
+    sides = np.where(np.abs(matrix.lower) < INFINITY, matrix.lower, matrix.upper)
+    towards_upper = (reduced > 0) == plain.maximise
+    return sides @ duals + reduced @ np.where(towards_upper, plain.upper, plain.lower)
+
+
+def relaxed(model):
+    """Return the value of the relaxation, from the same model with continuous columns."""
+    plain = lower(model)
+    builder = ModelBuilder("relaxed")
+    builder.add_columns("x", np.arange(plain.column_count), lower=plain.lower, upper=plain.upper, integer=False)
+    for number, rows in enumerate(plain.rows):
+        owner = np.repeat(np.arange(len(rows)), np.diff(rows.starts))
+        entries = (owner, rows.columns, rows.coefficients)
+        builder.add_rows(f"r{number}", np.arange(len(rows)), entries=entries, sense=rows.sense, rhs=rows.rhs)
+    columns = np.arange(plain.column_count)
+    program = builder.finish(maximise=plain.maximise, columns=columns, coefficients=plain.objective)
+    return backend_named("highs").solve(program, Limits()).value
+
+
+def test_multipliers_of_the_gangs_prove_the_value_of_their_relaxation():
+    model = gangs()
+    duals = relaxation_duals(model, None)
+    assert np.all(duals[len(duals) - 3 :] >= 0)
+    assert abs(proved_by(model, duals) - float(relaxed(model))) < 1e-9
+
+
+@given(st.data(), st.booleans())
+@settings(max_examples=50)
+def test_multipliers_prove_the_value_of_the_relaxation(data, maximise):
+    number = st.integers(-6, 6)
+    builder = ModelBuilder("drawn")
+    b = builder.add_columns("b", np.arange(3))
+    x = builder.add_columns("x", np.arange(3), lower=-4, upper=5)
+    columns = np.concatenate([b, x])
+    # Zero is a point of every row, so the relaxation has a value.
+    drawn = (("low", "<=", st.integers(0, 9)), ("high", ">=", st.integers(-9, 0)), ("even", "=", st.just(0)))
+    for label, sense, side in drawn:
+        coefficients = data.draw(st.lists(number, min_size=6, max_size=6))
+        entries = ([0] * 6, columns, coefficients)
+        builder.add_rows(label, [0], entries=entries, sense=sense, rhs=data.draw(side))
+    builder.add_groups("one", [0], members=([0, 0], b[:2]), kind="at-most-one")
+    builder.add_implications("then", [0], when=b[2], entries=([0, 0], x[:2], [2, 3]), sense="<=", rhs=1)
+    objective = data.draw(st.lists(number, min_size=6, max_size=6))
+    model = builder.finish(maximise=maximise, columns=columns, coefficients=objective)
+    duals = relaxation_duals(model, None)
+    sign = 1 if maximise else -1
+    senses = [rows.sense for rows in lower(model).rows for _ in range(len(rows))]
+    assert all(sign * dual >= -1e-9 for dual, sense in zip(duals, senses, strict=True) if sense == "<=")
+    assert all(sign * dual <= 1e-9 for dual, sense in zip(duals, senses, strict=True) if sense == ">=")
+    assert abs(proved_by(model, duals) - float(relaxed(model))) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "model",
+    [one_row([2], "=", 5, objective=[1], upper=2), unbounded(), unbounded(feasible=False)],
+    ids=["infeasible", "unbounded", "both"],
+)
+def test_no_multipliers_without_an_optimum(model):
+    assert relaxation_duals(model, None) is None
+
+
+def test_no_multipliers_without_time():
+    assert relaxation_duals(gangs(), Budget(limits=Limits(seconds=0))) is None
+
+
+@pytest.mark.parametrize(("rhs", "expected"), [(0, [0.0]), (-1, None)])
+def test_multipliers_of_a_model_without_columns(rhs, expected):
+    builder = ModelBuilder("nothing")
+    builder.add_rows("r", [0], entries=([], [], []), sense="<=", rhs=rhs)
+    duals = relaxation_duals(builder.finish(maximise=True, columns=[], coefficients=[]), None)
+    assert (duals if duals is None else duals.tolist()) == expected

@@ -1,0 +1,37 @@
+"""What the verifier keeps of plans from round to round is what it would read anew."""
+
+from __future__ import annotations
+
+import pytest
+from plan_recall_cases import NOWHERE, pairs
+
+from muri_opt.verify import rules_of
+from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.value import Planned
+
+
+@pytest.mark.parametrize(
+    ("family", "policy"),
+    [
+        ("configurations", "aiturbo"),
+        ("configurations", "optimus-ps"),
+        ("plans", "rubick"),
+        ("plans", "sia"),
+    ],
+)
+def test_recalled_menus_are_those_read_anew(family: str, policy: str) -> None:
+    planned = rules_of(policy).plans
+    assert planned is not None
+    nothing = Planned(change="both", objective="time")
+    for first, second, place in pairs(family):
+        Menu.of(NOWHERE, nothing)
+        anew = Menu.of(second, planned)
+        Menu.of(NOWHERE, nothing)
+        before = Menu.of(first, planned)
+        recalled = Menu.of(second, planned)
+        assert (recalled.entries, recalled.ways, recalled.homes) == (anew.entries, anew.ways, anew.homes)
+        assert recalled.bonus == anew.bonus
+        for j, job in enumerate(second.jobs):
+            if j != place:
+                kept = planned.power is None or job.state == "waiting"
+                assert (recalled.orders[j] is before.orders[j]) == kept

@@ -1,0 +1,47 @@
+"""``muri_opt.verify`` is a package and the function of that name, whichever is asked for first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+USE = """
+import muri_opt as m
+round_ = m.Round(cluster=m.Cluster(nodes=()), jobs=())
+result = m.solve_round(round_, "fifo", "heuristic")
+"""
+ORDERS = (
+    "from muri_opt import verify",
+    "import muri_opt.verify",
+    "from muri_opt.verify import verify",
+    "import muri_opt.verify.plans.knapsack",
+    "from muri_opt import *",
+)
+
+
+@pytest.mark.parametrize("first", ORDERS)
+def test_it_is_called_and_holds_modules_in_any_order(first: str) -> None:
+    code = (
+        f"{first}\n{USE}\n"
+        + "\n".join(ORDERS)
+        + (
+            "\nassert m.verify(round_, result).feasible"
+            "\nassert m.verify.verify(round_, result) == m.verify(round_, result)"
+            "\nassert m.verify.plans.knapsack.__name__ == 'muri_opt.verify.plans.knapsack'"
+        )
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
+
+
+def test_all_of_the_verifier_imports_rounds_and_errors_only() -> None:
+    code = (
+        "import pkgutil, sys, importlib, muri_opt.verify\n"
+        "for one in pkgutil.walk_packages(muri_opt.verify.__path__, 'muri_opt.verify.'):\n"
+        "    importlib.import_module(one.name)\n"
+        "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('muri_opt.')}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["errors", "rounds", "verify"]
