@@ -25,7 +25,7 @@ from muri_opt import (
 )
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import Answer
-from muri_opt.solve.round import _Search
+from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, WorkerError
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
@@ -214,14 +214,14 @@ def test_duals_of_the_relaxation_can_prove_the_heuristic_answer() -> None:
     assert (result.stats.backend, result.stats.columns) == ("highs", 0)
 
 
-class Liar(_Search):
+class Liar(Search):
     """A search whose second solver answers what it is told to."""
 
     said: Answer | WorkerError
 
     def _optimise(self, backend: str) -> Answer:
         if backend != "cp-sat":
-            return _Search._optimise(self, backend)
+            return Search._optimise(self, backend)
         if isinstance(self.said, WorkerError):
             raise self.said
         return self.said

@@ -16,7 +16,7 @@ from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Budget, Limits, Reason, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.solve.exact import build
-from muri_opt.solve.round import GRACE_SECONDS
+from muri_opt.solve.search import GRACE_SECONDS
 from muri_opt.solve.solvers import (
     FIRST_BACKEND,
     WorkerError,

@@ -149,7 +149,7 @@ def test_a_run_that_fails_is_told_not_kept_and_tried_again(tmp_path, monkeypatch
 
 
 def test_a_solver_that_dies_is_a_failure(tmp_path, monkeypatch):
-    monkeypatch.setattr("muri_opt.solve.round.relax_within", _exits)
+    monkeypatch.setattr("muri_opt.solve.search.relax_within", _exits)
     rows, _ = here([ROUND], tmp_path / "study", policies=["fifo"], methods=["exact@highs"])
     (row,) = rows
     assert row.reason == Reason.FAILED
