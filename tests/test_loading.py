@@ -13,7 +13,7 @@ WARM = """
 import sys
 from muri_opt import Limits, solve_round, warm_up
 from muri_opt.solve.solvers import borrowed_worker
-from muri_opt.solve.solvers import worker as workers
+from muri_opt.solve.solvers import process as workers
 from muri_opt.rounds.generate.families import generate
 
 policy, family = sys.argv[1:]
