@@ -39,10 +39,10 @@ def certificate_of(round_: Round, policy: Policy, decision: Decision, splits: in
     :data:`MOST_ENTRIES`.
 
     >>> from muri_opt import policy_from, read_round, solve_round
-    >>> round_ = read_round("instances/toy/two-gangs.json")
-    >>> decision = solve_round(round_, "srtf", method="heuristic").decision
+    >>> round_ = read_round("instances/toy/eight-gangs.json")
+    >>> decision = solve_round(round_, "srtf").decision
     >>> kernel.check(certificate_of(round_, policy_from("srtf"), decision))
-    (14, 14)
+    (114, 114)
     """
     formulation = formulation_of(policy)
     built = formulation.build(round_)
@@ -127,8 +127,9 @@ class _Proof:
         root: Tree = {"multipliers": {}}
         self._settle(root, self.model.lower, self.model.upper, {}, next(ties))
         for _ in range(allowed):
-            if not self._open or -self._open[0][0] <= self.sign * self.value:
-                break
+            settled = max([self.sign * self.value, *self._closed])
+            if not self._open or -self._open[0][0] <= settled:
+                break  # what is settled already bounds the proof: no split makes it better
             bound, _, leaf = heapq.heappop(self._open)
             if not self._split(leaf, ties):
                 self._closed.append(-bound)

@@ -28,7 +28,7 @@ def test_text_says_who_runs_who_waits_and_who_proved_it(run, toy):
     assert "running: 6 jobs on 21 of 24 GPUs" in lines
     assert "waiting: 2 jobs (1 for quota, 1 for fragmentation)" in lines
     assert any(line.split()[:2] == ["t5", "quota"] for line in lines)
-    assert any("remedy: " in line for line in lines)
+    assert any("and raise the quota of its tenant by 5 GPUs" in line for line in lines)
     told = dict(line.split(maxsplit=1) for line in lines[-7:])
     assert list(told) == ["policy", "value", "bound", "gap", "termination", "proof", "seconds"]
     assert told["policy"] == "srtf, method auto"

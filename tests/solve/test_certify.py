@@ -1,9 +1,11 @@
 """Results as certificates for the kernel."""
 
+import doctest
 import json
 
 import pytest
 
+from muri_opt.solve import certify
 from muri_opt.solve.certify import certificate_of
 from muri_opt.studies.library import instances
 from muri_opt.systems import policy_from
@@ -42,3 +44,17 @@ def test_without_splits_it_is_the_linear_relaxation():
     relaxed = certificate_of(round_, policy_from("srtf"), decision, splits=0)
     assert "multipliers" in relaxed["proof"]
     assert kernel.check(relaxed)[1] >= optimum.value
+
+
+def test_the_example_of_the_docstring_holds():
+    failed, tried = doctest.testmod(certify)
+    assert tried > 0
+    assert failed == 0
+
+
+def test_a_decision_below_the_optimum_gets_the_optimum_as_its_bound_and_the_search_ends():
+    """No split makes that bound better, so that the search does not go on until its budget is used up."""
+    round_ = next(one for one in instances() if one.name == "toy/eight-gangs").round()
+    worse = policy_from("srtf").decide(round_, seed=0)
+    value, bound = kernel.check(certificate_of(round_, policy_from("srtf"), worse))
+    assert value < bound == 114
