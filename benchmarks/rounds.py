@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from msgspec.structs import replace
+from muri_opt.systems.catalogue import formulation_of
 
 from benchmarks.clock import median
 from muri_opt import Limits, Round, policy_from, read_round, solve_round, verify, write_round
@@ -19,7 +20,6 @@ from muri_opt.rounds import canonical_json, parse_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import prepare
 from muri_opt.solve.solvers import borrowed_worker, stop_workers
-from muri_opt.systems.catalogue import formulation_of
 
 REPEATS = 5
 NEXT_JOBS = 300

@@ -27,16 +27,15 @@ if TYPE_CHECKING:
         Violation,
         Waiting,
         WaitingReason,
-        parse_result,
         parse_round,
-        read_result,
         read_round,
         result_json,
         write_round,
     )
     from muri_opt.solve.loading import warm_up
+    from muri_opt.solve.results import parse_result, read_result
     from muri_opt.solve.round import solve_round
-    from muri_opt.systems import POLICIES, Policy, policy_from
+    from muri_opt.systems import POLICIES, Policy, System, policy_from, register_system
     from muri_opt.systems.muri.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
     from muri_opt.verify import verify
 
@@ -62,6 +61,7 @@ __all__ = [
     "RefusalError",
     "Result",
     "Round",
+    "System",
     "Tenant",
     "Termination",
     "Violation",
@@ -76,6 +76,7 @@ __all__ = [
     "policy_from",
     "read_result",
     "read_round",
+    "register_system",
     "result_json",
     "solve_round",
     "verify",
@@ -108,16 +109,15 @@ _on_demand, _names = names_on_demand(
             "Violation",
             "Waiting",
             "WaitingReason",
-            "parse_result",
             "parse_round",
-            "read_result",
             "read_round",
             "result_json",
             "write_round",
         ),
         "muri_opt.solve.loading": ("warm_up",),
+        "muri_opt.solve.results": ("parse_result", "read_result"),
         "muri_opt.solve.round": ("solve_round",),
-        "muri_opt.systems": ("POLICIES", "Policy", "policy_from"),
+        "muri_opt.systems": ("POLICIES", "Policy", "System", "policy_from", "register_system"),
         "muri_opt.systems.muri.interleaving": (
             "Interleaving",
             "best_period",

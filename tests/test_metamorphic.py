@@ -6,10 +6,10 @@ import msgspec
 from handmade import gang
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, policy_from
 from muri_opt.solve.exact import optimise
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import nodes, rounds
 from muri_opt.verify import decision_value

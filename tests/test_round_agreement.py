@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 from handmade import gang
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Cluster, Decision, Limits, Node, Policy, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.modelling import Model, Stage
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.orders import ORDERS
 from muri_opt.verify import decision_value, enumerated_optimum, rules_of
 from muri_opt.verify.feasibility import broken_rules

@@ -48,10 +48,9 @@ def _program(round_: Round, policy: str) -> Model:
     """Return the model with one objective: that of the policy, its stages added up where it has several."""
     import numpy as np
 
-    from muri_opt.systems import policy_from
-    from muri_opt.systems.catalogue import formulation_of
+    from muri_opt.systems import policy_from, program_of
 
-    formulation = formulation_of(policy_from(policy))
+    formulation = program_of(policy_from(policy).rules)
     model = formulation.build(round_)
     stages = formulation.stages(round_, model)
     if sum(stage.weight * int(np.abs(stage.objective).sum()) for stage in stages) > _LARGEST:

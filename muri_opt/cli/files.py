@@ -59,7 +59,7 @@ def _shipped(name: str) -> Round:
 
 def result_from(name: str) -> Result:
     """Return the result in a file or on the standard input; an error names the file."""
-    from muri_opt.rounds import parse_result, read_result
+    from muri_opt.solve.results import parse_result, read_result
 
     try:
         return parse_result(_standard_input()) if name == STANDARD else read_result(name)

@@ -56,12 +56,11 @@ def _program(round_: Round, result: Result, name: str) -> str:
     from muri_opt.report.format import integer
     from muri_opt.report.text.result import labelled
     from muri_opt.solve.certify import certificate_of
-    from muri_opt.systems import policy_from
     from muri_opt.verify import kernel
 
     if result.decision is None:
         return ""
-    text = json.dumps(certificate_of(round_, policy_from(result.policy), result.decision))
+    text = json.dumps(certificate_of(round_, result.rules, result.decision))
     value, bound = kernel.check(json.loads(text))
     write_text(name, text + "\n")
     said = f"feasible with value {integer(value)}; no point is better than {integer(bound)}"

@@ -15,13 +15,13 @@ from muri_opt.replay.clocks.muri_clock import replay_muri
 from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.failures import Failures
 from muri_opt.replay.engine.list_scheduler import ListScheduler
-from muri_opt.replay.engine.round_scheduler import ON_BAD, PLAIN_RULES, Asking, Decide, OnBad, RoundScheduler
+from muri_opt.replay.engine.round_scheduler import ON_BAD, Asking, OnBad, RoundScheduler
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds, checked_speeds
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster, Limits
 from muri_opt.rounds.quantities import MAX_SECONDS, finite
-from muri_opt.systems import Policy
+from muri_opt.systems import Named
 
 OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
@@ -34,7 +34,7 @@ _PLAIN: Final[dict[str, object]] = {
     "interval": None,
     "seed": 0,
     "verify": True,
-    "verify_as": PLAIN_RULES,
+    "verify_as": None,
     "on_bad": "stop",
     "failures": None,
     "launch_seconds": 0.0,
@@ -49,13 +49,13 @@ _PLAIN: Final[dict[str, object]] = {
 def replay(
     workload: Workload,
     cluster: Cluster,
-    policy: str | Policy | Decide,
+    policy: Named,
     *,
     clock: str = OWN,
     interval: float | None = None,
     seed: int = 0,
     verify: bool = True,
-    verify_as: str = PLAIN_RULES,
+    verify_as: str | None = None,
     on_bad: OnBad = "stop",
     limits: Limits | None = None,
     method: str = "heuristic",
@@ -149,9 +149,7 @@ def check_settings(clock: str, given: Mapping[str, object]) -> None:
         raise InputError("method", repr(given["method"]), "'heuristic' in a fast replay")
 
 
-def _fast(workload: Workload, cluster: Cluster, policy: str | Policy | Decide) -> ListScheduler:
-    if not isinstance(policy, (str, Policy)):
-        raise InputError("policy", type(policy).__name__, "the text of a list policy in a fast replay")
+def _fast(workload: Workload, cluster: Cluster, policy: Named) -> ListScheduler:
     return ListScheduler(workload, cluster, policy)
 
 

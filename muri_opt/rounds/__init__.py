@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muri_opt.rounds.job import Guarantee, Job, Plan
     from muri_opt.rounds.limits import Limits, relative_gap
     from muri_opt.rounds.next_round import after, changed
-    from muri_opt.rounds.result import Result, Stats, parse_result, read_result, result_json
+    from muri_opt.rounds.result import Result, Stats, decode_result, result_json
     from muri_opt.rounds.round import Round, canonical_json
     from muri_opt.rounds.termination import Limit, Reason, Termination
 
@@ -53,9 +53,8 @@ __all__ = [
     "change_text",
     "changed",
     "configurations_of",
-    "parse_result",
+    "decode_result",
     "parse_round",
-    "read_result",
     "read_round",
     "relative_gap",
     "result_json",
@@ -77,7 +76,7 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.rounds.job": ("Guarantee", "Job", "Plan"),
         "muri_opt.rounds.limits": ("Limits", "relative_gap"),
         "muri_opt.rounds.next_round": ("after", "changed"),
-        "muri_opt.rounds.result": ("Result", "Stats", "parse_result", "read_result", "result_json"),
+        "muri_opt.rounds.result": ("Result", "Stats", "decode_result", "result_json"),
         "muri_opt.rounds.round": ("Round", "canonical_json"),
         "muri_opt.rounds.termination": ("Limit", "Reason", "Termination"),
     },

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -14,7 +12,7 @@ from muri_opt.rounds.decision import Decision
 from muri_opt.rounds.limits import relative_gap
 from muri_opt.rounds.termination import Limit, Reason, Termination
 
-RESULT_FORMAT: Literal["muri-opt/result/1"] = "muri-opt/result/1"
+RESULT_FORMAT: Literal["muri-opt/result/2"] = "muri-opt/result/2"
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,11 +35,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     ``bound`` and ``gap`` were checked or are those of two solvers that agree, as ``certificate.proof`` says.
     ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
+    ``rules`` are those it is checked by: a chapter and its settings. Files of format 1 have none; they are read as if
+    they had those of their policy.
     """
 
-    format: Literal["muri-opt/result/1"] = RESULT_FORMAT
+    format: Literal["muri-opt/result/2", "muri-opt/result/1"] = RESULT_FORMAT
     fingerprint: str
     policy: str
+    rules: dict[str, str] = {}
     method: str
     value: int | None = None
     bound: int | None = None
@@ -62,7 +63,7 @@ def result_json(result: Result) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
 
 
-def parse_result(text: bytes | str) -> Result:
+def decode_result(text: bytes | str) -> Result:
     """Return the result that the JSON ``text`` holds; every fault is one :class:`InputError`.
 
     Files from before claims were kept apart have them as ``bound``: what the file's own certificate does not prove is
@@ -89,12 +90,3 @@ def _with_claim_apart(result: Result) -> Result:
         claimed_bound=result.bound,
         termination=said,
     )
-
-
-def read_result(path: str | os.PathLike[str]) -> Result:
-    """Return the result in the file at ``path``."""
-    try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(str(path), error.strerror or str(error), "a readable result file") from None
-    return parse_result(text)

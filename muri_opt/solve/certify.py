@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from muri_opt.modelling import Ints, Model, lower
 from muri_opt.rounds import Decision, Round
 from muri_opt.solve.solvers.boxed_relaxation import BoxedOptimum, BoxedRelaxation
-from muri_opt.systems import Policy
-from muri_opt.systems.catalogue import formulation_of
+from muri_opt.systems import Rules, program_of
 from muri_opt.verify import kernel
 
 DENOMINATOR = 1 << 32
@@ -32,19 +31,19 @@ _RAY_LENGTHS = tuple(4.0**power for power in range(30))
 Tree = dict[str, Any]
 
 
-def certificate_of(round_: Round, policy: Policy, decision: Decision, splits: int | None = None) -> dict[str, Any]:
+def certificate_of(round_: Round, rules: Rules, decision: Decision, splits: int | None = None) -> dict[str, Any]:
     """Return the certificate of a decision: what the kernel reads, as plain lists, texts and integers.
 
     ``splits`` limits the branch and bound; 0 gives the bound of the linear relaxation. Without it the limit is
     :data:`MOST_ENTRIES`.
 
-    >>> from muri_opt import policy_from, read_round, solve_round
+    >>> from muri_opt import read_round, solve_round
     >>> round_ = read_round("instances/toy/eight-gangs.json")
-    >>> decision = solve_round(round_, "srtf").decision
-    >>> kernel.check(certificate_of(round_, policy_from("srtf"), decision))
+    >>> result = solve_round(round_, "srtf")
+    >>> kernel.check(certificate_of(round_, result.rules, result.decision))
     (114, 114)
     """
-    formulation = formulation_of(policy)
+    formulation = program_of(rules)
     built = formulation.build(round_)
     model = lower(built)
     objective = [0] * model.column_count

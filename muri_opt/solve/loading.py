@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from muri_opt.rounds import Limits
 from muri_opt.solve.solvers import FIRST_BACKEND, SECOND_BACKEND, WorkerError, backend_named, borrowed_worker
-from muri_opt.systems import Policy, policy_from
-from muri_opt.systems.catalogue import DEFAULT_POLICY, formulation_of
-from muri_opt.verify import load_rules
+from muri_opt.systems import DEFAULT_POLICY, Named, Policy, has_program, policy_from, program_of
+from muri_opt.verify import chapter_kind
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
@@ -19,7 +18,7 @@ _LATE = ("scipy.optimize", "scipy.sparse.csgraph")
 """What matchings and programs of many columns import when they come to it."""
 
 
-def warm_up(policy: str | Policy = DEFAULT_POLICY) -> None:
+def warm_up(policy: Named = DEFAULT_POLICY) -> None:
     """Load all that deciding rounds by a policy needs, here and in a solver process, and solve a tiny program there.
 
     Without it the first calls do so, on top of their limits (``stats.startup_seconds`` says how long that took). What
@@ -29,8 +28,10 @@ def warm_up(policy: str | Policy = DEFAULT_POLICY) -> None:
     load_here(chosen)
     for name in _LATE:
         import_module(name)
+    if not has_program(chosen.rules):
+        return
     with suppress(WorkerError), borrowed_worker() as worker:
-        worker.load(load_program, type(formulation_of(chosen)), seconds=None)
+        worker.load(load_program, type(program_of(chosen.rules)), seconds=None)
         worker.load(load_late, seconds=None)
         for backend in (FIRST_BACKEND, SECOND_BACKEND):
             worker.load(load_backend, backend, seconds=None)
@@ -38,8 +39,10 @@ def warm_up(policy: str | Policy = DEFAULT_POLICY) -> None:
 
 def load_here(policy: Policy) -> None:
     """Import what deciding a round by the policy and checking the answer needs in this process."""
-    formulation_of(policy)
-    load_rules(policy.spec)
+    rules = policy.rules
+    if has_program(rules):
+        program_of(rules)
+    chapter_kind(rules.get("chapter", ""))
 
 
 def load_program(kind: type[Formulation]) -> None:

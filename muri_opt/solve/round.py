@@ -10,14 +10,16 @@ from muri_opt.rounds import (
 )
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
-from muri_opt.systems import Policy, policy_from
-from muri_opt.systems.catalogue import DEFAULT_POLICY
+from muri_opt.systems import DEFAULT_POLICY, Named, has_program, policy_from
 
 
 def solve_round(
-    round_: Round, policy: str | Policy = DEFAULT_POLICY, method: str = "auto", limits: Limits | None = None
+    round_: Round, policy: Named = DEFAULT_POLICY, method: str = "auto", limits: Limits | None = None
 ) -> Result:
     """Return the decision of a round with its value, bound, proof and why the solve stopped.
+
+    ``policy`` is a text, a policy, a subclass of :class:`~muri_opt.Policy`, or a function from a round to a decision;
+    :func:`~muri_opt.policy_from` says which texts there are.
 
     ``method`` is ``"heuristic"`` (the policy's own algorithm), ``"exact"`` (its exact program), ``"exact@<backend>"``
     (that backend only), or ``"auto"`` (the heuristic, then the exact program from that start until proved or out of
@@ -39,6 +41,8 @@ def solve_round(
     search.start_up()
     if kind != "exact":
         search.run_heuristic()
+    if kind == "auto" and not has_program(search.rules):
+        return search.result()
     if kind != "heuristic" and not backend and not search.close_enough:
         search.run_directly()
     if kind != "heuristic" and not search.close_enough:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from muri_opt.errors import RefusalError
+from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import (
     Agreement,
     Certificate,
@@ -30,9 +30,17 @@ from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
-from muri_opt.systems import Policy
-from muri_opt.systems.catalogue import formulation_of, value_unit_of
-from muri_opt.verify import decision_value, enumerable_optimum, proved_bound, rules_of, verify
+from muri_opt.systems import Formulation, Policy, Rules, has_program, program_of, unit_of
+from muri_opt.verify import broken_rules, completed, decision_value, enumerable_optimum, proved_bound, verify
+
+
+def decided(policy: Policy, round_: Round, seed: int) -> Decision:
+    """Return the decision of a policy's own algorithm, with what it leaves out filled in."""
+    decision = policy.decide(round_, seed)
+    if not isinstance(decision, Decision):
+        raise InputError(f"decision of policy {policy.spec!r}", type(decision).__name__, "a Decision")
+    return completed(round_, policy.rules, decision)
+
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
@@ -60,6 +68,16 @@ class Search:
     stats: Stats = field(default_factory=Stats)
     spent: float = 0.0
     """Units of work that the solver process counted."""
+    rules: Rules = field(init=False)
+    """By which the answer is checked."""
+
+    def __post_init__(self) -> None:
+        self.rules = self.policy.rules
+
+    @property
+    def program(self) -> Formulation:
+        """The exact program of the round."""
+        return program_of(self.rules)
 
     @property
     def agreement(self) -> Agreement | None:
@@ -119,10 +137,15 @@ class Search:
     def run_heuristic(self) -> None:
         """Take the policy's own answer, with the bound that needs no solver."""
         began = time.monotonic()
-        decision = self.policy.decide(self.round_, self.limits.seed)
+        decision = decided(self.policy, self.round_, self.limits.seed)
         self._spend("solve_seconds", began)
+        broken = [] if self.method == "heuristic" else broken_rules(self.round_, self.rules, decision)
+        if broken:
+            detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
+            self._end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
+            return
         self._offer(decision)
-        duals = formulation_of(self.policy).quick_duals(self.round_)
+        duals = self.program.quick_duals(self.round_) if has_program(self.rules) else None
         self._learn(() if duals is None else (duals,))
         self._end(
             Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=f"{self.policy.spec} ran to its end")
@@ -130,7 +153,7 @@ class Search:
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
-        formulation = formulation_of(self.policy)
+        formulation = self.program
         if not (formulation.has_direct or formulation.has_search) or self.left().nothing_left:
             return
         answer: Answer | None = None
@@ -182,7 +205,7 @@ class Search:
         """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
         self.stats = msgspec.structs.replace(self.stats, backend=backend)
         limits = self._prepared(backend)
-        duals, work = self._in_worker(relax_within, self.round_, formulation_of(self.policy), limits)
+        duals, work = self._in_worker(relax_within, self.round_, self.program, limits)
         self.spent += work
         evidence = () if duals is None else (duals,)
         self._learn(evidence)
@@ -220,12 +243,13 @@ class Search:
         draft = Result(
             fingerprint=self.round_.fingerprint,
             policy=self.policy.spec,
+            rules=dict(self.rules),
             method=self.method,
             value=self.value,
             bound=self.bound if self.decision is not None else None,
             gap=None if self.value is None or self.bound is None else relative_gap(self.value, self.bound),
             claimed_bound=self.claimed if self.decision is not None else self.claims.least,
-            value_unit=value_unit_of(self.policy),
+            value_unit=unit_of(self.rules),
             termination=self.termination,
             decision=self.decision,
             certificate=Certificate(feasible=False, evidence=self._all_evidence()),
@@ -236,7 +260,7 @@ class Search:
 
     def _optimise(self, backend: str) -> Answer:
         limits, start = self._prepared(backend), self.decision
-        answer: Answer = self._in_worker(optimise, self.round_, formulation_of(self.policy), backend, limits, start)
+        answer: Answer = self._in_worker(optimise, self.round_, self.program, backend, limits, start)
         self.spent += answer.work
         self.stats = msgspec.structs.replace(
             self.stats,
@@ -250,7 +274,7 @@ class Search:
     def _prepared(self, backend: str = FIRST_BACKEND) -> Limits:
         """Let the solver process read the round, which it is left to finish; return the limits that are left."""
         with self._worker(backend) as worker:
-            worker.prepare(prepare, self.round_, formulation_of(self.policy), seconds=self.seconds_left())
+            worker.prepare(prepare, self.round_, self.program, seconds=self.seconds_left())
         return self.left()
 
     def _in_worker(self, function: Any, *arguments: Any) -> Any:
@@ -262,7 +286,7 @@ class Search:
     def _worker(self, backend: str = FIRST_BACKEND) -> Iterator[Worker]:
         """Lend a solver process that has loaded what it needs; the clock stands still until it has."""
         with borrowed_worker() as worker:
-            self._put_off(worker.load(load_program, type(formulation_of(self.policy)), seconds=self.seconds_left()))
+            self._put_off(worker.load(load_program, type(self.program), seconds=self.seconds_left()))
             self._put_off(worker.load(load_backend, backend, seconds=self.seconds_left()))
             yield worker
 
@@ -293,7 +317,7 @@ class Search:
     def _enumerated(self) -> int | None:
         """Learn the optimum of a round that is small enough to go through all its decisions, and return it."""
         began = time.monotonic()
-        optimum = enumerable_optimum(self.round_, rules_of(self.policy.spec))
+        optimum = enumerable_optimum(self.round_, self.rules)
         self._spend("verify_seconds", began)
         if optimum is not None and (self.checked is None or optimum < self.checked):
             self.checked, self.evidence = optimum, ()
@@ -316,8 +340,8 @@ class Search:
         if self.decision is None and self.method != "heuristic":
             unchanged = self.policy.unchanged(self.round_)
             if unchanged is not None:
-                self.decision, self.value = unchanged, decision_value(self.round_, self.policy.spec, unchanged)
-        value = decision_value(self.round_, self.policy.spec, decision)
+                self.decision, self.value = unchanged, decision_value(self.round_, self.rules, unchanged)
+        value = decision_value(self.round_, self.rules, decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
 
@@ -326,7 +350,7 @@ class Search:
         if self.decision is None:
             return
         began = time.monotonic()
-        known = proved_bound(self.round_, self.policy.spec, self.decision, evidence)
+        known = proved_bound(self.round_, self.rules, self.decision, evidence)
         self._spend("verify_seconds", began)
         if known is not None and (self.checked is None or known[0] < self.checked):
             self.checked, self.evidence = known[0], evidence

@@ -5,19 +5,58 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.catalogue import formulation_of, value_unit_of
-    from muri_opt.systems.policy import Policy
+    from muri_opt.systems.history import JobHistory
+    from muri_opt.systems.naming import PLAIN_RULES, Decide, FunctionPolicy, Named, policy_from
+    from muri_opt.systems.policy import Policy, Rules, Span
     from muri_opt.systems.program import Formulation
-    from muri_opt.systems.registry import POLICIES, policy_from
+    from muri_opt.systems.registry import (
+        DEFAULT_POLICY,
+        POLICIES,
+        has_program,
+        program_of,
+        register_system,
+        systems,
+        unit_of,
+    )
+    from muri_opt.systems.system import System
 
-__all__ = ["POLICIES", "Formulation", "Policy", "formulation_of", "policy_from", "value_unit_of"]
+__all__ = [
+    "DEFAULT_POLICY",
+    "PLAIN_RULES",
+    "POLICIES",
+    "Decide",
+    "Formulation",
+    "FunctionPolicy",
+    "JobHistory",
+    "Named",
+    "Policy",
+    "Rules",
+    "Span",
+    "System",
+    "has_program",
+    "policy_from",
+    "program_of",
+    "register_system",
+    "systems",
+    "unit_of",
+]
 
 __getattr__, __dir__ = names_on_demand(
     __name__,
     {
-        "muri_opt.systems.catalogue": ("formulation_of", "value_unit_of"),
-        "muri_opt.systems.policy": ("Policy",),
+        "muri_opt.systems.history": ("JobHistory",),
+        "muri_opt.systems.naming": ("Decide", "FunctionPolicy", "Named", "PLAIN_RULES", "policy_from"),
+        "muri_opt.systems.policy": ("Policy", "Rules", "Span"),
         "muri_opt.systems.program": ("Formulation",),
-        "muri_opt.systems.registry": ("POLICIES", "policy_from"),
+        "muri_opt.systems.registry": (
+            "DEFAULT_POLICY",
+            "POLICIES",
+            "has_program",
+            "program_of",
+            "register_system",
+            "systems",
+            "unit_of",
+        ),
+        "muri_opt.systems.system": ("System",),
     },
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import Decision, Job, Round
+from muri_opt.systems.history import JobHistory
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", flags=re.ASCII | re.IGNORECASE)
 
@@ -48,20 +49,23 @@ def _text(number: float) -> str:
 
 Allowed = tuple[str, ...] | Span
 """What a parameter may be: one of some texts, or a number within a span."""
+Rules = Mapping[str, str]
+"""The ``chapter`` by which the verifier checks a decision, and its settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(ABC):
     """A policy with its parameters: every one is a text, a field with a default, and ``choices`` says what it may be.
 
-    A number has one text only, so that equal policies have equal texts.
+    A number has one text only, so that equal policies have equal texts. A policy of one's own is a subclass, in any
+    package, with a ``decide``; what else it is asked has an answer here that will do for gangs.
     """
 
     name: str
 
     choices: ClassVar[Mapping[str, Allowed]] = {}
-    chapter: ClassVar[str] = ""
-    """The chapter of the book that its exact program is in, if it has one."""
+    chapter: ClassVar[str] = "gangs"
+    """By which rules its decisions are checked, and the chapter of the book that the exact program is in."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():
@@ -81,8 +85,16 @@ class Policy(ABC):
         ]
         return self.name + (":" + ",".join(set_) if set_ else "")
 
-    @abstractmethod
-    def check(self, round_: Round) -> None:
+    @property
+    def rules(self) -> Rules:
+        """The chapter, and those of its settings that are not as usual."""
+        return {"chapter": self.chapter}
+
+    def checked_as(self, rules: Rules) -> Policy:
+        """Return the policy, checked by other rules; only a bare function has none of its own."""
+        raise InputError("verify_as", f"{rules['chapter']!r}", f"nothing: policy {self.spec!r} has rules of its own")
+
+    def check(self, round_: Round) -> None:  # noqa: B027 - a policy that refuses nothing need not say so
         """Refuse a round that neither the algorithm nor the exact program of the policy can decide."""
 
     @abstractmethod
@@ -92,6 +104,17 @@ class Policy(ABC):
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""
         return None
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return in how many seconds, above 0, the policy wants to be asked again although nothing but time passes.
+
+        Infinity where time changes nothing. It is asked only where jobs wait.
+        """
+        return inf
+
+    def promoted(self, jobs: Sequence[Job]) -> list[int]:
+        """Return the places of jobs whose attained service begins anew, as they have waited for too long."""
+        return []
 
 
 def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:

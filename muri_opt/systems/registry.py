@@ -1,44 +1,99 @@
-"""Policies by name, and by text with parameters; a policy is imported when it is asked for."""
+"""All systems and their policies: the package's own, those of other packages, and those that a program registers.
+
+Another package says its systems by entry points of the group ``muri_opt.systems``, each a :class:`System`. They are
+looked for when a name is not one of the package's own, or when all names are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from typing import Final
 
-from muri_opt.errors import unknown_name
-from muri_opt.rounds.lazy import OnDemand
-from muri_opt.systems.policy import Policy, parse_parameters
+from muri_opt.errors import InputError, RefusalError
+from muri_opt.systems.afs.system import SYSTEM as AFS
+from muri_opt.systems.aiturbo.system import SYSTEM as AITURBO
+from muri_opt.systems.gangs.system import SYSTEM as GANGS
+from muri_opt.systems.muri.system import SYSTEM as MURI
+from muri_opt.systems.philly.system import SYSTEM as PHILLY
+from muri_opt.systems.policy import Policy, Rules
+from muri_opt.systems.program import Formulation
+from muri_opt.systems.rubick.system import SYSTEM as RUBICK
+from muri_opt.systems.system import System
 
-POLICIES: Final[Mapping[str, type[Policy]]] = OnDemand(
-    {
-        "fifo": "muri_opt.systems.gangs.policy:FifoPolicy",
-        **dict.fromkeys(("srtf", "srsf", "las", "max-min"), "muri_opt.systems.gangs.policy:GangPolicy"),
-        "tiresias": "muri_opt.systems.gangs.tiresias:TiresiasPolicy",
-        **dict.fromkeys(("muri-s", "muri-l"), "muri_opt.systems.muri.policy:MuriPolicy"),
-        "afs-l": "muri_opt.systems.afs.afs_l:AfsPolicy",
-        "afs-p": "muri_opt.systems.afs.afs_p:UnknownLengthPolicy",
-        "optimus": "muri_opt.systems.afs.baselines:OptimusPolicy",
-        "max-min-elastic": "muri_opt.systems.afs.baselines:MaxMinPolicy",
-        "srtf-elastic": "muri_opt.systems.afs.baselines:ShortestFirstPolicy",
-        "rubick": "muri_opt.systems.rubick.policy:RubickPolicy",
-        "synergy": "muri_opt.systems.rubick.baselines.synergy:SynergyPolicy",
-        "antman": "muri_opt.systems.rubick.baselines.antman:AntManPolicy",
-        "sia": "muri_opt.systems.rubick.baselines.sia:SiaPolicy",
-        "equal-share": "muri_opt.systems.rubick.baselines.equal_share:EqualSharePolicy",
-        "aiturbo": "muri_opt.systems.aiturbo.policy:AITurboPolicy",
-        "optimus-ps": "muri_opt.systems.aiturbo.optimus_ps:OptimusTasksPolicy",
-        "philly": "muri_opt.systems.philly.policy:PhillyPolicy",
-    }
-)
+ENTRY_POINTS: Final = "muri_opt.systems"
+DEFAULT_POLICY: Final = "fifo"
+_systems: Final[list[System]] = [GANGS, MURI, AFS, RUBICK, AITURBO, PHILLY]
+_looked_for: Final[set[str]] = set()
 
 
-def policy_from(policy: str | Policy) -> Policy:
-    """Return the policy that a name or text such as ``srtf:nodes=fewest`` stands for; a policy object is itself."""
-    if isinstance(policy, Policy):
-        return policy
-    name, colon, text = str(policy).partition(":")
-    if name not in POLICIES:
-        raise unknown_name("policy", name, POLICIES)
-    kind = POLICIES[name]
-    make: Callable[..., Policy] = kind
-    return make(name=name, **parse_parameters(name, text, kind.choices) if colon else {})
+def systems() -> tuple[System, ...]:
+    """Return all systems, those of other packages included."""
+    if ENTRY_POINTS not in _looked_for:
+        _looked_for.add(ENTRY_POINTS)
+        for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+            register_system(point.load())
+    return tuple(_systems)
+
+
+def register_system(system: System) -> None:
+    """Add a system for this process; registering the same one again changes nothing.
+
+    Processes that a study starts do not know it: there, name its policies as ``module:attribute``, or say the system
+    by an entry point of the package it is in.
+    """
+    if not isinstance(system, System):
+        raise InputError("system", type(system).__name__, "a System")
+    if system in _systems:
+        return
+    for known in _systems:
+        taken = sorted({*known.policies} & {*system.policies})
+        if taken or known.name == system.name:
+            found = f"policy {taken[0]!r}" if taken else f"name {system.name!r}"
+            raise InputError(f"system {system.name!r}", found, f"what the system {known.name!r} does not have already")
+    _systems.append(system)
+
+
+def has_program(rules: Rules) -> bool:
+    """Return whether rounds under these rules have an exact program."""
+    return any(system.chapter == rules.get("chapter") and system.program is not None for system in _systems)
+
+
+def program_of(rules: Rules) -> Formulation:
+    """Return the exact program of rounds under these rules; its module is imported only now."""
+    for system in _systems:
+        if system.chapter == rules.get("chapter") and system.program is not None:
+            return system.program(rules)
+    chapters = [system.chapter for system in _systems if system.program is not None]
+    found = f"{rules.get('chapter')!r}, which has no exact program"
+    raise RefusalError("chapter", found, "the method heuristic, or one of " + ", ".join(chapters))
+
+
+def unit_of(rules: Rules) -> str:
+    """Return what one unit of the value is under these rules, nothing where no system says it."""
+    said = (system.unit for system in _systems if system.chapter == rules.get("chapter"))
+    unit = next((unit for unit in said if unit is not None), None)
+    return "" if unit is None else unit(rules)
+
+
+class _Policies(Mapping[str, type[Policy]]):
+    """The policies of all systems by name; other packages are looked at where the package's own do not do."""
+
+    def __getitem__(self, name: str) -> type[Policy]:
+        for found in (_systems, systems()):
+            for system in found:
+                if name in system.policies:
+                    return system.policies[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in system.policies for found in (_systems, systems()) for system in found)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for system in systems() for name in system.policies)
+
+    def __len__(self) -> int:
+        return sum(len(system.policies) for system in systems())
+
+
+POLICIES: Final[Mapping[str, type[Policy]]] = _Policies()

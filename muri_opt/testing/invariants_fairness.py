@@ -12,11 +12,10 @@ from muri_opt.rounds import Decision, Job, Limits, Round
 from muri_opt.solve.round import solve_round
 from muri_opt.testing.changed_rounds import alone, understated
 from muri_opt.testing.invariant import Case, Finding, Tier, invariant
-from muri_opt.testing.rules_and_value import PLAIN_RULES
 from muri_opt.verify import decision_value
-from muri_opt.verify.afs.value import Curve
-from muri_opt.verify.plans.menu import Menu
 
+PLAIN_POLICY = "fifo:objective=weighted,preempt=yes"
+"""The policy of plain gangs, where none is named."""
 EXACT_SECONDS = 20.0
 """How long the optimum of a small round is searched for; what is not proved by then is not held against anybody."""
 
@@ -91,7 +90,7 @@ def UNDERSTATING(case: Case) -> Finding | None:
 
     The amount is the largest part of its GPUs that a job would get so. Where jobs run by plans, nothing is said.
     """
-    if case.judge.rules.plans is not None:
+    if case.judge.chapter(case.round_).has_plans:
         return None
     worst = Finding(amount=0.0, detail="nobody gains by asking for less")
     for job in case.round_.jobs:
@@ -115,11 +114,11 @@ def NEAR_OPTIMUM(case: Case) -> Finding | None:
     """
     if not case.sound():
         return None
-    policy = case.judge.policy or PLAIN_RULES
+    policy = case.judge.policy or PLAIN_POLICY
     best = solve_round(case.round_, policy, "exact", Limits(seconds=EXACT_SECONDS))
     if best.value is None or best.value != best.bound:
         return None
-    value = decision_value(case.round_, policy, case.judge.completed(case.round_, case.decision()))
+    value = decision_value(case.round_, case.judge.rules, case.judge.completed(case.round_, case.decision()))
     words = f"worth {value:,}; the optimum of {policy} is {best.value:,}"
     return Finding(amount=(best.value - value) / max(1, abs(best.value)), detail=words)
 
@@ -157,10 +156,7 @@ def _most(case: Case, claimant: str, jobs: Iterable[Job], gpus: int) -> int:
 
 def _sizes(case: Case, job: Job) -> set[int]:
     """Return the numbers of GPUs a job can use: its gang, a share of its table, or those of plans it may run by."""
-    if case.judge.rules.plans is not None:
-        menu = Menu.of(case.round_, case.judge.rules.plans)
-        return {way.plan.gpus for way in menu.ways[case.round_.job_index[job.id]]}
-    return {job.gpus} if case.judge.rules.elastic is None else set(Curve.of(job).speeds)
+    return set(case.judge.chapter(case.round_).sizes(job))
 
 
 FAIRNESS = (SHARING_INCENTIVE, PARETO, ENVY, UNDERSTATING, NEAR_OPTIMUM)

@@ -159,7 +159,7 @@ def MINIMAL_VICTIMS(case: Case) -> Finding | None:
     decision = case.judge.completed(case.round_, case.decision())
     for job in _running(case.round_):
         if job.id not in decision.running:
-            plan = job.plan if case.judge.rules.plans is not None else None
+            plan = job.plan if case.judge.chapter(case.round_).has_plans else None
             stayed = beside(decision, Assignment(jobs=(job.id,), plan=plan, gpus=_now(job)))
             if not case.judge.breaches(case.round_, stayed):
                 words = f"job {job.id!r} is preempted; {_held(_now(job))}, where it was, are free"

@@ -126,7 +126,7 @@ def RUNNING_KEPT(case: Case) -> Finding | None:
     Asked of jobs on one node each; of jobs with plans it says nothing, as what a plan asks for may not be what runs.
     """
     round_ = only_running(case.round_)
-    if not round_.jobs or case.judge.rules.plans is not None:
+    if not round_.jobs or case.judge.chapter(round_).has_plans:
         return None
     held = _shares(case.decision(round_))
     lost = [job.id for job in round_.jobs if job.id not in held]

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from muri_opt.errors import unknown_name
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant, after
-from muri_opt.systems import policy_from
+from muri_opt.systems import policy_from, systems
 from muri_opt.systems.capacity import Leftover
 from muri_opt.systems.muri.interleaving import best_period
 from muri_opt.testing.rules_and_value import Judge
 from muri_opt.testing.strategies_configurations import CONFIGURED, configured
 from muri_opt.testing.strategies_gangs import gang_rounds
-from muri_opt.verify import rules_of
 
 FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
 NOW: Final = 4000.0
@@ -43,11 +42,8 @@ def family_of(policy: str | None) -> str:
     """Return the family of rounds that have what a policy needs."""
     if policy is None:
         return "gangs"
-    rules = rules_of(policy_from(policy).spec)
-    if rules.plans is not None:
-        return "plans" if rules.plans.objective == "throughput" else "configurations"
-    told = {"tenants": rules.placement, "stages": rules.sharing, "scaling": rules.elastic}
-    return next((family for family, rule in told.items() if rule is not None), "gangs")
+    chapter = policy_from(policy).chapter
+    return next((system.family for system in systems() if system.chapter == chapter), "gangs")
 
 
 def full_rounds(family: str = "gangs") -> st.SearchStrategy[Round]:
@@ -184,7 +180,7 @@ def decisions(draw: st.DrawFn, round_: Round, *, policy: str | None = None) -> D
     Where rules say who may be preempted, nobody is.
     """
     judge = Judge(policy=policy)
-    decision = judge.completed(round_, _kept(round_) if judge.rules.placement is not None else Decision())
+    decision = judge.completed(round_, Decision() if judge.chapter(round_).has_quotas else _kept(round_))
     for job in draw(st.permutations(round_.jobs)):
         if job.id not in decision.running and draw(st.booleans()):
             ways = list(islice(judge.starts(round_, decision, job.id), 4))
@@ -200,7 +196,7 @@ def _kept(round_: Round) -> Decision:
 
 def _joined(judge: Judge, round_: Round, decision: Decision, job: Job) -> Decision:
     """Return the decision with a job on the GPUs of another one, where the rules have them interleave."""
-    for place, one in enumerate(decision.assignments if judge.rules.sharing is not None else ()):
+    for place, one in enumerate(decision.assignments if judge.chapter(round_).most_jobs > 1 else ()):
         first = round_.jobs[round_.job_index[one.jobs[0]]]
         if len(one.jobs) == 1 and first.stage_seconds is not None and job.stage_seconds is not None:
             found = best_period([first.stage_seconds, job.stage_seconds])

@@ -6,22 +6,34 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from muri_opt.verify.audit import decision_value, enumerable_optimum, proved_bound, verify
-from muri_opt.verify.gangs.enumeration import enumerated_optimum
-from muri_opt.verify.loading import load_rules
-from muri_opt.verify.policy_rules import Rules, rules_of
+from muri_opt.verify.audit import (
+    broken_rules,
+    completed,
+    decision_value,
+    enumerable_optimum,
+    proved_bound,
+    verify,
+)
+from muri_opt.verify.chapter import Chapter
+from muri_opt.verify.chapters import chapter_kind, chapter_of, register_chapter
+from muri_opt.verify.settings import Rules, Setting, one_of
 
 if TYPE_CHECKING:
     from muri_opt.rounds import Certificate
 
 __all__ = [
+    "Chapter",
     "Rules",
+    "Setting",
+    "broken_rules",
+    "chapter_kind",
+    "chapter_of",
+    "completed",
     "decision_value",
     "enumerable_optimum",
-    "enumerated_optimum",
-    "load_rules",
+    "one_of",
     "proved_bound",
-    "rules_of",
+    "register_chapter",
     "verify",
 ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from muri_opt.rounds import Decision, Job, Node, Round, WaitingReason
+from muri_opt.rounds import Job, Node, Round, WaitingReason
 
 _LARGEST_WORD = 1 << 63
 
@@ -58,16 +58,6 @@ def need_of(job: Job) -> Need:
     milli = round((job.cpus or 0.0) * 1000)
     mib = round((job.memory_gib or 0.0) * 1024)
     return Need(gpus=job.gpus, milli=(milli + share - 1) // share, mebibytes=(mib + share - 1) // share)
-
-
-def held_of_tenants(round_: Round, decision: Decision, *, elastic: bool) -> Counter[str]:
-    """Return the GPUs that count for each tenant: what its running jobs ask for, or the shares they have."""
-    jobs = {job.id: job for job in round_.jobs}
-    held: Counter[str] = Counter()
-    for assignment in decision.assignments:
-        for job in assignment.jobs:
-            held[jobs[job].tenant or ""] += sum(assignment.gpus.values()) if elastic else jobs[job].gpus
-    return held
 
 
 def said_of(job: Job, binding: WaitingReason) -> WaitingReason:

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Proof, RefusalError, policy_from, read_round, solve_round
 from muri_opt.modelling import lp_text
 from muri_opt.solve.solvers import BACKENDS
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.plans import PlanOptions, PlanRules
 from muri_opt.systems.plans.node_patterns.items import Items, node_families
 from muri_opt.systems.plans.node_patterns.master import Master

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from muri_opt.systems.catalogue import formulation_of, value_unit_of
 
 from muri_opt import InputError, policy_from
 from muri_opt.systems import POLICIES, Policy
-from muri_opt.systems.catalogue import formulation_of, value_unit_of
 from muri_opt.systems.gangs import FifoPolicy, GangPolicy
 from muri_opt.systems.orders import ORDERS
 

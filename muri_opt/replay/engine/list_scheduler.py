@@ -15,15 +15,16 @@ import numpy as np
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.replay.engine.bad_decisions import ReplayError
 from muri_opt.replay.engine.job_state import Live, Seat, positions
-from muri_opt.replay.engine.next_wakeup import seconds_in_queue
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
-from muri_opt.systems import Policy, policy_from
+from muri_opt.systems import Named, policy_from
 from muri_opt.systems.capacity import best_fit
-from muri_opt.systems.gangs import GangPolicy, TiresiasPolicy
+from muri_opt.systems.gangs import GangPolicy
+from muri_opt.systems.gangs.tiresias import seconds_in_queue
+from muri_opt.systems.orders import TiresiasOrder
 
 NAMES = ("fifo", "srtf", "srsf", "las", "tiresias")
 LARGEST_KEY = 1 << 62
@@ -39,7 +40,7 @@ class ListScheduler:
     around them, while the policy places all in order: on several nodes there are fewer moves here.
     """
 
-    def __init__(self, workload: Workload, cluster: Cluster, policy: str | Policy) -> None:
+    def __init__(self, workload: Workload, cluster: Cluster, policy: Named) -> None:
         self.policy = _plain(policy)
         _check(workload, cluster, self.policy)
         self._total = cluster.total_gpus
@@ -48,7 +49,8 @@ class ListScheduler:
         self._micro: Ints = np.rint(seconds * MICROSECONDS_PER_SECOND).astype(np.int64)
         self._rates: list[float] = (1 / seconds).tolist()
         self._sizes: list[int] = self._gpus.tolist()
-        self._order = self.policy.order if isinstance(self.policy, TiresiasPolicy) else None
+        order = self.policy.order
+        self._order = order if isinstance(order, TiresiasOrder) else None
         self._limits: Ints = np.array(() if self._order is None else self._order.limits, dtype=np.int64)
         self._heaps: dict[int, list[Entry]] = {}
 
@@ -187,14 +189,15 @@ class _Choice:
         return size
 
 
-def _plain(policy: str | Policy) -> GangPolicy:
+def _plain(policy: Named) -> GangPolicy:
     """Return the policy if its order is one of those here, without settings that need more than GPUs counted."""
     chosen = policy_from(policy)
     if not isinstance(chosen, GangPolicy) or chosen.name not in NAMES:
         raise unknown_name("policy of a fast replay", chosen.name, NAMES)
     if chosen.nodes != "any":
         raise InputError("policy of a fast replay", chosen.spec, "nodes=any: it counts GPUs")
-    if isinstance(chosen, TiresiasPolicy) and (chosen.rank != "fifo" or chosen.knob != "0"):
+    order = chosen.order
+    if isinstance(order, TiresiasOrder) and (order.gittins is not None or order.knob):
         raise InputError("policy of a fast replay", chosen.spec, "tiresias with rank=fifo and knob=0")
     return chosen
 

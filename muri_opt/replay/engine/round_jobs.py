@@ -14,11 +14,11 @@ import numpy as np
 from msgspec.structs import force_setattr
 
 from muri_opt.replay.engine.job_state import Live, positions
-from muri_opt.replay.engine.next_wakeup import Had
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster, Job
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND
+from muri_opt.systems import JobHistory
 
 
 class RoundJobs:
@@ -33,14 +33,14 @@ class RoundJobs:
         self._kept: dict[int, tuple[float, Job]] = {}
         self.before_promotion: dict[int, tuple[float, float, float]] = {}
 
-    def had(self, live: Live, jobs: Ints) -> Had:
+    def had(self, live: Live, jobs: Ints) -> JobHistory:
         """Return what the jobs have had since they were promoted, as the policy is told."""
         attained, executed, waited = live.attained(jobs), live.executed(jobs), live.waited(jobs)
         if self.before_promotion:
             none = (0.0, 0.0, 0.0)
             before = np.array([self.before_promotion.get(job, none) for job in jobs.tolist()]).reshape(-1, 3)
             attained, executed, waited = attained - before[:, 0], executed - before[:, 1], waited - before[:, 2]
-        return Had(
+        return JobHistory(
             gpus=live.accounts.asked[jobs],
             attained=_snapped(attained, MILLISECONDS_PER_SECOND),
             executed=_snapped(executed, MICROSECONDS_PER_SECOND),

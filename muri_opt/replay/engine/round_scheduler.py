@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Final, Literal
 
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
 from muri_opt.replay.engine.job_state import Live, Reason, Seat, positions
-from muri_opt.replay.engine.next_wakeup import seconds_to_change
 from muri_opt.replay.engine.rates import Rates
 from muri_opt.replay.engine.round_jobs import RoundJobs
 from muri_opt.replay.engine.schedulers import Allocation
@@ -18,15 +16,11 @@ from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason
 from muri_opt.solve.round import solve_round
-from muri_opt.systems import Policy, policy_from
-from muri_opt.systems.gangs import TiresiasPolicy
-from muri_opt.verify import rules_of
-from muri_opt.verify.feasibility import broken_rules
+from muri_opt.solve.search import decided
+from muri_opt.systems import Named, policy_from
+from muri_opt.verify import broken_rules
 
-Decide = Callable[[Round], Decision]
 OnBad = Literal["stop", "count"]
-PLAIN_RULES: Final = "fifo:preempt=yes"
-"""Rules for decisions of a bare function: gangs, capacities and quotas, and who runs is its own affair."""
 ON_BAD: Final[tuple[OnBad, ...]] = ("stop", "count")
 _REASONS: Final[dict[WaitingReason, Reason]] = {
     WaitingReason.QUOTA: "fairness",
@@ -39,17 +33,17 @@ class Asking:
     """How a policy is asked.
 
     ``method`` and ``limits`` are those of ``solve_round()``; the method ``heuristic`` is asked directly. Round n has
-    the seed ``seed`` + n. ``verify`` checks every decision by the rules of the policy; those of a bare function are
-    checked by the rules of the policy ``verify_as``. ``on_bad`` says whether a decision that breaks rules, or an error
-    of the policy, ends the replay, or is counted and all seats stay as they are. The round goes to a file in ``save``,
-    the first one only where they are counted.
+    the seed ``seed`` + n. ``verify`` checks every decision by the rules of the policy; a bare function
+    may be checked by those of the policy ``verify_as``. ``on_bad`` says whether a decision that breaks rules, or an
+    error of the policy, ends the replay, or is counted and all seats stay as they are. The round goes to a file in
+    ``save``, the first one only where they are counted.
     """
 
     method: str = "heuristic"
     limits: Limits | None = None
     seed: int = 0
     verify: bool = True
-    verify_as: str = PLAIN_RULES
+    verify_as: str | None = None
     on_bad: OnBad = "stop"
     save: Path | None = None
 
@@ -61,15 +55,15 @@ class RoundScheduler:
         self,
         workload: Workload,
         cluster: Cluster,
-        policy: str | Policy | Decide,
+        policy: Named,
         asking: Asking | None = None,
         speeds: SpreadSpeeds | None = None,
     ) -> None:
         self.asking = asking or Asking()
-        self.policy = policy_from(policy) if isinstance(policy, (str, Policy)) else None
-        self._function = policy if self.policy is None and callable(policy) else None
-        self.spec = getattr(policy, "__name__", type(policy).__name__) if self.policy is None else self.policy.spec
-        self._rules = rules_of(self.asking.verify_as if self.policy is None else self.policy.spec)
+        self.policy = policy_from(policy)
+        if self.asking.verify_as is not None:
+            self.policy = self.policy.checked_as(policy_from(self.asking.verify_as).rules)
+        self.spec = self.policy.spec
         self.counted = self.settled = 0
         self._workload, self._cluster = workload, cluster
         self._position = {job.id: position for position, job in enumerate(workload.jobs)}
@@ -87,16 +81,15 @@ class RoundScheduler:
 
     def wakes(self, live: Live) -> float:
         """Return when time alone would change what the policy decides, as far as that is known."""
-        if self.policy is None:
+        if not live.waiting:
             return inf
         running, waiting = positions(sorted(live.seats)), positions(sorted(live.waiting))
-        return live.now + seconds_to_change(self.policy, self._jobs.had(live, running), self._jobs.had(live, waiting))
+        return live.now + self.policy.wakes(self._jobs.had(live, running), self._jobs.had(live, waiting))
 
     def _round(self, live: Live) -> Round:
         places = live.jobs
         jobs = self._jobs.of(live, places)
-        order = self.policy.order if isinstance(self.policy, TiresiasPolicy) else None
-        promoted = [] if order is None else [place for place, job in enumerate(jobs) if order.promotes(job)]
+        promoted = self.policy.promoted(jobs)
         for place in promoted:
             self._jobs.promote(live, places[place])
         if promoted:
@@ -105,17 +98,11 @@ class RoundScheduler:
         return Round(name=name, now=live.now, resources=resources, cluster=self._cluster, jobs=jobs)
 
     def _decision(self, round_: Round) -> Decision:
-        asking, seed = self.asking, self._seed
-        if self._function is not None:
-            decision = self._function(round_)
-            if not isinstance(decision, Decision):
-                raise BadDecisionError(f"{type(decision).__name__} is no decision")
-        elif self.policy is not None and asking.method == "heuristic":
-            self.policy.check(round_)
-            decision = self.policy.decide(round_, seed)
-        else:
+        if self.asking.method != "heuristic":
             return self._solved(round_)
-        broken = broken_rules(round_, decision, self._rules) if asking.verify else []
+        self.policy.check(round_)
+        decision = decided(self.policy, round_, self._seed)
+        broken = broken_rules(round_, self.policy.rules, decision) if self.asking.verify else []
         if broken:
             raise BadDecisionError.of(broken)
         return decision
@@ -124,7 +111,7 @@ class RoundScheduler:
         """Return the decision of ``solve_round()``, which has verified it."""
         asking = self.asking
         limits = replace(asking.limits or Limits(), seed=self._seed)
-        result = solve_round(round_, self.policy or "", asking.method, limits)
+        result = solve_round(round_, self.policy, asking.method, limits)
         if result.decision is None:
             raise BadDecisionError(f"no decision: {result.termination.detail}")
         if asking.verify and not result.certificate.feasible:

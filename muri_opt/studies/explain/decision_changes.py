@@ -10,7 +10,8 @@ from muri_opt.studies.explain.differences import Difference, by_job, difference,
 from muri_opt.studies.explain.linked_changes import linked_jobs
 from muri_opt.studies.explain.shared_pools import shared_pools
 from muri_opt.studies.explain.value_parts import Part, value_parts
-from muri_opt.verify import rules_of
+from muri_opt.systems import policy_from
+from muri_opt.verify import chapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def compare_decisions(round_: Round, policy: str, first: Decision, second: Decis
     over = [tenant for tenant in here.over | there.over if here.excess(tenant) != there.excess(tenant)]
     tenants = {tenant: [job for job in jobs if _tenant(round_, job) == tenant] for tenant in sorted(over)}
     groups = (side.jobs[job].jobs for side in (here, there) for job in jobs)
-    pools = shared_pools(round_, rules_of(policy), here.parts, there.parts)
+    pools = shared_pools(round_, chapter_of(round_, policy_from(policy).rules), here.parts, there.parts)
     changes = []
     for one in linked_jobs(round_, jobs, (*groups, *tenants.values()), pools):
         inside = tuple(sorted(one, key=round_.job_index.__getitem__))

@@ -26,8 +26,7 @@ from muri_opt.solve.solvers import (
     restricted,
     solve_wide,
 )
-from muri_opt.systems import Policy, policy_from
-from muri_opt.systems.catalogue import formulation_of, value_unit_of
+from muri_opt.systems import Policy, policy_from, program_of, unit_of
 from muri_opt.systems.muri import GroupingFormulation, MuriPolicy
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.verify import decision_value
@@ -85,13 +84,13 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
     chosen.check(round_)
-    formulation = formulation_of(chosen)
+    formulation = program_of(chosen.rules)
     if not isinstance(formulation, GroupingFormulation):
         raise TypeError(f"{chosen.spec} has no grouping program")
     rules = replace(formulation.rules, worst_order=False, sizes="mixed", distinct=True)
     program = GroupingFormulation(rules=rules)
     decision = chosen.decide(round_, seed=(limits or Limits()).seed)
-    heuristic = decision_value(round_, chosen.spec, decision)
+    heuristic = decision_value(round_, chosen.rules, decision)
     start = program.encode(round_, decision)
     allowed = _allowed(round_, chosen, GroupColumns.of(round_, rules))
     budget = limits or Limits()
@@ -109,7 +108,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
         LossStep(cause=cause, value=value, loss=gain, optimal=optimal)
         for cause, value, gain, optimal in zip(CAUSES, values, gains, proved, strict=True)
     )
-    return GroupingLoss(policy=chosen.spec, value_unit=value_unit_of(chosen), heuristic=heuristic, steps=tuple(steps))
+    return GroupingLoss(policy=chosen.spec, value_unit=unit_of(chosen.rules), heuristic=heuristic, steps=tuple(steps))
 
 
 def best_of_each(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from muri_opt.rounds import Round
 from muri_opt.studies.explain.value_parts import Part
-from muri_opt.verify import Rules
+from muri_opt.verify import Chapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class Pool:
     taken: Mapping[str, int]
 
 
-def shared_pools(round_: Round, rules: Rules, first: Sequence[Part], second: Sequence[Part]) -> Iterator[Pool]:
+def shared_pools(round_: Round, chapter: Chapter, first: Sequence[Part], second: Sequence[Part]) -> Iterator[Pool]:
     """Yield the GPUs of the cluster, and the quota of each tenant where none may exceed it."""
     yield _pool(round_.cluster.total_gpus, _gpus(first), _gpus(second))
-    for tenant in round_.cluster.tenants if rules.placement is None else ():
+    for tenant in round_.cluster.tenants if chapter.has_quotas else ():
         if tenant.quota_gpus is not None:
-            held = (_of_quota(round_, rules, tenant.id, parts) for parts in (first, second))
+            held = (_of_quota(round_, chapter, tenant.id, parts) for parts in (first, second))
             yield _pool(tenant.quota_gpus, *held)
 
 
@@ -38,12 +38,13 @@ def _gpus(parts: Sequence[Part]) -> Counter[str]:
     return Counter({part.jobs[0]: part.gpus for part in parts if part.assignment is not None})
 
 
-def _of_quota(round_: Round, rules: Rules, tenant: str, parts: Sequence[Part]) -> Counter[str]:
-    """Return what each running job of a tenant takes of its quota; with plans only guaranteed jobs do."""
+def _of_quota(round_: Round, chapter: Chapter, tenant: str, parts: Sequence[Part]) -> Counter[str]:
+    """Return what each running job of a tenant takes of its quota."""
     held = Counter[str]()
     for part in parts:
-        for name in part.jobs if part.assignment is not None else ():
-            job = round_.jobs[round_.job_index[name]]
-            if job.tenant == tenant and (rules.plans is None or job.guarantee is not None):
-                held[name] = job.gpus if rules.elastic is None else part.gpus
+        if part.assignment is None:
+            continue
+        for job in (round_.jobs[round_.job_index[name]] for name in part.jobs):
+            if job.tenant == tenant:
+                held[job.id] = chapter.quota_gpus(job, part.assignment)
     return held

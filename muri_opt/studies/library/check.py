@@ -74,7 +74,8 @@ def _faults_of_agreement(round_: Round, optimum: Optimum) -> Iterator[Violation]
     if not optimum.proved or len(backends) < 2 or not backends <= set(BACKENDS):
         detail = f"{sorted(backends)} on value {optimum.value} and bound {optimum.bound}"
         yield Violation(rule="proof", where="evidence", detail=f"no agreement of two solvers on an optimum: {detail}")
-    reached = decision_value(round_, optimum.policy, policy_from(optimum.policy).decide(round_, 0))
+    policy = policy_from(optimum.policy)
+    reached = decision_value(round_, policy.rules, policy.decide(round_, 0))
     if optimum.bound is not None and reached > optimum.bound:
         detail = f"{optimum.bound}; the policy's own algorithm reaches {reached}"
         yield Violation(rule="bound", where="bound", detail=detail)

@@ -61,7 +61,7 @@ def check_gap(round_: Round, best: Best, gap: Gap) -> Iterator[Violation]:
 
 def decided_value(round_: Round, policy: Policy) -> int:
     """Return what the decision of the policy's own algorithm is worth."""
-    return decision_value(round_, policy.spec, policy.decide(round_, 0))
+    return decision_value(round_, policy.rules, policy.decide(round_, 0))
 
 
 def _value(round_: Round, best: Best, gap: ValueGap) -> Iterator[Violation]:

@@ -59,7 +59,7 @@ def optimum_of(round_: Round, result: Result, today: datetime.date) -> Optimum |
         return None
     bound, proof, evidence = result.bound, result.certificate.proof, result.certificate.evidence
     if proof is Proof.CLAIM_ONLY or (proof is Proof.AGREEMENT and bound != result.value):
-        known = proved_bound(round_, result.policy, result.decision, evidence)
+        known = proved_bound(round_, result.rules, result.decision, evidence)
         bound, proof = (None, None) if known is None else known
     return Optimum(
         policy=result.policy,

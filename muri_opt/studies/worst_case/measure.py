@@ -15,9 +15,8 @@ from muri_opt.studies.explain.elastic_gap import MOST_JOBS
 from muri_opt.studies.explain.followed_rule import follow_rule, followed_policy
 from muri_opt.studies.library import CompletionGap, Gap, ValueGap, decided_value, solved
 from muri_opt.studies.library.gaps import OrderPrices, SharesHeld
-from muri_opt.systems import Policy, policy_from
+from muri_opt.systems import Policy, has_program, policy_from
 from muri_opt.systems.afs.optimum.search import branches_in, elastic_optimum
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.verify.certificates.elastic_case import elastic_case
 from muri_opt.verify.certificates.elastic_optimum import check_elastic_optimum, total_completion
 
@@ -76,12 +75,8 @@ class ValueMeasure(Measure):
 
     def __init__(self, policy: Policy, limits: Limits = LIMITS) -> None:
         super().__init__(policy, limits)
-        try:
-            formulation_of(policy)
-        except TypeError:
-            raise RefusalError(
-                "policy", repr(policy.spec), "a policy with an exact program to be held against"
-            ) from None
+        if not has_program(policy.rules):
+            raise RefusalError("policy", repr(policy.spec), "a policy with an exact program to be held against")
 
     def _of(self, round_: Round) -> Distance | None:
         result = solve_round(round_, self.policy, "auto", self.limits)

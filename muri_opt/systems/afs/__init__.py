@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from muri_opt.systems.afs.restart_hysteresis import kept_shares
     from muri_opt.systems.afs.scan_orders import SCANS, scan_order
     from muri_opt.systems.afs.share_steps import legal_shares
+    from muri_opt.systems.afs.system import SYSTEM
 
 __all__ = [
     "NEVER",
     "SCANS",
+    "SYSTEM",
     "TIES",
     "AfsPolicy",
     "ClockRules",
@@ -78,5 +80,6 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.afs.restart_hysteresis": ("kept_shares",),
         "muri_opt.systems.afs.scan_orders": ("SCANS", "scan_order"),
         "muri_opt.systems.afs.share_steps": ("legal_shares",),
+        "muri_opt.systems.afs.system": ("SYSTEM",),
     },
 )

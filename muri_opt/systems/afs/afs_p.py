@@ -13,6 +13,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.afs_p_rule import afs_p_shares
 from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.policy import Allowed, Span
 
 
@@ -49,3 +50,8 @@ class UnknownLengthPolicy(ElasticPolicy):
         keeps = demand.held(round_) * (inside | begun)
         order, coin = demand.arrivals(round_), np.random.default_rng(seed)
         return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when a running job is at the end of a quantum."""
+        quantum = microseconds(float(self.quantum))
+        return soonest(quantum - had % quantum for had in running.executed_microseconds.tolist())

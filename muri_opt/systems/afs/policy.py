@@ -18,7 +18,7 @@ from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.capacity import held_gpus, place_shares
-from muri_opt.systems.policy import Allowed, Policy
+from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,6 +74,11 @@ class ElasticPolicy(Policy):
         if self.name != self.own_name:
             raise unknown_name("policy", self.name, [self.own_name])
         Policy.__post_init__(self)
+
+    @property
+    def rules(self) -> Rules:
+        """What shares are worth, and whether they must divide or fill nodes."""
+        return {"chapter": self.chapter, "objective": self.objective, "packing": self.packing}
 
     @abstractmethod
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:

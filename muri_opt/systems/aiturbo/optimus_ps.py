@@ -51,11 +51,12 @@ class OptimusTasksPolicy(PlanPolicy):
 
     switch: str = "off"
 
+    chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "optimus-ps"
     choices: ClassVar[Mapping[str, Allowed]] = {"switch": ("off", "on")}
 
     @property
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """Any configuration of the job, by remaining time."""
         return PlanRules(change="configurations", objective="time", switch=self.switch == "on")
 

@@ -18,6 +18,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
+from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.allocation import Seating, arrivals, guaranteed_first
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
@@ -65,6 +66,7 @@ class AITurboPolicy(PlanPolicy):
     within: str = "score"
     patience: str = "2400"
 
+    chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "aiturbo"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": COSTS,
@@ -78,7 +80,7 @@ class AITurboPolicy(PlanPolicy):
     }
 
     @property
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """One step at most from the present configuration, by remaining time or service."""
         change = "neighbours" if self.step == "on" else "same"
         return PlanRules(change=change, objective=self.objective, switch=self.switch == "on")
@@ -90,6 +92,10 @@ class AITurboPolicy(PlanPolicy):
             if job.executed_seconds is None:
                 allowed = "the seconds it has run so far, for its attained service"
                 raise InputError(f"jobs[{j}] ({job.id!r}).executed_seconds", "nothing", allowed)
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when the patience of a waiting job ends."""
+        return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
@@ -108,7 +114,7 @@ class AITurboPolicy(PlanPolicy):
 
     def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
         """Return what is one step away from each job, and the best step of those that can be predicted."""
-        near = Choices(round_, PlanOptions.of(round_, replace(self.rules, change="neighbours")))
+        near = Choices(round_, PlanOptions.of(round_, replace(self.plan_rules, change="neighbours")))
         moves = {}
         for job, (here, steps) in enumerate(zip(near.here, near.steps, strict=True)):
             speeds = tuple((at, near.speed(job, at)) for at in near.able(job))

@@ -12,7 +12,7 @@ from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.list_schedule import ListSchedule
 from muri_opt.systems.capacity.staying import staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
-from muri_opt.systems.policy import Allowed, Policy
+from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,12 @@ class GangPolicy(Policy):
     def order(self) -> str | TiresiasOrder:
         """Who comes first: the name of an order, or an order with settings of its own."""
         return self.name
+
+    @property
+    def rules(self) -> Rules:
+        """The order, what counts, and what may be done to running jobs."""
+        settings = {name: getattr(self, name) for name in self.choices}
+        return {"chapter": self.chapter, "order": self.name, **settings}
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs: a gang has at least one."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import ceil, inf
 from typing import ClassVar
 
+import numpy as np
+
 from muri_opt.errors import InputError
-from muri_opt.rounds.quantities import finite
+from muri_opt.rounds import Job
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, MILLISECONDS_PER_SECOND, finite
 from muri_opt.systems.gangs.gpu_seconds import GpuSeconds, GpuSecondsList, milliseconds_of
 from muri_opt.systems.gangs.policy import GangPolicy
+from muri_opt.systems.history import Floats, JobHistory, soonest
 from muri_opt.systems.orders import GittinsIndex, TiresiasOrder
 from muri_opt.systems.policy import Allowed, Span
 
@@ -66,6 +72,41 @@ class TiresiasPolicy(GangPolicy):
             (quantum,) = milliseconds_of(self.quantum)
             gittins = GittinsIndex.of(milliseconds_of(self.samples), quantum, self.form)
         return TiresiasOrder(limits=milliseconds_of(self.queues), knob=Fraction(self.knob), gittins=gittins)
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when a running job leaves its queue, or a waiting one is promoted."""
+        order = self.order
+        return min(seconds_in_queue(order, running.gpus, running.attained), soonest(_promotions(order, waiting)))
+
+    def promoted(self, jobs: Sequence[Job]) -> list[int]:
+        """Return the jobs that go to the first queue."""
+        order = self.order
+        return [place for place, job in enumerate(jobs) if order.promotes(job)]
+
+
+def seconds_in_queue(order: TiresiasOrder, gpus: Ints, attained: Floats) -> float:
+    """Return in how many seconds the next running job attains the limit of its queue, to the next microsecond."""
+    limits = np.array(order.limits, dtype=np.int64)
+    service = np.rint(attained * MILLISECONDS_PER_SECOND).astype(np.int64)
+    queue = np.searchsorted(limits, service, side="right")
+    behind = queue < len(limits)
+    if not behind.any():
+        return inf
+    left = 1000 * (limits[queue[behind]] - service[behind])
+    return int((-(-left // gpus[behind])).min()) / MICROSECONDS_PER_SECOND
+
+
+def _promotions(order: TiresiasOrder, waiting: JobHistory) -> list[int]:
+    """Return in how many microseconds jobs that have left the first queue have waited long enough."""
+    if not order.knob:
+        return []
+    service = np.rint(waiting.attained * MILLISECONDS_PER_SECOND).astype(np.int64)
+    ran, waited = waiting.executed_microseconds.tolist(), waiting.waited_microseconds.tolist()
+    return [
+        ceil(order.knob * ran[place] - waited[place])
+        for place in np.flatnonzero(service >= order.limits[0]).tolist()
+        if ran[place]
+    ]
 
 
 def consolidates(largest_tensor: float, model_size: float, limit: float) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
     from muri_opt.systems.muri.policy import ORDER_OF, MuriPolicy
     from muri_opt.systems.muri.program import GroupingFormulation
+    from muri_opt.systems.muri.system import SYSTEM
 
 __all__ = [
     "AUTHORS",
@@ -28,6 +29,7 @@ __all__ = [
     "PAPER",
     "PATTERNS",
     "SLOWDOWN",
+    "SYSTEM",
     "Bar",
     "BucketMatching",
     "GroupRules",
@@ -70,5 +72,6 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.muri.options": ("AUTHORS", "GroupingOptions", "PAPER"),
         "muri_opt.systems.muri.policy": ("MuriPolicy", "ORDER_OF"),
         "muri_opt.systems.muri.program": ("GroupingFormulation",),
+        "muri_opt.systems.muri.system": ("SYSTEM",),
     },
 )

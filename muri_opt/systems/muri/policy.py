@@ -18,7 +18,7 @@ from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
 from muri_opt.systems.orders import priority_order
-from muri_opt.systems.policy import Allowed, Policy, Span
+from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
 _PRESETS = {"paper": PAPER, "authors": AUTHORS}
@@ -81,6 +81,21 @@ class MuriPolicy(Policy):
             worst_order=self.ordering == "worst",
             matching=not unmatched,
         )
+
+    @property
+    def rules(self) -> Rules:
+        """How jobs may share; which of them are grouped is the algorithm's own affair."""
+        options = self.options
+        return {
+            "chapter": self.chapter,
+            "order": ORDER_OF[self.name],
+            "group": self.group,
+            "pattern": options.pattern,
+            "slowdown": options.slowdown,
+            "ordering": self.ordering,
+            "objective": self.objective,
+            "sizes": self.sizes,
+        }
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs or without stage times, and a pattern made for another number of stages."""

@@ -10,9 +10,18 @@ if TYPE_CHECKING:
     from muri_opt.systems.philly.locality import Locality
     from muri_opt.systems.philly.policy import PhillyPolicy
     from muri_opt.systems.philly.program import PlacementFormulation
+    from muri_opt.systems.philly.system import SYSTEM
     from muri_opt.systems.philly.tenant_rules import TenantRules
 
-__all__ = ["Locality", "PhillyPolicy", "PlacementFormulation", "Standing", "TenantRules", "placement_decision"]
+__all__ = [
+    "SYSTEM",
+    "Locality",
+    "PhillyPolicy",
+    "PlacementFormulation",
+    "Standing",
+    "TenantRules",
+    "placement_decision",
+]
 
 __getattr__, __dir__ = names_on_demand(
     __name__,
@@ -23,5 +32,6 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.philly.policy": ("PhillyPolicy",),
         "muri_opt.systems.philly.program": ("PlacementFormulation",),
         "muri_opt.systems.philly.tenant_rules": ("TenantRules",),
+        "muri_opt.systems.philly.system": ("SYSTEM",),
     },
 )

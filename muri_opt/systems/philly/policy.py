@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Decision, Round
-from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS, microseconds
+from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
+from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import Standing
 from muri_opt.systems.philly.schedule import schedule
-from muri_opt.systems.philly.tenant_rules import WHOLE, TenantRules
-from muri_opt.systems.policy import Allowed, Policy, Span
+from muri_opt.systems.philly.tenant_rules import NEVER, UNLIMITED, USUAL, WHOLE, TenantRules
+from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
-NEVER: Final = "never"
-UNLIMITED: Final = "inf"
 _TIME = Span(0, MAX_SECONDS)
 _SPAN_OF_TIME = Span(1e-6, MAX_SECONDS)
 _SPEED = Span(1 / WHOLE, 1)
@@ -38,18 +36,18 @@ class PhillyPolicy(Policy):
     seconds, and a restart costs its part of ``horizon`` seconds.
     """
 
-    rack_after: str = "600"
-    any_after: str = "1800"
-    hold: str = "150"
-    backoff: str = "0"
-    preempt_at: str = "0.9"
-    migrate: str = "0"
-    dedicated: str = NEVER
-    rack_speed: str = "0.854"
-    any_speed: str = "0.729"
-    aging: str = "86400"
-    horizon: str = "600"
-    objective: str = "lexicographic"
+    rack_after: str = USUAL["rack_after"]
+    any_after: str = USUAL["any_after"]
+    hold: str = USUAL["hold"]
+    backoff: str = USUAL["backoff"]
+    preempt_at: str = USUAL["preempt_at"]
+    migrate: str = USUAL["migrate"]
+    dedicated: str = USUAL["dedicated"]
+    rack_speed: str = USUAL["rack_speed"]
+    any_speed: str = USUAL["any_speed"]
+    aging: str = USUAL["aging"]
+    horizon: str = USUAL["horizon"]
+    objective: str = USUAL["objective"]
 
     chapter: ClassVar[str] = "placement"
     own_name: ClassVar[str] = "philly"
@@ -77,31 +75,28 @@ class PhillyPolicy(Policy):
             raise InputError(f"policy {self.name!r}.any_speed", repr(self.any_speed), allowed)
 
     @property
-    def rules(self) -> TenantRules:
-        """The parameters in whole microseconds and thousandths; a load is rounded up, a speed down."""
-        return TenantRules(
-            rack_after=_microseconds(self.rack_after),
-            any_after=_microseconds(self.any_after),
-            hold=_microseconds(self.hold),
-            backoff=_microseconds(self.backoff),
-            preempt_at=None if self.preempt_at == NEVER else ceil(WHOLE * Fraction(self.preempt_at)),
-            migrate=None if self.migrate == UNLIMITED else int(self.migrate),
-            dedicated=None if self.dedicated == NEVER else int(self.dedicated),
-            speed=(WHOLE, _thousandths(self.rack_speed), _thousandths(self.any_speed)),
-            aging=_microseconds(self.aging),
-            horizon=_microseconds(self.horizon),
-            objective=self.objective,
-        )
+    def rules(self) -> Rules:
+        """All parameters: each of them counts."""
+        return {"chapter": self.chapter, **{name: getattr(self, name) for name in self.choices}}
+
+    @property
+    def tenant_rules(self) -> TenantRules:
+        """The parameters in whole microseconds and thousandths."""
+        return TenantRules.of(self.rules)
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when a gang that waits may spread further, or is tried or left alone in turn."""
+        return soonest(self.tenant_rules.next_tries(waiting.waited_microseconds))
 
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs, and running jobs that cannot be."""
         _check_gangs(round_)
-        Standing.of(round_, self.rules)
+        Standing.of(round_, self.tenant_rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published rules; nothing is left to chance."""
         _check_gangs(round_)
-        standing = Standing.of(round_, self.rules)
+        standing = Standing.of(round_, self.tenant_rules)
         return placement_decision(round_, standing, schedule(round_, standing))
 
 
@@ -110,11 +105,3 @@ def _check_gangs(round_: Round) -> None:
         if job.gpus < 1:
             allowed = f"at least 1: the policy {PhillyPolicy.own_name!r} places gangs"
             raise InputError(f"jobs[{position}] ({job.id!r}).gpus", "0", allowed)
-
-
-def _microseconds(text: str) -> int:
-    return microseconds(float(text))
-
-
-def _thousandths(text: str) -> int:
-    return max(1, floor(WHOLE * Fraction(text)))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
 
 CHANGES: Final = ("both", "plans", "resources", "neither")
 REFERENCES: Final = ("best", "requested")
@@ -34,6 +37,34 @@ class PlanRules:
     power: str | None = None
     objective: str = "throughput"
     switch: bool = True
+
+
+def rules_of_plans(rules: PlanRules) -> dict[str, str]:
+    """Return the chapter, *planning* or *configuration*, and its settings that say the same."""
+    if rules.objective != "throughput":
+        switch = "on" if rules.switch else "off"
+        return {"chapter": "configuration", "objective": rules.objective, "change": rules.change, "switch": switch}
+    return {
+        "chapter": "planning",
+        "change": rules.change,
+        "reference": rules.reference,
+        "horizon": repr(rules.horizon / MICROSECONDS_PER_SECOND).removesuffix(".0"),
+        "power": rules.power or "none",
+    }
+
+
+def plan_rules_of(rules: Mapping[str, str]) -> PlanRules:
+    """Return what the settings of the chapter *planning* or *configuration* say."""
+    if rules["chapter"] == "configuration":
+        said = {"objective": "service", "change": "neighbours", "switch": "on", **rules}
+        return PlanRules(change=said["change"], objective=said["objective"], switch=said["switch"] == "on")
+    said = {"change": "both", "reference": "best", "horizon": "600", "power": "none", **rules}
+    return PlanRules(
+        change=said["change"],
+        reference=said["reference"],
+        horizon=microseconds(float(said["horizon"])),
+        power=None if said["power"] == "none" else said["power"],
+    )
 
 
 def strategy(name: str) -> str:

@@ -13,8 +13,8 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.decision import plan_decision
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules
-from muri_opt.systems.policy import Allowed, Policy, Span
+from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
+from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 SECONDS: Final = 2_000_000_000
 """The longest time a setting may say."""
@@ -33,8 +33,13 @@ class PlanPolicy(Policy):
         Policy.__post_init__(self)
 
     @property
+    def rules(self) -> Rules:
+        """The same, as the verifier is told."""
+        return rules_of_plans(self.plan_rules)
+
+    @property
     @abstractmethod
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """Which plans a job may run by and what they are worth; the exact program of the same round obeys them too."""
 
     @abstractmethod
@@ -43,11 +48,11 @@ class PlanPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job without plans, and plans that cannot be told apart."""
-        PlanOptions.of(round_, self.rules)
+        PlanOptions.of(round_, self.plan_rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the policy's own algorithm."""
-        options = PlanOptions.of(round_, self.rules)
+        options = PlanOptions.of(round_, self.plan_rules)
         return plan_decision(round_, options, self.choose(round_, options, seed))
 
 
@@ -66,7 +71,7 @@ class ThroughputPolicy(PlanPolicy):
     changes: ClassVar[str]
 
     @property
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """Which plans a job may run by and what they are worth."""
         return PlanRules(
             change=self.changes, reference=self.reference, horizon=microseconds(float(self.horizon)), power=None

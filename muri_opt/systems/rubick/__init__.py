@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from muri_opt.systems.rubick.baselines.sia import SiaPolicy
     from muri_opt.systems.rubick.baselines.synergy import SynergyPolicy
     from muri_opt.systems.rubick.policy import RubickPolicy
+    from muri_opt.systems.rubick.system import SYSTEM
 
-__all__ = ["AntManPolicy", "EqualSharePolicy", "RubickPolicy", "SiaPolicy", "SynergyPolicy"]
+__all__ = ["SYSTEM", "AntManPolicy", "EqualSharePolicy", "RubickPolicy", "SiaPolicy", "SynergyPolicy"]
 
 __getattr__, __dir__ = names_on_demand(
     __name__,
@@ -21,5 +22,6 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.rubick.baselines.sia": ("SiaPolicy",),
         "muri_opt.systems.rubick.baselines.synergy": ("SynergyPolicy",),
         "muri_opt.systems.rubick.policy": ("RubickPolicy",),
+        "muri_opt.systems.rubick.system": ("SYSTEM",),
     },
 )

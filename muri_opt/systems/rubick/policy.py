@@ -11,6 +11,7 @@ from typing import ClassVar
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, ThroughputPolicy
@@ -47,9 +48,13 @@ class RubickPolicy(ThroughputPolicy):
     }
 
     @property
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """Which plans a job may run by and what they are worth."""
         return PlanRules(change=self.change, reference=self.reference, horizon=microseconds(float(self.horizon)))
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when the patience of a waiting job ends."""
+        return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs.

@@ -1,12 +1,19 @@
-"""Is the share of an elastic job one it may have?"""
+"""Is the share of an elastic job one it may have? The settings of the chapter *sharing*."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isclose
+from typing import Final
 
 from muri_opt.rounds import Assignment, Job, Round, Violation
 from muri_opt.verify.afs.value import Curve, Elastic
+from muri_opt.verify.settings import Setting, one_of
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "objective": one_of("speed", "speed-up", "time"),
+    "packing": one_of("any", "node"),
+}
 
 
 def share_breaches(

@@ -6,7 +6,6 @@ from collections import Counter
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
-from muri_opt.verify.policy_rules import Rules
 
 
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
@@ -22,8 +21,8 @@ def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
 class Proposals:
     """Changes checked on the cluster as the decision leaves it; the same change for equal jobs is checked once."""
 
-    def __init__(self, round_: Round, decision: Decision, rules: Rules) -> None:
-        self._round, self._rules = round_, rules
+    def __init__(self, round_: Round, decision: Decision, *, fewest_nodes: bool) -> None:
+        self._round, self._fewest_nodes = round_, fewest_nodes
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
         self._known: dict[tuple[int, Need, int | None, str | None], str | None] = {}
@@ -61,7 +60,7 @@ class Proposals:
         if now is None:
             return "it finds no room for all its GPUs"
         least = smallest_node_count(Counter([*empty_rooms(self._round), *added]), need_of(job))
-        if self._rules.fewest_nodes and (least is None or now > least):
+        if self._fewest_nodes and (least is None or now > least):
             return f"it needs {now} nodes, and must sit on {least}"
         return None
 

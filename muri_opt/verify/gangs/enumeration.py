@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.staying import open_round
 from muri_opt.verify.gangs.value import job_values
-from muri_opt.verify.policy_rules import Rules
 
 Nodes = tuple[Room, ...]
 
@@ -73,17 +73,8 @@ class _Search:
         return ways
 
 
-def enumerated_optimum(round_: Round, rules: Rules, *, steps: int = 20_000) -> int | None:
+def enumerated_optimum(round_: Round, rules: GangRules, *, steps: int = 20_000) -> int | None:
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
-    if rules.plans is not None:
-        from muri_opt.verify.plans.menu import Menu
-        from muri_opt.verify.plans.optimum import planned_optimum
-
-        return planned_optimum(round_, Menu.of(round_, rules.plans), steps=steps)
-    if rules.placement is not None:
-        from muri_opt.verify.philly.optimum import placement_optimum
-
-        return placement_optimum(round_, rules.placement, steps=steps)
     values, left = job_values(round_, rules), open_round(round_, rules)
     jobs = sorted(left.jobs, key=lambda job: -values[job.id])
     rooms, empty = empty_rooms(left), Counter(empty_rooms(round_))

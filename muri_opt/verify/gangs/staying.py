@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
+from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
 from muri_opt.verify.memoise import recalled
-from muri_opt.verify.policy_rules import Rules
 
 
 @recalled
-def open_round(round_: Round, rules: Rules) -> Round:
+def open_round(round_: Round, rules: GangRules) -> Round:
     """Return the round that is left to decide: without the jobs that stay, and what they hold."""
     kept = kept_jobs(round_, rules)
     if not kept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,14 +20,14 @@ class Queues:
     textbook: bool
 
     @classmethod
-    def of(cls, chosen: dict[str, str]) -> Queues:
+    def of(cls, chosen: Mapping[str, str]) -> Queues:
         """Return the order that settings say, refusing those that contradict each other."""
         limits, samples = _milli(chosen["queues"]), () if chosen["samples"] == "none" else _milli(chosen["samples"])
         if list(limits) != sorted(set(limits)):
-            raise InputError("policy", f"queues={chosen['queues']}", "limits that rise")
+            raise InputError("rules.queues", f"queues={chosen['queues']}", "limits that rise")
         if bool(samples) != (chosen["rank"] == "gittins"):
             found = f"rank={chosen['rank']} and samples={chosen['samples']}"
-            raise InputError("policy", found, "samples with rank=gittins, and only then")
+            raise InputError("rules.samples", found, "samples with rank=gittins, and only then")
         return cls(
             limits=limits,
             knob=Fraction(repr(float(chosen["knob"]))),

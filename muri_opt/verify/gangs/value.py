@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import empty_rooms, micro, need_of
+from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.memoise import recalled
-from muri_opt.verify.policy_rules import Rules
 
 if TYPE_CHECKING:
     from muri_opt.verify.gangs.tiresias import Queues
@@ -23,7 +23,7 @@ Kept = dict[str, Mapping[str, int]]
 
 
 @recalled
-def kept_jobs(round_: Round, rules: Rules) -> Kept:
+def kept_jobs(round_: Round, rules: GangRules) -> Kept:
     """Return the running jobs that must stay, none where the policy may stop jobs.
 
     Gone through in the order of the policy, a job stays if it holds as many GPUs as it asks for, and its GPUs, CPUs and
@@ -44,7 +44,7 @@ def kept_jobs(round_: Round, rules: Rules) -> Kept:
     return kept
 
 
-def job_values(round_: Round, rules: Rules) -> dict[str, int]:
+def job_values(round_: Round, rules: GangRules) -> dict[str, int]:
     """Return what each job adds to the value when it runs.
 
     Weighted: each GPU of the job of rank r (from 0) among n jobs is worth n - r. Lexicographic: the job of rank r is

@@ -15,8 +15,8 @@ from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.memoise import recalled
 from muri_opt.verify.muri.periods import Ints
 from muri_opt.verify.muri.prices import SharingPrices, sharing_prices
+from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
-from muri_opt.verify.policy_rules import Rules
 
 MOST_GROUPS = 3_000_000
 """Groups beyond which they are not all looked at, and no bound is given."""
@@ -24,7 +24,7 @@ _AT_ONCE = 100_000
 
 
 @recalled
-def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None:
+def sharing_bound(round_: Round, rules: Sharing, duals: LinearDuals) -> int | None:
     """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
     If every group paid at least its value, the price of all jobs and of everything there is would bound the total.
@@ -33,8 +33,6 @@ def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None
     that could not run alone is in none. ``None`` where a job has no GPUs or no stage times to share, and where
     there are too many groups to look at.
     """
-    if rules.sharing is None:
-        return None
     prices = sharing_prices(round_, duals)
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
@@ -64,7 +62,7 @@ class _Offers:
     per_gpu: Ints
 
     @classmethod
-    def of(cls, round_: Round, rules: Rules, prices: SharingPrices) -> _Offers:
+    def of(cls, round_: Round, rules: Sharing, prices: SharingPrices) -> _Offers:
         sharers = Sharers.of(round_, rules)
         most = 4 * max(prices.pay, default=0) + (4 * max(prices.per_gpu, default=0) + prices.gpu) * max(
             (job.gpus for job in round_.jobs), default=0

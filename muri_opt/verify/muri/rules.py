@@ -1,41 +1,71 @@
-"""How jobs share GPUs under a policy, and the period of one group."""
+"""How jobs share GPUs, and the period of one group: the settings of the chapter *grouping*."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
 from muri_opt.rounds import Job
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, group_periods
+from muri_opt.verify.settings import Setting, one_of
 
 NO_SLOWDOWN = (Fraction(1),) * 4
 AUTHORS_SLOWDOWN = (Fraction(1), Fraction(1330, 1015), Fraction(1500, 1015), Fraction(1370, 1015))
 """By how much groups of 1 to 4 jobs are slowed down in the authors' simulator; 1.015 is what it adds to a job alone."""
 QUEUE_SLOWDOWN = (*AUTHORS_SLOWDOWN[:3], Fraction(1300, 1015))
 """The same where the authors group in queue order, without a matching."""
+SLOWDOWNS: Final = {"none": NO_SLOWDOWN, "muri": AUTHORS_SLOWDOWN, "muri-without-blossom": QUEUE_SLOWDOWN}
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "order": one_of("srsf", "las", "fifo", "srtf"),
+    "group": one_of("4", "3", "2", "1"),
+    "pattern": one_of("cyclic", "muri-cyclic", "muri-4slot", "muri-4slot-steady"),
+    "slowdown": one_of(*SLOWDOWNS),
+    "ordering": one_of("best", "worst"),
+    "objective": one_of("efficiency", "gpu-time", "progress"),
+    "sizes": one_of("equal", "mixed"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
     """Pattern of the slots, slow-down by group size, whether the worst order of a group counts instead of the best,
     what a group is worth, and whether its jobs may have unequal GPU counts.
+
+    ``order`` ranks jobs where their rank counts, and no group is larger than ``largest_group``.
     """
 
+    order: str = "srsf"
+    largest_group: int = 4
     pattern: str = "cyclic"
     slowdowns: tuple[Fraction, ...] = NO_SLOWDOWN
     worst: bool = False
     objective: str = "efficiency"
     mixed: bool = False
 
+    @classmethod
+    def of(cls, chosen: Mapping[str, str]) -> Sharing:
+        """Return what the settings of the chapter say."""
+        return cls(
+            order=chosen["order"],
+            largest_group=int(chosen["group"]),
+            pattern=chosen["pattern"],
+            slowdowns=SLOWDOWNS[chosen["slowdown"]],
+            worst=chosen["ordering"] == "worst",
+            objective=chosen["objective"],
+            mixed=chosen["sizes"] == "mixed",
+        )
+
     def most_jobs(self, stages: int) -> int:
         """Return how many jobs of so many stages can share: one per slot; four slots are for three stages only."""
+        slots = max(1, stages)
         if self.pattern in FOUR_SLOTS:
-            return 4 if stages == 3 else 1
-        return max(1, stages)
+            slots = 4 if stages == 3 else 1
+        return min(self.largest_group, slots)
 
     def slowdown(self, size: int) -> Fraction:
         """Return by how much a group of so many jobs is slowed down."""

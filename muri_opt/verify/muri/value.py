@@ -11,7 +11,6 @@ from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.gangs.value import ranked
 from muri_opt.verify.muri.periods import Ints, group_periods, slot_count
 from muri_opt.verify.muri.rules import Sharing, stages_of
-from muri_opt.verify.policy_rules import Rules
 
 MILLION, THOUSAND = 1_000_000, 1_000
 
@@ -30,13 +29,12 @@ class Sharers:
     weight: Ints
 
     @classmethod
-    def of(cls, round_: Round, rules: Rules) -> Sharers:
-        """Return the jobs of a round under a policy whose jobs share."""
-        sharing = rules.sharing or Sharing()
+    def of(cls, round_: Round, sharing: Sharing) -> Sharers:
+        """Return the jobs of a round that share in this way."""
         stages = stages_of(round_.jobs)
         weights = dict.fromkeys((job.id for job in round_.jobs), 0)
         if sharing.objective == "progress":
-            weights = {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, rules.order))}
+            weights = {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, sharing.order))}
         alone = [0 if sharing.objective == "efficiency" else _alone(job) for job in round_.jobs]
         gpus = [job.gpus for job in round_.jobs]
         # Four jobs; a period is at most eight of their longest stages; a slow-down has at most a few hundred parts.

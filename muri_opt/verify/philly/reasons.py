@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from muri_opt.rounds import Decision, Round, Violation, WaitingReason
+from muri_opt.rounds import Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, said_of
 from muri_opt.verify.philly.changes import Proposals
 from muri_opt.verify.philly.cluster_state import Hall
@@ -13,26 +13,29 @@ from muri_opt.verify.philly.job_status import Reading, Stand, places_of
 from muri_opt.verify.philly.rules import APART
 
 
-def wrong_placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
-    """Yield a breach for each job whose stated reason is not the first that applies, and for each wrong change.
-
-    The decision is one that breaks no other rule.
-    """
+def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[tuple[Waiting, WaitingReason]]:
+    """Yield every waiting job with the first reason that applies; the decision is one that breaks no rule."""
     hall = Hall(reading, places_of(round_, decision))
     used: Counter[str] = Counter()
     for job in hall.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
     free = hall.free_gpus
     seatable: dict[tuple[Need, int], bool] = {}
-    proposals = Proposals(round_, reading, hall)
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
         key = (stand.need, stand.level)
         if key not in seatable:
             seatable[key] = hall.could_seat(stand, stand.level, stand.reach)
-        true = said_of(stand.job, _reason(stand, seatable[key], free, used[stand.tenant]))
-        if wait.reason != true:
-            yield Violation(rule="waiting-reason", where=wait.job, detail=f"said {wait.reason}; it is {true}")
+        yield wait, said_of(stand.job, _reason(stand, seatable[key], free, used[stand.tenant]))
+
+
+def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
+    """Yield a breach for each change that a waiting job is told and that would not start it."""
+    if not any(wait.changes for wait in decision.waiting):
+        return
+    proposals = Proposals(round_, reading, Hall(reading, places_of(round_, decision)))
+    for wait in decision.waiting:
+        stand = reading.stands[round_.job_index[wait.job]]
         for place, change in enumerate(wait.changes):
             fault = proposals.fault(stand, change)
             if fault is not None:

@@ -6,12 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.verify.amounts import micro
+from muri_opt.verify.settings import Setting, one_of
 
 APART = -1
 """The level of a job that is left alone: it may not start."""
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "rack_after": Setting(usual="600", least=0, most=2e9),
+    "any_after": Setting(usual="1800", least=0, most=2e9),
+    "hold": Setting(usual="150", least=1e-6, most=2e9),
+    "backoff": Setting(usual="0", least=0, most=2e9),
+    "preempt_at": Setting(usual="0.9", words=("never",), least=0, most=1),
+    "migrate": Setting(usual="0", words=("inf",), least=0, most=1e6, whole=True),
+    "dedicated": Setting(usual="never", words=("never",), least=1, most=1e6, whole=True),
+    "rack_speed": Setting(usual="0.854", least=1e-3, most=1),
+    "any_speed": Setting(usual="0.729", least=1e-3, most=1),
+    "aging": Setting(usual="86400", least=1e-6, most=2e9),
+    "horizon": Setting(usual="600", least=1e-6, most=2e9),
+    "objective": one_of("lexicographic", "weighted"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +52,11 @@ class Tenancy:
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Tenancy:
-        """Return the rules that the texts of a policy's parameters say."""
+        """Return what the settings of the chapter say."""
         rack, anywhere = (Fraction(chosen[key]) for key in ("rack_speed", "any_speed"))
         if anywhere > rack:
             found = f"any_speed={chosen['any_speed']}"
-            raise InputError("policy", found, f"at most rack_speed={chosen['rack_speed']}")
+            raise InputError("rules.any_speed", found, f"at most rack_speed={chosen['rack_speed']}")
         times = {key: micro(float(chosen[key])) for key in ("rack_after", "any_after", "hold", "backoff")}
         load, moved, size = chosen["preempt_at"], chosen["migrate"], chosen["dedicated"]
         return cls(

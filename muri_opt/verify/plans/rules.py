@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from muri_opt.rounds import Assignment, Decision, Round, Violation, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import said_of
 from muri_opt.verify.plans.menu import Menu, Way, has_cpus, has_shape, is_for, may_have, types_of
 from muri_opt.verify.plans.plan_parts import Floor, Ints, Piece, keeps_promise, nodes_with_room
@@ -54,23 +54,15 @@ def taken_by_plans(round_: Round, menu: Menu, decision: Decision) -> Iterator[tu
         yield from ((node, entry.piece) for node in assignment.gpus if entry is not None)
 
 
-def promised_gpus(round_: Round, decision: Decision) -> Counter[str]:
-    """Return the GPUs of a quota in use per tenant: those its running jobs with a guarantee ask for."""
-    running = [round_.jobs[round_.job_index[job]] for job in sorted(decision.running)]
-    held: Counter[str] = Counter()
-    for job in running:
-        held[job.tenant or ""] += job.gpus if job.guarantee is not None else 0
-    return held
-
-
-def wrong_plan_reasons(round_: Round, menu: Menu, decision: Decision) -> Iterator[Violation]:
-    """Yield a breach for each waiting job whose stated reason is not the first rule that keeps it from starting."""
+def plan_reasons(
+    round_: Round, menu: Menu, decision: Decision, held: Counter[str]
+) -> Iterator[tuple[Waiting, WaitingReason]]:
+    """Yield every waiting job with the first rule that keeps it from starting; ``held`` are GPUs that quotas count."""
     floor = Floor.of(round_)
     for node, piece in taken_by_plans(round_, menu, decision):
         floor.free[round_.cluster.node_index[node]] -= piece
     rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
     free = int(floor.free[:, 0].sum())
-    held = promised_gpus(round_, decision)
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
     startable: dict[tuple[str | None, Piece, int], bool] = {}
     for wait in decision.waiting:
@@ -84,9 +76,7 @@ def wrong_plan_reasons(round_: Round, menu: Menu, decision: Decision) -> Iterato
         else:
             fits = any(_starts(rows, startable, way) for way in ways)
             true = WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
-        true = said_of(job, true)
-        if wait.reason != true:
-            yield Violation(rule="waiting-reason", where=job.id, detail=f"said {wait.reason}; it is {true}")
+        yield wait, said_of(job, true)
 
 
 def _starts(rows: dict[str | None, Ints], startable: dict[tuple[str | None, Piece, int], bool], way: Way) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from elastic_rounds import best_of_all, elastic_round, random_elastic_round, stretchable, worths
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Limits, Node, Proof, Reason, Tenant, policy_from, solve_round
 from muri_opt.modelling import evaluate
@@ -12,7 +13,6 @@ from muri_opt.rounds import Limit
 from muri_opt.solve.exact import optimise, relax, solve_directly
 from muri_opt.solve.solvers import BACKENDS
 from muri_opt.systems.afs.program_columns import ShareTable
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.feasibility import broken_rules

@@ -7,13 +7,13 @@ import random
 import numpy as np
 import pytest
 from configuration_rounds import POLICIES, best_by_trying, job, random_round, round_of
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Limits, Proof, Reason, Round, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import Guarantee
 from muri_opt.solve.exact import build, optimise, search_chapter
 from muri_opt.systems import policy_from
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.plans import PlanningFormulation, PlanOptions, PlanRules
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.plans.dual_bound import planned_bound

@@ -7,11 +7,11 @@ import pytest
 from configuration_rounds import POLICIES, allowed, configuration_rounds, job, plan, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from muri_opt.systems.catalogue import value_unit_of
 from plan_rounds import choices, worth_of
 
 from muri_opt import Decision, Guarantee, InputError, Job, Round
 from muri_opt.systems import policy_from
-from muri_opt.systems.catalogue import value_unit_of
 from muri_opt.systems.plans import PlanOptions, PlanRules, plan_decision
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.plans.menu import Menu

@@ -6,11 +6,11 @@ import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Node, Round, Tenant, policy_from
 from muri_opt.solve.exact import relax
 from muri_opt.solve.solvers import relaxation_duals
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.gangs import GangFormulation
 from muri_opt.systems.gangs.program_duals import DENOMINATOR
 from muri_opt.systems.orders import ORDERS

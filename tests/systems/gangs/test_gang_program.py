@@ -8,13 +8,13 @@ from brute_force import feasible_splits, optimum, values
 from handmade import gang, round_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate
 from muri_opt.solve.solvers import backend_named, solve_stages
 from muri_opt.systems import Formulation
 from muri_opt.systems.capacity import gang_decision
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.gangs import GangFormulation
 from muri_opt.systems.gangs.program_places import OpenPart, Places
 from muri_opt.systems.orders import ORDERS

@@ -8,13 +8,13 @@ from itertools import permutations
 from math import floor
 
 import pytest
+from muri_opt.systems.catalogue import formulation_of
 from shared_rounds import best_grouping, random_round, sharer, sharing_round
 
 from muri_opt import Job, Limits, Node, Round, Tenant, policy_from, solve_round
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import Reason
 from muri_opt.solve.exact import optimise, relax
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.orders import priority_order
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.feasibility import broken_rules

@@ -7,6 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
+from muri_opt.systems.catalogue import formulation_of
 from shared_rounds import authors_ppm, best_grouping, cyclic_ppm, random_round, sharer, sharing_round
 
 from muri_opt import Limits, Node, Proof, Round, policy_from, solve_round
@@ -15,7 +16,6 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import Limit, Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import backend_named, relaxation_duals
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.systems.muri.program_columns import MOST_COLUMNS
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.feasibility import broken_rules

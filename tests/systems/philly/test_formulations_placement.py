@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 from hypothesis import given, settings
+from muri_opt.systems.catalogue import formulation_of
 from placement_cases import EveryPlacement, random_placement_round
 
 from muri_opt import Decision, Limits, Reason, Round, policy_from
 from muri_opt.modelling import combined_value, evaluate
 from muri_opt.solve.exact import build, optimise
 from muri_opt.solve.solvers import backend_named, solve_stages
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.feasibility import broken_rules

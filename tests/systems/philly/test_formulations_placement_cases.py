@@ -8,6 +8,7 @@ import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from muri_opt.systems.catalogue import formulation_of
 from placement_cases import EveryPlacement, random_lent_round, random_placement_round
 
 from muri_opt import Decision, Job, Limits, Node, RefusalError, Round, Tenant, policy_from, solve_round
@@ -15,7 +16,6 @@ from muri_opt.modelling import Model, evaluate
 from muri_opt.rounds import Assignment, WaitingReason, after
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import BACKENDS
-from muri_opt.systems.catalogue import formulation_of
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 from muri_opt.verify import rules_of
 from muri_opt.verify.philly.dual_bound import placed_bound

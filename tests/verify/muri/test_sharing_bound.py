@@ -7,6 +7,7 @@ from alterations import claiming, replace, rules_broken_by, with_duals
 from handmade import gang, round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from muri_opt.verify.policy_rules import rules_of
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 
@@ -14,7 +15,6 @@ from muri_opt import InputError, Node, Reason, Round, Tenant, solve_round, verif
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.verify.muri import dual_bound as bounds
 from muri_opt.verify.muri.dual_bound import sharing_bound
-from muri_opt.verify.policy_rules import rules_of
 
 
 @given(plain_policies(), st.data())

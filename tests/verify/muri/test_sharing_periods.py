@@ -10,6 +10,7 @@ import pytest
 from handmade import gang
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from muri_opt.verify.policy_rules import rules_of
 from plain_groups import PATTERNS, Plain, seated_period, seatings
 
 from muri_opt import Job
@@ -17,7 +18,6 @@ from muri_opt.systems.muri.interleaving import SLOWDOWN, best_period
 from muri_opt.systems.muri.interleaving import group_periods as library_periods
 from muri_opt.verify.muri.periods import group_periods
 from muri_opt.verify.muri.rules import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
-from muri_opt.verify.policy_rules import rules_of
 
 MILLISECONDS = st.sampled_from([0, 1, 2, 249, 250, 251, 499, 500, 501, 999, 1000]) | st.integers(0, 3000)
 

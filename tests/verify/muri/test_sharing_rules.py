@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from alterations import changed_first, decided, replace, rules_broken_by, with_assignments
 from handmade import gang, round_of
+from muri_opt.verify.policy_rules import rules_of
 from plain_groups import PATTERNS, Plain, seated_period
 
 from muri_opt import (
@@ -28,7 +29,6 @@ from muri_opt import (
 )
 from muri_opt.systems.capacity import Placed, group_decision
 from muri_opt.systems.muri.interleaving import best_period
-from muri_opt.verify.policy_rules import rules_of
 
 
 def by_hand(round_: Round, policy: str, value: int, *groups: Assignment, **reasons: WaitingReason) -> Result:

@@ -34,7 +34,7 @@ class SiaPolicy(PlanPolicy):
     choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES, "power": POWERS}
 
     @property
-    def rules(self) -> PlanRules:
+    def plan_rules(self) -> PlanRules:
         """Which plans a job may run by, worth what Sia's program gives them."""
         return PlanRules(change=self.change, power=self.power)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import drawn_prices, packing_rounds, parts_of, tight_round
 from plan_rounds import planning_policies, rules_for
 
@@ -19,7 +20,6 @@ from muri_opt.systems.plans.node_patterns.patterns import best_pattern, patterns
 from muri_opt.systems.plans.node_patterns.prices import Prices, bound
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
-from muri_opt.verify.policy_rules import rules_of
 
 
 def optimum(round_: Round, policy: str) -> int:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of
 from running_states import settled
@@ -20,7 +21,6 @@ from muri_opt.systems.plans.node_patterns.when_nodes_do_not_matter import equiva
 from muri_opt.verify import proved_bound
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
-from muri_opt.verify.policy_rules import rules_of
 
 SIZES = {"a": 4, "b": 6}
 CHAINS = {"a": (1, 2, 4), "b": (1, 3, 6)}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import SOLVE, packed, packing_rounds, parts_of, tight_round, value_of
 from plan_rounds import choices, planning_policies, result_of, rules_for
 
@@ -27,7 +28,6 @@ from muri_opt.systems.plans.program import PlanningFormulation
 from muri_opt.verify import decision_value, proved_bound
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
-from muri_opt.verify.policy_rules import rules_of
 
 
 def check(round_: Round, options: PlanOptions, policy: str, chosen: dict) -> int:

@@ -1,0 +1,31 @@
+"""Results in files: those of format 1, which name no rules, are read with the rules of their policy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Result, decode_result
+from muri_opt.rounds.result import RESULT_FORMAT
+from muri_opt.systems import policy_from
+
+
+def parse_result(text: bytes | str) -> Result:
+    """Return the result that the JSON ``text`` holds; every fault is one :class:`~muri_opt.InputError`."""
+    result = decode_result(text)
+    if result.format == RESULT_FORMAT:
+        return result
+    rules = dict(policy_from(result.policy).rules)
+    return msgspec.structs.replace(result, format=RESULT_FORMAT, rules=rules)
+
+
+def read_result(path: str | os.PathLike[str]) -> Result:
+    """Return the result in the file at ``path``."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(str(path), error.strerror or str(error), "a readable result file") from None
+    return parse_result(text)

@@ -1,0 +1,77 @@
+"""The chapter *sharing*: every job has a share of the GPUs, of any size its scaling table says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
+from muri_opt.verify.afs.rules import SETTINGS, share_breaches
+from muri_opt.verify.afs.value import Curve, Elastic
+from muri_opt.verify.amounts import Need, need_of
+from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.feasibility import cpu_breaches
+from muri_opt.verify.settings import Setting
+from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
+
+
+class ShareChapter(Chapter):
+    """Shares within GPUs, CPUs, memory and quotas, worth what the speed they give is."""
+
+    settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+
+    def __init__(self, round_: Round, rules: Elastic) -> None:
+        super().__init__(round_, rules)
+        self.rules: Elastic = rules
+
+    @classmethod
+    def read(cls, settings: Mapping[str, str]) -> Elastic:
+        """Return what shares are worth and where they may be."""
+        return Elastic(objective=settings["objective"], by_node=settings["packing"] == "node")
+
+    def parts(self, decision: Decision) -> dict[str, int]:
+        """Return what each share is worth."""
+        tables = dict(zip(self.round_.job_index, self.rules.values(self.round_), strict=True))
+        firsts = ((job, one) for one in decision.assignments for job in one.jobs[:1] if job in tables)
+        return {job: tables[job].get(sum(one.gpus.values()), 0) for job, one in firsts}
+
+    def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
+        """Return why a job may not have its share, or does not have its CPUs."""
+        found = [
+            breach for job in members for breach in share_breaches(self.round_, job, assignment, where, self.rules)
+        ]
+        return [*found, *cpu_breaches(members, assignment, where)]
+
+    def quota_gpus(self, job: Job, assignment: Assignment) -> int:
+        """Return the share: what a job asks for does not count."""
+        return sum(assignment.gpus.values())
+
+    def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
+        """Yield why each job waits: one GPU lets it start."""
+        return true_reasons(self.round_, decision, self.held_of_tenants(decision), _one_gpu)
+
+    def change_breaches(self, decision: Decision) -> Iterable[Violation]:
+        """Yield changes that would not start the job they are told to."""
+        return wrong_changes(self.round_, decision, self.held_of_tenants(decision))
+
+    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+        """Return the best of weak duality and of counting GPUs and quotas."""
+        values = self.rules.values(self.round_)
+        found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in duals]
+        counted = counted_bound(self.round_, values)
+        return best_bound([*found, *([] if counted is None else [(counted, Proof.COUNTING)])])
+
+    def sizes(self, job: Job) -> Sequence[int]:
+        """Return the shares of its scaling table."""
+        return list(Curve.of(job).speeds)
+
+    def period_alone(self, job: Job, gpus: int) -> float | None:
+        """Return how long an iteration takes with so many GPUs."""
+        curve = Curve.of(job)
+        return curve.period_seconds(gpus) if gpus in curve.speeds else None
+
+
+def _one_gpu(job: Job) -> Need:
+    return replace(need_of(job), gpus=1)

@@ -1,0 +1,64 @@
+"""The chapters by name; one is imported when rules name it.
+
+Another package adds chapters by entry points of the group ``muri_opt.chapters``, each named as rules name it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Final
+
+from muri_opt.errors import InputError, unknown_name
+from muri_opt.rounds import Round
+from muri_opt.verify.chapter import Chapter
+from muri_opt.verify.settings import Rules
+
+_PLACES: Final = {
+    "gangs": "muri_opt.verify.gangs.chapter:GangChapter",
+    "grouping": "muri_opt.verify.muri.chapter:GroupChapter",
+    "sharing": "muri_opt.verify.afs.chapter:ShareChapter",
+    "planning": "muri_opt.verify.plans.chapter:PlanChapter",
+    "configuration": "muri_opt.verify.plans.chapter:ConfigurationChapter",
+    "placement": "muri_opt.verify.philly.chapter:PlacementChapter",
+}
+ENTRY_POINTS: Final = "muri_opt.chapters"
+_added: dict[str, type[Chapter]] = {}
+_Known = tuple[Round, Mapping[str, str], Chapter]
+_last: deque[_Known] = deque(maxlen=4)
+"""Chapters of the last rounds: one solve asks for its own again and again."""
+
+
+def register_chapter(name: str, chapter: type[Chapter]) -> None:
+    """Let rules name a chapter that is not one of the package's, in this process."""
+    if name in _PLACES or _added.get(name, chapter) is not chapter:
+        raise InputError("chapter", repr(name), "the name of no other chapter")
+    _added[name] = chapter
+
+
+def chapter_kind(name: str) -> type[Chapter]:
+    """Return the chapter of a name, or refuse it."""
+    if name not in _PLACES and name not in _added:
+        for point in entry_points(group=ENTRY_POINTS, name=name):
+            register_chapter(name, point.load())
+    if name in _added:
+        return _added[name]
+    if name not in _PLACES:
+        raise unknown_name("chapter", name, [*_PLACES, *_added])
+    module, _, attribute = _PLACES[name].partition(":")
+    kind: type[Chapter] = getattr(import_module(module), attribute)
+    return kind
+
+
+def chapter_of(round_: Round, rules: Rules) -> Chapter:
+    """Return the chapter that rules name, of one round."""
+    for known, said, chapter in tuple(_last):
+        if known is round_ and said == rules:
+            return chapter
+    if "chapter" not in rules:
+        raise InputError("rules", "no chapter", "the chapter and settings by which a result is to be checked")
+    chapter = chapter_kind(rules["chapter"]).of(round_, rules)
+    _last.append((round_, dict(rules), chapter))
+    return chapter

@@ -1,0 +1,89 @@
+"""The chapter *gangs*: every job has all its GPUs or none, and is worth what its rank says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.amounts import empty_rooms, need_of
+from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.feasibility import (
+    capacity_breaches,
+    cpu_breaches,
+    gang_breaches,
+    period_breaches,
+    quota_breaches,
+)
+from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
+from muri_opt.verify.gangs.dual_bound import dual_bound
+from muri_opt.verify.gangs.enumeration import enumerated_optimum
+from muri_opt.verify.gangs.rules import SETTINGS, GangRules
+from muri_opt.verify.gangs.staying import open_round, staying_breaches
+from muri_opt.verify.gangs.value import job_values, kept_jobs
+from muri_opt.verify.settings import Setting
+from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
+
+
+class GangChapter(Chapter):
+    """Gangs anywhere within GPUs, CPUs, memory and quotas; or on the fewest nodes, or around those that run."""
+
+    settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+
+    def __init__(self, round_: Round, rules: GangRules) -> None:
+        super().__init__(round_, rules)
+        self.rules: GangRules = rules
+        self._empty = Counter(empty_rooms(round_)) if rules.fewest_nodes else None
+
+    @classmethod
+    def read(cls, settings: Mapping[str, str]) -> GangRules:
+        """Return how gangs are ranked and what they are worth."""
+        return GangRules.of(settings)
+
+    def parts(self, decision: Decision) -> dict[str, int]:
+        """Return the value of each job that runs."""
+        values = job_values(self.round_, self.rules)
+        return {job: values[job] for job in decision.running if job in values}
+
+    def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
+        """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
+        stays = assignment.jobs[0] in kept_jobs(self.round_, self.rules)
+        found = [*gang_breaches(members, assignment, where, fewest=None if stays else self._empty)]
+        found += [breach for job in members for breach in period_breaches(job, assignment, where)]
+        return [*found, *cpu_breaches(members, assignment, where)]
+
+    def total_breaches(self, decision: Decision) -> Iterator[Violation]:
+        """Yield what does not fit, and who is stopped or moved though nobody may be."""
+        kept = kept_jobs(self.round_, self.rules)
+        stay = Counter[str]()
+        for job in (self.jobs[name] for name in kept):
+            stay[job.tenant or ""] += job.gpus
+        yield from capacity_breaches(self.round_, self.taken(decision))
+        yield from staying_breaches(decision, kept)
+        yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
+
+    def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
+        """Yield why each job waits."""
+        held = self.held_of_tenants(decision)
+        return true_reasons(self.round_, decision, held, need_of, fewest_nodes=self.rules.fewest_nodes)
+
+    def change_breaches(self, decision: Decision) -> Iterable[Violation]:
+        """Yield changes that would not start the job they are told to."""
+        held = self.held_of_tenants(decision)
+        return wrong_changes(self.round_, decision, held, fewest_nodes=self.rules.fewest_nodes)
+
+    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+        """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
+        values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
+        found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in duals]
+        if self.rules.lexicographic:
+            found.append((prefix_bound(left, values, decision), Proof.COUNTING))
+        if not found or min(found)[0] > self.value(decision):
+            counted = knapsack_bound(left, values)
+            found += [] if counted is None else [(counted, Proof.COUNTING)]
+        return best_bound(found)
+
+    def optimum(self, steps: int) -> int | None:
+        """Return the optimum by enumeration."""
+        return enumerated_optimum(self.round_, self.rules, steps=steps)

@@ -1,0 +1,86 @@
+"""The chapter *grouping*: jobs that interleave their stages on the same GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isclose
+from typing import ClassVar
+
+import numpy as np
+
+from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.amounts import need_of
+from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.feasibility import cpu_breaches, gang_breaches, period_breaches
+from muri_opt.verify.muri.dual_bound import sharing_bound
+from muri_opt.verify.muri.rules import SETTINGS, Sharing
+from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.settings import Setting
+from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
+
+
+class GroupChapter(Chapter):
+    """Groups of jobs on the GPUs of the largest, at the period of their best or worst order."""
+
+    settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+
+    def __init__(self, round_: Round, rules: Sharing) -> None:
+        super().__init__(round_, rules)
+        self.rules: Sharing = rules
+        self.most_jobs, self.mixed = rules.most_jobs(len(round_.resources)), rules.mixed
+
+    @classmethod
+    def read(cls, settings: Mapping[str, str]) -> Sharing:
+        """Return how jobs share GPUs."""
+        return Sharing.of(settings)
+
+    def parts(self, decision: Decision) -> dict[str, int]:
+        """Return what each group is worth; one without a period adds nothing."""
+        alike: dict[int, dict[str, list[int]]] = {}
+        for assignment in decision.assignments:
+            jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
+            staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
+            if staged and 1 <= len(jobs) <= self.most_jobs:
+                alike.setdefault(len(jobs), {})[assignment.jobs[0]] = jobs
+        sharers, found = Sharers.of(self.round_, self.rules), dict[str, int]()
+        for same in alike.values():
+            found |= zip(same, sharers.values(np.array(list(same.values()))).tolist(), strict=True)
+        return found
+
+    def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
+        """Return why a group does not have the GPUs of its largest job, its CPUs and its period."""
+        found = [*gang_breaches(members, assignment, where, mixed=self.mixed)]
+        found += self._period_breaches(members, assignment, where)
+        return [*found, *cpu_breaches(members, assignment, where)]
+
+    def _period_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> Iterator[Violation]:
+        """Yield why a group does not run at the period of its best or worst order, and in such an order."""
+        if len(members) == 1:
+            yield from period_breaches(members[0], assignment, where)
+        if len(members) < 2:
+            return
+        if any(job.stage_seconds is None for job in members):
+            yield Violation(rule="period", where=where, detail="a job without stage times shares GPUs")
+            return
+        period = self.rules.period(members)
+        if self.rules.period(members, assignment.order) != period:
+            extreme = "greatest" if self.rules.worst else "least"
+            detail = f"{list(assignment.order)} does not reach the {extreme} period"
+            yield Violation(rule="order", where=where, detail=detail)
+        expected = float(period * self.rules.slowdown(len(members)) / 1_000_000)
+        if assignment.period_seconds is None or not isclose(assignment.period_seconds, expected, rel_tol=1e-12):
+            detail = f"{assignment.period_seconds} s; the group takes {expected} s"
+            yield Violation(rule="period", where=where, detail=detail)
+
+    def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
+        """Yield why each job waits: for GPUs of its own, as joining a group is always open to it."""
+        return true_reasons(self.round_, decision, self.held_of_tenants(decision), need_of)
+
+    def change_breaches(self, decision: Decision) -> Iterable[Violation]:
+        """Yield changes that would not start the job they are told to."""
+        return wrong_changes(self.round_, decision, self.held_of_tenants(decision))
+
+    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+        """Return the best of weak duality."""
+        found = (sharing_bound(self.round_, self.rules, item) for item in duals)
+        return best_bound((bound, Proof.LINEAR_DUALS) for bound in found if bound is not None)
