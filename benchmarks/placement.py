@@ -97,7 +97,7 @@ def main() -> None:
 
 def solved(round_: Round, policy: str) -> Iterator[Line]:
     """Yield what each way makes of a round."""
-    rules = policy_from(policy).rules
+    rules = policy_from(policy).tenant_rules
     began = time.perf_counter()
     start = policy_from(policy).decide(round_, 0)
     quick = quick_prices(round_, Standing.of(round_, rules))

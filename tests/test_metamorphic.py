@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import msgspec
+from by_policy import decision_value, formulation_of
 from handmade import gang
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, policy_from
 from muri_opt.solve.exact import optimise
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import nodes, rounds
-from muri_opt.verify import decision_value
 
 FOREVER = Limits(seconds=None)
 replace = msgspec.structs.replace

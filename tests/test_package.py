@@ -28,7 +28,7 @@ def loaded_by(statement: str) -> set[str]:
     "statement",
     [
         "import muri_opt",
-        "import muri_opt.solve.solvers, muri_opt.systems.catalogue, muri_opt.rounds.generate.families",
+        "import muri_opt.solve.solvers, muri_opt.systems.registry, muri_opt.rounds.generate.families",
         "from muri_opt import *",
         "import muri_opt as m; m.solve_round(m.Round(cluster=m.Cluster(nodes=()), jobs=()), 'fifo')",
     ],

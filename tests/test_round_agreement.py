@@ -5,17 +5,14 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, wrong_reasons
 from handmade import gang
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Cluster, Decision, Limits, Node, Policy, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.modelling import Model, Stage
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
 from muri_opt.systems.orders import ORDERS
-from muri_opt.verify import decision_value, enumerated_optimum, rules_of
-from muri_opt.verify.feasibility import broken_rules
-from muri_opt.verify.waiting_reasons import wrong_reasons
 
 ROUNDS, CHUNKS = 500, 20
 FOREVER = Limits(seconds=None)
@@ -78,7 +75,7 @@ def optimum_by(backend: str, round_: Round, policy: Policy, model: Model, stages
 
 
 def check_feasible(round_: Round, policy: Policy, decision: Decision) -> None:
-    rules = rules_of(policy.spec)
+    rules = policy.spec
     assert broken_rules(round_, decision, rules) == []
     assert list(wrong_reasons(round_, decision, rules)) == []
 
@@ -91,7 +88,7 @@ def test_every_exact_method_finds_the_same_optimum(chunk: int) -> None:
         model = program.build(round_)
         stages = program.stages(round_, model)
         found = {name: optimum_by(name, round_, policy, model, stages) for name in BACKENDS}
-        found["verifier"] = enumerated_optimum(round_, rules_of(policy.spec), steps=10**6)
+        found["verifier"] = enumerated_optimum(round_, policy.spec, steps=10**6)
         assert len(set(found.values())) == 1, (seed, policy.spec, found)
         heuristic = solve_round(round_, policy, "heuristic")
         assert verify(round_, heuristic).feasible, (seed, policy.spec)
@@ -106,6 +103,6 @@ def test_the_rounds_are_no_easy_ones() -> None:
         round_, policy = small_round(seed)
         heuristic = solve_round(round_, policy, "heuristic")
         waiting += bool(heuristic.decision.waiting)
-        beaten += heuristic.value < enumerated_optimum(round_, rules_of(policy.spec), steps=10**6)
+        beaten += heuristic.value < enumerated_optimum(round_, policy.spec, steps=10**6)
     assert waiting > ROUNDS / 2
     assert beaten > ROUNDS / 20

@@ -61,8 +61,8 @@ class Chapter(ABC):
         return cls(round_, cls.read(chosen(cls.settings, rules)))
 
     @abstractmethod
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return what each assignment adds to the value, by its first job, and what a waiting job takes away."""
+    def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
+        """Yield what each assignment adds to the value, with its first job, and what a waiting job takes away."""
 
     def over_quotas(self, decision: Decision) -> dict[str, tuple[int, int]]:
         """Return the GPUs of tenants above their quota, and what they add to the value, where quotas may be exceeded.
@@ -73,7 +73,9 @@ class Chapter(ABC):
 
     def value(self, decision: Decision) -> int:
         """Return what a decision is worth; what no job may do adds nothing, its breach is told elsewhere."""
-        return sum(self.parts(decision).values()) + sum(value for _, value in self.over_quotas(decision).values())
+        return sum(worth for _, worth in self.parts(decision)) + sum(
+            value for _, value in self.over_quotas(decision).values()
+        )
 
     def breaches(self, decision: Decision) -> list[Violation]:
         """Return every rule that a decision breaks; an empty list is a feasible decision."""

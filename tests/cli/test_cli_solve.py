@@ -43,7 +43,7 @@ def test_json_is_the_fixed_format_and_nothing_else(run, toy):
     told = json.loads(out)
     assert code == 0
     assert list(told) == RESULT_KEYS
-    assert told["format"] == "muri-opt/result/1"
+    assert told["format"] == "muri-opt/result/2"
     assert told["fingerprint"] == read_round(toy).fingerprint
     assert list(told["termination"]) == ["reason", "limit", "detail"]
     assert list(told["decision"]) == ["assignments", "waiting"]

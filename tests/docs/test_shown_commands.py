@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from proved_answers import overstated, overstated_result
+from toy_package import files_of, install
 
 from muri_opt import Result
 
@@ -45,7 +46,7 @@ def run(command, folder):
         capture_output=True,
         text=True,
         timeout=900,
-        env={**os.environ, "COLUMNS": "120"},
+        env={**os.environ, "COLUMNS": "120", "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")])},
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -71,6 +72,8 @@ def masked(text):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_print_what_it_shows(page, desk):
     makefile = (ROOT / "Makefile").read_text()
+    if files_of(page):
+        install(page, desk)
     for command, lines in shown(page):
         if command.startswith("make "):
             assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command

@@ -13,10 +13,10 @@ from alterations import (
     used,
     with_assignments,
 )
+from by_policy import settings_of
 from mutant_kinds import MUTANTS, Break, Mutant, breaks
 
 from muri_opt import Result, Round, Waiting, WaitingReason
-from muri_opt.verify import rules_of
 
 __all__ = ["MUTANTS", "Break", "Mutant"]
 
@@ -212,7 +212,7 @@ def plan_that_does_not_exist(round_: Round, result: Result) -> Result | None:
 
 @breaks("fewest-nodes")
 def gang_spread_over_more_nodes_than_needed(round_: Round, result: Result) -> Result | None:
-    if not rules_of(result.policy).fewest_nodes:
+    if not settings_of(result.policy).fewest_nodes:
         return None
     assignments = decided(result).assignments
     for place, assignment in enumerate(assignments):
@@ -237,7 +237,7 @@ def running_job_moved(round_: Round, result: Result) -> Result | None:
 
 def _without_a_running_one(round_: Round, result: Result, free: dict[str, int]) -> Result | None:
     """Return the result with a running job on one other node with room for it, or waiting where no room is given."""
-    if not rules_of(result.policy).keeps_running:
+    if not settings_of(result.policy).keeps_running:
         return None
     assignments, waiting = decided(result).assignments, decided(result).waiting
     for place, assignment in enumerate(assignments):

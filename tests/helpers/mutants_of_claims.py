@@ -7,10 +7,10 @@ from alterations import (
     replace,
     with_duals,
 )
+from by_policy import enumerated_optimum
 from mutant_kinds import breaks
 
 from muri_opt import Limit, Reason, Result, Round, Termination
-from muri_opt.verify import enumerated_optimum, rules_of
 
 
 @breaks("value")
@@ -36,7 +36,7 @@ def bound_below_the_value(round_: Round, result: Result) -> Result | None:
 
 @breaks("bound")
 def bound_below_the_optimum(round_: Round, result: Result) -> Result | None:
-    optimum = enumerated_optimum(round_, rules_of(result.policy))
+    optimum = enumerated_optimum(round_, result.policy)
     if optimum is None or result.value is None or result.value >= optimum:
         return None
     return claiming(result, bound=optimum - 1)
@@ -44,7 +44,7 @@ def bound_below_the_optimum(round_: Round, result: Result) -> Result | None:
 
 @breaks("bound")
 def heuristic_called_optimal(round_: Round, result: Result) -> Result | None:
-    optimum = enumerated_optimum(round_, rules_of(result.policy))
+    optimum = enumerated_optimum(round_, result.policy)
     if optimum is None or result.value is None or result.value >= optimum:
         return None
     return claiming(result, bound=result.value, reason=Reason.OPTIMAL)
@@ -101,7 +101,7 @@ def claim_that_is_no_better_than_the_bound(round_: Round, result: Result) -> Res
 
 @breaks("claim")
 def claim_below_the_optimum(round_: Round, result: Result) -> Result | None:
-    optimum = enumerated_optimum(round_, rules_of(result.policy))
+    optimum = enumerated_optimum(round_, result.policy)
     return None if optimum is None or optimum == result.value else replace(result, claimed_bound=optimum - 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from by_policy import decision_value, rules_of, settings_of
 from hypothesis import strategies as st
 
 from muri_opt import Decision, Job, Limit, Node, Reason, Result, Round, Termination
@@ -11,21 +12,20 @@ from muri_opt.rounds import Certificate, LinearDuals, relative_gap
 from muri_opt.systems.philly import Standing, placement_decision
 from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
-from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.philly.job_status import Reading
 
 Places = Mapping[str, Mapping[str, int]]
 
 
 def reading_of(round_: Round, policy: str) -> Reading:
-    tenancy = rules_of(policy).placement
+    tenancy = settings_of(policy)
     assert tenancy is not None
     return Reading.of(round_, tenancy)
 
 
 def decision_of(round_: Round, policy: str, places: Places) -> Decision:
     """Return the decision in which jobs run there and the others wait, each with its reason and changes."""
-    standing = Standing.of(round_, policy_from(policy).rules)
+    standing = Standing.of(round_, policy_from(policy).tenant_rules)
     nodes, jobs = round_.cluster.node_index, round_.job_index
     shares = {jobs[job]: {nodes[node]: gpus for node, gpus in held.items()} for job, held in places.items()}
     return placement_decision(round_, standing, shares)
@@ -38,6 +38,7 @@ def result_of(round_: Round, policy: str, decision: Decision) -> Result:
     return Result(
         fingerprint=round_.fingerprint,
         policy=policy,
+        rules=rules_of(policy),
         method="heuristic",
         value=value,
         bound=bound,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from by_policy import decision_value, rules_of
 from hypothesis import strategies as st
 from running_states import settled
 
 from muri_opt import Cluster, Decision, Guarantee, Job, Limit, Node, Plan, Reason, Result, Round, Tenant, Termination
 from muri_opt.rounds import Certificate, LinearDuals, relative_gap
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
-from muri_opt.verify import decision_value
 
 NAMES = ("dp1", "dp2@1x2", "tp2", "tp2-dp2", "ga")
 TYPES = (None, "a", "b")
@@ -167,6 +167,7 @@ def result_of(round_: Round, policy: str, decision: Decision, duals: LinearDuals
     return Result(
         fingerprint=round_.fingerprint,
         policy=policy,
+        rules=rules_of(policy),
         method="heuristic",
         value=value,
         bound=bound,

@@ -61,7 +61,7 @@ def plan_round(nodes: list[int | Node], jobs: list[Job], tenants: tuple[Tenant, 
 def shares(round_: Round, policy: str) -> dict[str, dict[str, int]]:
     """Return the GPUs per node of each job that runs, once the decision is found to respect every rule."""
     decision = policy_from(policy).decide(round_, 0)
-    broken = faults(round_, policy_from(policy).rules, decision)
+    broken = faults(round_, policy_from(policy).plan_rules, decision)
     assert not broken, broken
     return {one.jobs[0]: dict(one.gpus) for one in decision.assignments}
 

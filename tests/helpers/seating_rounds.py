@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from by_policy import enumerated_optimum, settings_of
+
 from muri_opt import Round
 from muri_opt.rounds import LinearDuals
 from muri_opt.systems.philly import Standing, TenantRules
@@ -9,13 +11,12 @@ from muri_opt.systems.philly.search.prices import Ground, Prices
 from muri_opt.systems.philly.search.pricing import Pricing
 from muri_opt.systems.philly.search.search import weights_of
 from muri_opt.systems.registry import policy_from
-from muri_opt.verify import enumerated_optimum, rules_of
 from muri_opt.verify.philly.dual_bound import placed_bound
 from muri_opt.verify.philly.job_status import Reading
 
 
 def rules_for(policy: str) -> TenantRules:
-    return policy_from(policy).rules
+    return policy_from(policy).tenant_rules
 
 
 def standing_of(round_: Round, policy: str) -> Standing:
@@ -24,14 +25,14 @@ def standing_of(round_: Round, policy: str) -> Standing:
 
 def optimum(round_: Round, policy: str) -> int:
     """Return the best value of any decision, by trying all."""
-    best = enumerated_optimum(round_, rules_of(policy), steps=300_000)
+    best = enumerated_optimum(round_, policy, steps=300_000)
     assert best is not None
     return best
 
 
 def verified_bound(round_: Round, policy: str, duals: LinearDuals) -> int:
     """Return the bound that the verifier finds from multipliers."""
-    tenancy = rules_of(policy).placement
+    tenancy = settings_of(policy)
     assert tenancy is not None
     return placed_bound(round_, Reading.of(round_, tenancy), duals)
 

@@ -186,7 +186,7 @@ class Ruled:
 
     def value(self, decision):
         """Return the value of a decision by the formula of the chapter."""
-        rules, places = self.policy.rules, self.places(decision)
+        rules, places = self.policy.tenant_rules, self.places(decision)
         weights = self._weights()
         used = self.used(places)
         value = 0
@@ -208,7 +208,7 @@ class Ruled:
         return value
 
     def cost(self, job):
-        restart, horizon = microseconds(job.restart_seconds or 0), self.policy.rules.horizon
+        restart, horizon = microseconds(job.restart_seconds or 0), self.policy.tenant_rules.horizon
         return job.gpus * min(10_000, max(1, -(-1000 * restart // horizon)))
 
     def _weights(self):

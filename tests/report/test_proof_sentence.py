@@ -1,6 +1,7 @@
 """The sentence about a proof never claims more than was checked."""
 
 import pytest
+from by_policy import rules_of
 
 from muri_opt import Certificate, Decision, Limit, Proof, Reason, Result, Termination, Violation
 from muri_opt.report.text.proof_sentence import proof_sentence
@@ -27,6 +28,7 @@ def sentence(
     result = Result(
         fingerprint="sha256:0",
         policy="fifo",
+        rules=rules_of("fifo"),
         method="exact",
         value=value if decision else None,
         bound=bound,

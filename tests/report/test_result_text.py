@@ -1,6 +1,7 @@
 """A result and a round as text."""
 
 import msgspec
+from by_policy import rules_of
 
 from muri_opt import (
     Assignment,
@@ -66,6 +67,7 @@ def test_violations_of_an_answer_are_shown():
     result = Result(
         fingerprint="sha256:0",
         policy="fifo",
+        rules=rules_of("fifo"),
         method="auto",
         termination=Termination(reason=Reason.FAILED),
         certificate=Certificate(feasible=False, violations=(wrong,)),

@@ -52,7 +52,7 @@ def test_the_fields_of_the_file_are_the_documented_ones() -> None:
         "certificate",
         "stats",
     ]
-    assert written["format"] == "muri-opt/result/1"
+    assert written["format"] == "muri-opt/result/2"
     assert written["termination"] == {"reason": "OPTIMAL", "limit": None, "detail": written["termination"]["detail"]}
     assert list(written["decision"]) == ["assignments", "waiting"]
     assert list(written["decision"]["assignments"][0]) == ["jobs", "order", "plan", "gpus", "cpus", "period_seconds"]

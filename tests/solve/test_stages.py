@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_policy import decision_value, formulation_of
 from handmade import round_of
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Limits, policy_from
 from muri_opt.rounds import Budget
 from muri_opt.solve.exact import build, optimise, relax
 from muri_opt.solve.solvers import BACKENDS, backend_named, solve_stages
-from muri_opt.verify import decision_value
 
 FOREVER = Limits(seconds=None)
 SOLVERS = sorted(set(BACKENDS) - {"exhaustive"})

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from muri_opt.systems.catalogue import formulation_of
+from by_policy import formulation_of
 
 from muri_opt import Proof, RefusalError, policy_from, read_round, solve_round
 from muri_opt.modelling import lp_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from muri_opt.systems.catalogue import formulation_of, value_unit_of
+from by_policy import formulation_of, value_unit_of
 
 from muri_opt import InputError, policy_from
 from muri_opt.systems import POLICIES, Policy

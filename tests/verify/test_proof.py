@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from alterations import claiming, replace
+from by_policy import enumerated_optimum, rules_of
 from handmade import gang, round_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ from muri_opt.rounds import Agreement
 from muri_opt.rounds.generate.families import generate
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
-from muri_opt.verify import enumerated_optimum, rules_of
 
 LARGE = generate("gangs", jobs=24, nodes=3, seed=0)
 """Too many jobs to enumerate, and bounds that do not meet the value without a solver."""
@@ -124,6 +124,7 @@ def test_infeasible_needs_the_word_of_two_solvers() -> None:
     nothing = Result(
         fingerprint=round_.fingerprint,
         policy="fifo",
+        rules=rules_of("fifo"),
         method="exact",
         termination=Termination(reason=Reason.INFEASIBLE),
         certificate=Certificate(feasible=False),
@@ -148,7 +149,7 @@ def test_small_rounds_leave_no_claim_unchecked(
 ) -> None:
     spec = f"{order}:objective={objective},nodes={nodes}"
     result = solve_round(round_, spec, "heuristic")
-    optimum = enumerated_optimum(round_, rules_of(spec))
+    optimum = enumerated_optimum(round_, spec)
     certificate = verify(round_, claiming(result, bound=result.value + above))
     checked = (Proof.LINEAR_DUALS, Proof.COUNTING, Proof.EXHAUSTIVE)
     assert certificate.feasible == (result.value + above >= optimum) == (certificate.proof in checked)
@@ -170,6 +171,7 @@ def test_without_a_decision_nothing_is_feasible_and_nothing_is_broken() -> None:
     nothing = Result(
         fingerprint=round_.fingerprint,
         policy="fifo:objective=weighted",
+        rules=rules_of("fifo:objective=weighted"),
         method="exact",
         termination=Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME),
         certificate=Certificate(feasible=False),
@@ -182,25 +184,39 @@ def test_a_round_too_large_to_search_in_steps_is_a_claim_only() -> None:
     nodes = [Node(id=f"n{s}", gpus=8, cpus=7) for s in range(12)]
     round_ = round_of(nodes, [gang(j, 8, cpus=8) for j in range(14)])
     result = solve_round(round_, "fifo:objective=weighted", "heuristic")
-    assert enumerated_optimum(round_, rules_of("fifo:objective=weighted")) is None
+    assert enumerated_optimum(round_, "fifo:objective=weighted") is None
     certificate = verify(round_, claiming(result, bound=result.value))
     assert (certificate.proof, rules_of_breaches(certificate)) == (Proof.CLAIM_ONLY, {"proof"})
 
 
 @pytest.mark.parametrize(
-    "policy",
-    ["fif", "", "fifo:speed=high", "fifo:nodes", "fifo:nodes=many", "fifo:objective=weighted,nodes="],
+    ("rules", "field"),
+    [
+        ({}, "rules"),
+        ({"chapter": "gang"}, "chapter"),
+        ({"chapter": "gangs", "speed": "high"}, "rule of the chapter 'gangs'"),
+        ({"chapter": "gangs", "nodes": "many"}, "rules.nodes"),
+        ({"chapter": "gangs", "objective": "weighted", "nodes": ""}, "rules.nodes"),
+        ({"chapter": "placement", "rack_speed": "2"}, "rules.rack_speed"),
+        ({"chapter": "planning", "horizon": "nan"}, "rules.horizon"),
+    ],
 )
-def test_a_result_of_an_unknown_policy_is_refused(policy: str) -> None:
+def test_a_result_of_unknown_rules_is_refused(rules: dict[str, str], field: str) -> None:
     round_ = round_of([4], [1])
-    result = replace(solve_round(round_, "fifo:objective=weighted", "heuristic"), policy=policy)
+    result = replace(solve_round(round_, "fifo:objective=weighted", "heuristic"), rules=rules)
     with pytest.raises(InputError) as refused:
         verify(round_, result)
-    assert refused.value.field == "policy"
+    assert refused.value.field == field
+
+
+def test_the_policy_of_a_result_is_not_looked_at() -> None:
+    round_ = round_of([4], [1])
+    result = solve_round(round_, "fifo", "heuristic")
+    assert verify(round_, replace(result, policy="somebody's own")) == verify(round_, result)
 
 
 def test_rules_are_read_from_the_text_of_a_policy() -> None:
-    rules = rules_of("las:nodes=fewest,objective=lexicographic")
+    rules = "las:nodes=fewest,objective=lexicographic"
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("las", True, True)
-    rules = rules_of("max-min")
+    rules = "max-min"
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("max-min", False, False)

@@ -1,8 +1,12 @@
-"""The backends by name, in the order they are preferred."""
+"""The backends by name, in the order they are preferred.
+
+Another package adds backends by entry points of the group ``muri_opt.backends``, each named as ``exact@NAME`` names it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from muri_opt.errors import unknown_name
@@ -11,7 +15,8 @@ from muri_opt.rounds.lazy import OnDemand
 if TYPE_CHECKING:
     from muri_opt.solve.solvers.base import Backend
 
-BACKENDS: Final[Mapping[str, type[Backend]]] = OnDemand(
+ENTRY_POINTS: Final = "muri_opt.backends"
+OWN: Final[Mapping[str, type[Backend]]] = OnDemand(
     {
         "highs": "muri_opt.solve.solvers.highs:Highs",
         "cp-sat": "muri_opt.solve.solvers.cp_sat:CpSat",
@@ -20,6 +25,32 @@ BACKENDS: Final[Mapping[str, type[Backend]]] = OnDemand(
         "exhaustive": "muri_opt.solve.solvers.exhaustive:Exhaustive",
     }
 )
+"""The package's own."""
+
+
+class _Backends(Mapping[str, "type[Backend]"]):
+    """The package's own backends, then those of other packages, which are looked for when they are needed."""
+
+    def __getitem__(self, name: str) -> type[Backend]:
+        if name in OWN:
+            return OWN[name]
+        for point in entry_points(group=ENTRY_POINTS, name=name):
+            kind: type[Backend] = point.load()
+            return kind
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in OWN or name in entry_points(group=ENTRY_POINTS).names
+
+    def __iter__(self) -> Iterator[str]:
+        yield from OWN
+        yield from sorted(entry_points(group=ENTRY_POINTS).names - set(OWN))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+BACKENDS: Final[Mapping[str, type[Backend]]] = _Backends()
 
 FIRST_BACKEND: Final = "highs"
 """Tried first: it loads in a tenth of the time of the others and also solves linear relaxations."""

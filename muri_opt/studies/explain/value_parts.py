@@ -41,7 +41,7 @@ def value_parts(round_: Round, policy: str, decision: Decision) -> tuple[Part, .
     jobs have one value for the group. A waiting job is worth nothing, or what preempting it takes away.
     """
     chapter = chapter_of(round_, policy_from(policy).rules)
-    worth = chapter.parts(decision)
+    worth = dict(chapter.parts(decision))
     parts = [
         Part(
             jobs=tuple(sorted(assignment.jobs, key=round_.job_index.__getitem__)),

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.gangs.policy import FifoPolicy, GangPolicy
+    from muri_opt.systems.gangs.policy import FifoPolicy, GangPolicy, list_decision
     from muri_opt.systems.gangs.program import GangFormulation
     from muri_opt.systems.gangs.system import SYSTEM
     from muri_opt.systems.gangs.tiresias import TiresiasPolicy
 
-__all__ = ["SYSTEM", "FifoPolicy", "GangFormulation", "GangPolicy", "TiresiasPolicy"]
+__all__ = ["SYSTEM", "FifoPolicy", "GangFormulation", "GangPolicy", "TiresiasPolicy", "list_decision"]
 
 __getattr__, __dir__ = names_on_demand(
     __name__,
     {
-        "muri_opt.systems.gangs.policy": ("FifoPolicy", "GangPolicy"),
+        "muri_opt.systems.gangs.policy": ("FifoPolicy", "GangPolicy", "list_decision"),
         "muri_opt.systems.gangs.program": ("GangFormulation",),
         "muri_opt.systems.gangs.tiresias": ("TiresiasPolicy",),
         "muri_opt.systems.gangs.system": ("SYSTEM",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,10 +63,8 @@ class GangPolicy(Policy):
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""
         self.check(round_)
-        order = priority_order(round_, self.order)
-        schedule = ListSchedule(round_, order, consolidate=self.nodes == "fewest")
-        shares = schedule.anew() if self.preempt == "yes" else schedule.beside(staying_jobs(round_, order))
-        return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt == "yes")
+        order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
+        return list_decision(round_, order, fewest_nodes=fewest, preempt=self.preempt == "yes")
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
@@ -85,3 +83,21 @@ class FifoPolicy(GangPolicy):
     preempt: str = "no"
 
     names: ClassVar[Collection[str]] = ("fifo",)
+
+
+def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True) -> Decision:
+    """Return the list schedule of an order of all jobs, given as their places in the round.
+
+    Each job in turn is placed whole where it fits, within GPUs, CPUs, memory and quotas; others are skipped
+    (back-filling). Without ``preempt``, running jobs stay where they are. A policy that is only an order of one's own
+    needs nothing else.
+
+    >>> from muri_opt import read_round
+    >>> round_ = read_round("instances/toy/eight-gangs.json")
+    >>> largest_first = sorted(range(len(round_.jobs)), key=lambda job: -round_.jobs[job].gpus)
+    >>> len(list_decision(round_, largest_first).running)
+    5
+    """
+    schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes)
+    shares = schedule.anew() if preempt else schedule.beside(staying_jobs(round_, list(order)))
+    return gang_decision(round_, shares, consolidate=fewest_nodes, preempt=preempt)

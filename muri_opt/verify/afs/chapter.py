@@ -31,11 +31,11 @@ class ShareChapter(Chapter):
         """Return what shares are worth and where they may be."""
         return Elastic(objective=settings["objective"], by_node=settings["packing"] == "node")
 
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return what each share is worth."""
+    def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
+        """Yield what each share is worth."""
         tables = dict(zip(self.round_.job_index, self.rules.values(self.round_), strict=True))
         firsts = ((job, one) for one in decision.assignments for job in one.jobs[:1] if job in tables)
-        return {job: tables[job].get(sum(one.gpus.values()), 0) for job, one in firsts}
+        return ((job, tables[job].get(sum(one.gpus.values()), 0)) for job, one in firsts)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job may not have its share, or does not have its CPUs."""

@@ -41,10 +41,10 @@ class GangChapter(Chapter):
         """Return how gangs are ranked and what they are worth."""
         return GangRules.of(settings)
 
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return the value of each job that runs."""
+    def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
+        """Yield the value of each job that runs."""
         values = job_values(self.round_, self.rules)
-        return {job: values[job] for job in decision.running if job in values}
+        return ((job, values[job]) for job in decision.running if job in values)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""

@@ -34,18 +34,18 @@ class GroupChapter(Chapter):
         """Return how jobs share GPUs."""
         return Sharing.of(settings)
 
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return what each group is worth; one without a period adds nothing."""
-        alike: dict[int, dict[str, list[int]]] = {}
+    def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
+        """Yield what each group is worth; one without a period adds nothing."""
+        alike: dict[int, list[list[int]]] = {}
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
             staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
             if staged and 1 <= len(jobs) <= self.most_jobs:
-                alike.setdefault(len(jobs), {})[assignment.jobs[0]] = jobs
-        sharers, found = Sharers.of(self.round_, self.rules), dict[str, int]()
+                alike.setdefault(len(jobs), []).append(jobs)
+        sharers = Sharers.of(self.round_, self.rules)
         for same in alike.values():
-            found |= zip(same, sharers.values(np.array(list(same.values()))).tolist(), strict=True)
-        return found
+            firsts = (self.round_.jobs[group[0]].id for group in same)
+            yield from zip(firsts, sharers.values(np.array(same)).tolist(), strict=True)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a group does not have the GPUs of its largest job, its CPUs and its period."""

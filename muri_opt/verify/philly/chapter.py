@@ -47,15 +47,14 @@ class PlacementChapter(Chapter):
         """Return what a decision is worth."""
         return self.reading.value(places_of(self.round_, decision))
 
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return what each gang is worth where it is, and what preempting one takes away."""
-        reading, places, worth = self.reading, places_of(self.round_, decision), dict[str, int]()
+    def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
+        """Yield what each gang is worth where it is, and what preempting one takes away."""
+        reading, places = self.reading, places_of(self.round_, decision)
         for position, stand in enumerate(reading.stands):
             if position in places:
-                worth[stand.job.id] = reading.worth(stand, places[position]) + reading.premium * stand.need.gpus
+                yield stand.job.id, reading.worth(stand, places[position]) + reading.premium * stand.need.gpus
             elif stand.running:
-                worth[stand.job.id] = -reading.loss(stand)
-        return worth
+                yield stand.job.id, -reading.loss(stand)
 
     def over_quotas(self, decision: Decision) -> dict[str, tuple[int, int]]:
         """Return the GPUs above quotas, and what they are worth less than within them."""

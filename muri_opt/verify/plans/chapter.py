@@ -59,10 +59,10 @@ class PlanChapter(Chapter):
         """All ways the jobs of the round may run."""
         return Menu.of(self.round_, self.rules)
 
-    def parts(self, decision: Decision) -> dict[str, int]:
-        """Return what each job is worth by its plan."""
+    def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
+        """Yield what each job is worth by its plan."""
         menu, firsts = self.menu, [one for one in decision.assignments if one.jobs and one.jobs[0] in self.jobs]
-        return {one.jobs[0]: menu.value(self.round_, Decision(assignments=(one,))) for one in firsts}
+        return ((one.jobs[0], menu.value(self.round_, Decision(assignments=(one,)))) for one in firsts)
 
     def value(self, decision: Decision) -> int:
         """Return what a decision is worth."""

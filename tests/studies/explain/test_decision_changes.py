@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import chain
 
 import pytest
+from by_policy import decision_value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from muri_opt.studies.explain import Difference, compare_decisions, value_parts
 from muri_opt.studies.explain.linked_changes import fitting
 from muri_opt.systems import POLICIES
 from muri_opt.testing import decisions, family_of, family_rounds
-from muri_opt.verify import decision_value
 
 SETTINGS = (
     "fifo",

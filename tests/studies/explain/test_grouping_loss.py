@@ -7,6 +7,7 @@ import random
 from itertools import combinations
 
 import pytest
+from by_policy import decision_value
 
 from muri_opt import Cluster, InputError, Job, Limits, Node, Round, policy_from, read_round, solve_round
 from muri_opt.cli.main import main
@@ -14,7 +15,6 @@ from muri_opt.report.text.group_loss import loss_text
 from muri_opt.rounds import Assignment, Decision
 from muri_opt.studies.explain import CAUSES, grouping_loss
 from muri_opt.systems.muri import MuriPolicy
-from muri_opt.verify import decision_value
 
 FOREVER = Limits(seconds=None)
 

@@ -12,7 +12,6 @@ from muri_opt import Limits, Reason, Round, solve_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.systems import POLICIES as KINDS
 from muri_opt.systems import policy_from
-from muri_opt.verify import rules_of
 
 EXACT = ("auto", "exact", "exact@highs", "exact@cp-sat")
 
@@ -43,7 +42,7 @@ def test_a_policy_reads_back_from_its_text(text: str) -> None:
     assert policy_from(policy.spec).spec == policy.spec
     read = dict(pair.split("=") for pair in text.partition(":")[2].split(","))
     assert all(getattr(policy, key) == value for key, value in read.items() if key not in ("phi", "quantum"))
-    rules = rules_of(policy.spec)
+    rules = policy.spec
     assert rules.elastic is not None
     assert (rules.elastic.objective, rules.elastic.by_node) == (read["objective"], read["packing"] == "node")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from elastic_rounds import best_of_all, elastic_round, random_elastic_round, stretchable, worths
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Limits, Node, Proof, Reason, Tenant, policy_from, solve_round
 from muri_opt.modelling import evaluate
@@ -13,9 +13,7 @@ from muri_opt.rounds import Limit
 from muri_opt.solve.exact import optimise, relax, solve_directly
 from muri_opt.solve.solvers import BACKENDS
 from muri_opt.systems.afs.program_columns import ShareTable
-from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
-from muri_opt.verify.feasibility import broken_rules
 
 FOREVER = Limits(seconds=None)
 SPECS = {"afs-l": "speed", "optimus": "time", "afs-p": "speed-up"}
@@ -31,7 +29,7 @@ def close(values, plain) -> bool:
 
 def checked_optimum(round_, spec) -> int:
     """Return the optimum by every backend, the dynamic program and the verifier's own, all equal and feasible."""
-    rules = rules_of(spec)
+    rules = spec
     values = rules.elastic.values(round_)
     assert close(values, worths(round_, SPECS[spec], list(range(1, round_.cluster.total_gpus + 1))))
     best = best_of_all(round_, values)
@@ -72,7 +70,7 @@ def test_all_methods_agree_on_500_rounds(spec: str) -> None:
 def test_the_price_of_a_quota_proves_a_bound() -> None:
     jobs = [stretchable(place, {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}, tenant="a") for place in range(3)]
     round_ = elastic_round([8], jobs, (Tenant(id="a", quota_gpus=2),))
-    program, values = formulation_of(policy_from("afs-l")), rules_of("afs-l").elastic.values(round_)
+    program, values = formulation_of(policy_from("afs-l")), settings_of("afs-l").values(round_)
     duals = relax(round_, program, None)
     assert any(duals.multipliers["quota"])
     assert priced_bound(round_, values, duals) == counted_bound(round_, values) == best_of_all(round_, values)

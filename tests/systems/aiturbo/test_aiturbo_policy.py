@@ -32,7 +32,7 @@ SPECS = [
 def running(round_: Round, policy: str = "aiturbo") -> dict[str, str]:
     """Return the configuration of each job that runs, in the order of the round."""
     decision = policy_from(policy).decide(round_, 0)
-    assert faults(round_, policy_from(policy).rules, decision) == []
+    assert faults(round_, policy_from(policy).plan_rules, decision) == []
     return {one.jobs[0]: one.plan for one in decision.assignments}
 
 
@@ -192,7 +192,7 @@ def test_the_time_a_job_has_run_must_be_told() -> None:
 def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)
-    assert faults(round_, policy.rules, decision) == []
+    assert faults(round_, policy.plan_rules, decision) == []
     assert policy.decide(round_, 7) == decision
     for one in decision.assignments:
         job_ = round_.jobs[round_.job_index[one.jobs[0]]]
@@ -205,9 +205,9 @@ def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
 @settings(max_examples=100)
 def test_no_job_that_was_skipped_would_fit_as_it_is(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
-    decision, options = policy.decide(round_, 0), PlanOptions.of(round_, policy.rules)
+    decision, options = policy.decide(round_, 0), PlanOptions.of(round_, policy.plan_rules)
     free = FreeNodes(round_, options)
-    for one, o in zip(decision.assignments, options_of(round_, policy.rules, decision).values(), strict=True):
+    for one, o in zip(decision.assignments, options_of(round_, policy.plan_rules, decision).values(), strict=True):
         free.take(o, [round_.cluster.node_index[node] for node in one.gpus])
     for wait in decision.waiting:
         j = round_.job_index[wait.job]

@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from by_policy import decision_value, formulation_of, settings_of
 from configuration_rounds import POLICIES, best_by_trying, job, random_round, round_of
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Limits, Proof, Reason, Round, solve_round, verify
 from muri_opt.modelling import evaluate
@@ -15,12 +15,11 @@ from muri_opt.rounds import Guarantee
 from muri_opt.solve.exact import build, optimise, search_chapter
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanningFormulation, PlanOptions, PlanRules
-from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.menu import Menu
 
 FOREVER = Limits(seconds=None)
-RULES = tuple(policy_from(policy).rules for policy in POLICIES)
+RULES = tuple(policy_from(policy).plan_rules for policy in POLICIES)
 
 
 def optimum(round_: Round, rules: PlanRules, backend: str) -> int:
@@ -90,13 +89,13 @@ def test_the_search_by_patterns_knows_parts_without_gpus(policy: str) -> None:
     found = 0
     for seed in range(15):
         round_ = random_round(random.Random(seed), jobs=3, nodes=2)
-        best = best_by_trying(round_, policy_from(policy).rules)
+        best = best_by_trying(round_, policy_from(policy).plan_rules)
         answer = search_chapter(round_, formulation_of(policy_from(policy)), FOREVER, None)
         if answer is None:
             assert best == 0
             continue
         value = decision_value(round_, policy, answer.decision)
-        bound = planned_bound(round_, Menu.of(round_, rules_of(policy).plans), answer.duals)
+        bound = planned_bound(round_, Menu.of(round_, settings_of(policy)), answer.duals)
         assert value <= best <= bound
         found += value == best
     assert found > 10

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from by_policy import decision_value, settings_of, value_unit_of
 from configuration_rounds import POLICIES, allowed, configuration_rounds, job, plan, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muri_opt.systems.catalogue import value_unit_of
 from plan_rounds import choices, worth_of
 
 from muri_opt import Decision, Guarantee, InputError, Job, Round
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules, plan_decision
-from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.value import Planned
 
@@ -86,12 +85,12 @@ def test_a_guaranteed_job_is_worth_more_than_all_jobs_that_run() -> None:
 @given(configuration_rounds(), st.sampled_from(POLICIES))
 @settings(max_examples=150)
 def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
-    options = PlanOptions.of(round_, policy_from(policy).rules)
+    options = PlanOptions.of(round_, policy_from(policy).plan_rules)
     theirs = [
         (int(options.job[o]), int(options.plan[o]), int(options.e[o]), int(options.home[o]) >= 0)
         for o in range(len(options))
     ]
-    menu = Menu.of(round_, rules_of(policy).plans)
+    menu = Menu.of(round_, settings_of(policy))
     mine = []
     for j, ways in enumerate(menu.ways):
         for way in ways:
@@ -100,7 +99,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
                 mine.append((j, position, menu.bonus[j] + way.home, True))
             mine.append((j, position, menu.bonus[j] + way.away, False))
     assert mine == theirs
-    rules = policy_from(policy).rules
+    rules = policy_from(policy).plan_rules
     for j, position, _, _ in theirs:
         assert allowed(round_.jobs[j], round_.jobs[j].plans[position], rules)
 
@@ -108,7 +107,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
 @given(configuration_rounds(), st.sampled_from(POLICIES), st.data())
 @settings(max_examples=100)
 def test_both_sides_value_a_decision_alike(round_: Round, policy: str, data: st.DataObject) -> None:
-    options = PlanOptions.of(round_, policy_from(policy).rules)
+    options = PlanOptions.of(round_, policy_from(policy).plan_rules)
     chosen = data.draw(choices(round_, options))
     decision = plan_decision(round_, options, chosen)
     assert decision_value(round_, policy, decision) == worth_of(round_, options, chosen)
@@ -155,8 +154,8 @@ def test_a_job_that_takes_for_ever_is_refused() -> None:
     ],
 )
 def test_settings_are_read_from_the_text_of_a_policy(policy: str, planned: Planned) -> None:
-    assert rules_of(policy).plans == planned
-    rules = policy_from(policy).rules
+    assert settings_of(policy) == planned
+    rules = policy_from(policy).plan_rules
     assert (rules.change, rules.objective, rules.switch) == (planned.change, planned.objective, planned.switch)
     assert policy_from(policy_from(policy).spec) == policy_from(policy)
     unit = value_unit_of(policy_from(policy))
@@ -167,6 +166,6 @@ def test_settings_are_read_from_the_text_of_a_policy(policy: str, planned: Plann
     "policy", ["aiturbo:change=both", "aiturbo:first=2", "aiturbo:patience=x", "optimus-ps:step=on"]
 )
 def test_other_settings_are_refused(policy: str) -> None:
-    for read in (rules_of, policy_from):
+    for read in (settings_of, policy_from):
         with pytest.raises(InputError):
             read(policy)

@@ -25,7 +25,7 @@ ROUND = round_of(
 
 def right() -> Result:
     """Return ``wide`` in two parts without GPUs and ``fixed`` on the GPU; the other two wait."""
-    options = PlanOptions.of(ROUND, policy_from(POLICY).rules)
+    options = PlanOptions.of(ROUND, policy_from(POLICY).plan_rules)
     wide = next(o for o in options.of_job(0) if options.q[o] == 2)
     fixed = options.of_job(2)[0]
     return result_of(ROUND, POLICY, plan_decision(ROUND, options, {wide: np.array([0, 1]), fixed: np.array([0])}))

@@ -16,7 +16,7 @@ from muri_opt.systems.plans import PlanOptions
 def placed(round_: Round, policy: str = "optimus-ps") -> dict[str, tuple[str, list[str]]]:
     """Return configuration and nodes of each job that runs."""
     decision = policy_from(policy).decide(round_, 0)
-    assert faults(round_, policy_from(policy).rules, decision) == []
+    assert faults(round_, policy_from(policy).plan_rules, decision) == []
     return {one.jobs[0]: (one.plan, list(one.gpus)) for one in decision.assignments}
 
 
@@ -122,7 +122,7 @@ def test_a_job_that_can_stay_does_not_restart() -> None:
     held = {"state": "running", "placement": {"n0": 0}, "restart_seconds": 10.0}
     round_ = round_of([(0, 3.0)], job("a", {"cpu-p1-w1": 1.0}, **held))
     policy = policy_from("optimus-ps")
-    options = PlanOptions.of(round_, policy.rules)
+    options = PlanOptions.of(round_, policy.plan_rules)
     (chosen,) = policy.choose(round_, options, 0)
     assert options.home[chosen] == 0
 
@@ -132,7 +132,7 @@ def test_a_job_that_can_stay_does_not_restart() -> None:
 def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)
-    assert faults(round_, policy.rules, decision) == []
+    assert faults(round_, policy.plan_rules, decision) == []
     assert policy.decide(round_, 3) == decision
     for one in decision.assignments:
         job_ = round_.jobs[round_.job_index[one.jobs[0]]]

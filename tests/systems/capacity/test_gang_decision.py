@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from brute_force import feasible_splits
+from by_policy import broken_rules, wrong_reasons
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,15 +12,12 @@ from hypothesis import strategies as st
 from muri_opt import Round, WaitingReason
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.testing import rounds
-from muri_opt.verify import rules_of
-from muri_opt.verify.feasibility import broken_rules
-from muri_opt.verify.waiting_reasons import wrong_reasons
 
 
 @given(rounds(max_jobs=3, max_nodes=2), st.booleans())
 @settings(max_examples=60)
 def test_every_feasible_choice_is_a_decision_with_the_right_reasons(round_: Round, fewest: bool) -> None:
-    rules = rules_of(f"fifo:nodes={'fewest' if fewest else 'any'},preempt=yes")
+    rules = f"fifo:nodes={'fewest' if fewest else 'any'},preempt=yes"
     for splits in feasible_splits(round_, fewest=fewest):
         shares = {j: np.array(split) for j, split in enumerate(splits) if split is not None}
         decision = gang_decision(round_, shares, consolidate=fewest)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from by_policy import enumerated_optimum, formulation_of, settings_of
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Node, Round, Tenant, policy_from
 from muri_opt.solve.exact import relax
@@ -15,7 +15,6 @@ from muri_opt.systems.gangs import GangFormulation
 from muri_opt.systems.gangs.program_duals import DENOMINATOR
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
-from muri_opt.verify import enumerated_optimum, rules_of
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.value import job_values
 
@@ -23,7 +22,7 @@ from muri_opt.verify.gangs.value import job_values
 def bounds(round_: Round, spec: str) -> tuple[int, int]:
     """Return the checked bounds of the quick multipliers and of those of the relaxation."""
     program = formulation_of(policy_from(spec))
-    worth = job_values(round_, rules_of(spec))
+    worth = job_values(round_, settings_of(spec))
     model = program.build(round_)
     row_duals = relaxation_duals(model, None)
     assert row_duals is not None
@@ -36,7 +35,7 @@ def bounds(round_: Round, spec: str) -> tuple[int, int]:
 @given(rounds(), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
 def test_both_kinds_of_multipliers_bound_the_optimum(round_: Round, order: str, nodes: str) -> None:
     spec = f"{order}:nodes={nodes},objective=weighted,preempt=yes"
-    optimum = enumerated_optimum(round_, rules_of(spec))
+    optimum = enumerated_optimum(round_, spec)
     assert optimum is not None
     assert min(bounds(round_, spec)) >= optimum
 
@@ -62,7 +61,7 @@ def test_quick_prices_are_those_of_the_first_job_cut() -> None:
     assert duals is not None
     assert duals.denominator == DENOMINATOR
     assert duals.multipliers == {"gpus": (2 * DENOMINATOR,) * 2, "quota": (DENOMINATOR, 0)}
-    worth = job_values(round_, rules_of("fifo:objective=weighted"))
+    worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 8, "j1": 6, "j2": 6, "j3": 1}
     # 4 GPUs at 2, 2 of the quota at 1; j0 gains 8 - 2 * 3, nobody else gains.
     assert dual_bound(round_, worth, duals) == 8 + 2 + 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brute_force import feasible_splits, optimum, values
+from by_policy import broken_rules, decision_value, formulation_of
 from handmade import gang, round_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from muri_opt.systems.catalogue import formulation_of
 
 from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate
@@ -19,8 +19,6 @@ from muri_opt.systems.gangs import GangFormulation
 from muri_opt.systems.gangs.program_places import OpenPart, Places
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
-from muri_opt.verify import decision_value, rules_of
-from muri_opt.verify.feasibility import broken_rules
 
 FOREVER = Limits(seconds=None)
 SPECS = st.builds(
@@ -62,7 +60,7 @@ def test_a_list_schedule_is_a_feasible_point_and_comes_back(round_: Round, spec:
     assert combined_value(program.stages(round_, model), reached) == decision_value(round_, spec, decision)
     again = program.decode(round_, point)
     assert again.running == decision.running
-    assert broken_rules(round_, again, rules_of(spec)) == []
+    assert broken_rules(round_, again, spec) == []
     assert decision_value(round_, spec, again) == decision_value(round_, spec, decision)
 
 
@@ -87,7 +85,7 @@ def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec
     model = program.build(round_)
     outcome = solve_stages(backend_named("highs"), model, program.stages(round_, model), FOREVER)
     decision = program.decode(round_, outcome.values)
-    assert broken_rules(round_, decision, rules_of(spec)) == []
+    assert broken_rules(round_, decision, spec) == []
     assert decision_value(round_, spec, decision) == outcome.value
 
 
@@ -160,7 +158,7 @@ def test_gangs_that_best_fit_cannot_pack_go_where_the_values_put_them() -> None:
     decision = program.decode(round_, outcome.values)
     assert len(decision.running) == 6
     assert all(len(assignment.gpus) == 1 for assignment in decision.assignments)
-    assert broken_rules(round_, decision, rules_of("fifo:nodes=fewest")) == []
+    assert broken_rules(round_, decision, "fifo:nodes=fewest") == []
 
 
 def test_the_program_of_two_gangs_row_by_row() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from by_policy import formulation_of, value_unit_of
 from handmade import gang, round_of
-from muri_opt.systems.catalogue import formulation_of, value_unit_of
 
 from muri_opt import InputError, Job, Round, policy_from, solve_round, verify
 from muri_opt.systems.gangs import GangPolicy, TiresiasPolicy

@@ -8,7 +8,7 @@ from itertools import permutations
 from math import floor
 
 import pytest
-from muri_opt.systems.catalogue import formulation_of
+from by_policy import broken_rules, decision_value, formulation_of
 from shared_rounds import best_grouping, random_round, sharer, sharing_round
 
 from muri_opt import Job, Limits, Node, Round, Tenant, policy_from, solve_round
@@ -16,8 +16,6 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.systems.orders import priority_order
-from muri_opt.verify import decision_value, rules_of
-from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
 FOREVER = Limits(seconds=None)
@@ -80,7 +78,7 @@ CASES = [
 @pytest.mark.parametrize(("settings", "first"), CASES)
 def test_the_optimum_is_that_of_every_grouping_and_its_prices_bound_it(settings: str, first: int) -> None:
     spec = f"muri-s:{settings}"
-    program, rules = formulation_of(policy_from(spec)), rules_of(spec)
+    program, rules = formulation_of(policy_from(spec)), spec
     chosen = dict(pair.split("=") for pair in settings.split(","))
     for seed in range(first, first + 25):
         round_ = timed_round(seed)

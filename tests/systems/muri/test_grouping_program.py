@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from muri_opt.systems.catalogue import formulation_of
+from by_policy import broken_rules, decision_value, formulation_of
 from shared_rounds import authors_ppm, best_grouping, cyclic_ppm, random_round, sharer, sharing_round
 
 from muri_opt import Limits, Node, Proof, Round, policy_from, solve_round
@@ -17,8 +17,6 @@ from muri_opt.rounds import Limit, Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import backend_named, relaxation_duals
 from muri_opt.systems.muri.program_columns import MOST_COLUMNS
-from muri_opt.verify import decision_value, rules_of
-from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
 FOREVER = Limits(seconds=None)
@@ -32,7 +30,7 @@ def optima(round_: Round, spec: str) -> set[int]:
     for backend in ("highs", "cp-sat"):
         answer = optimise(round_, program, backend, FOREVER, None)
         assert answer.termination.reason is Reason.OPTIMAL
-        assert broken_rules(round_, answer.decision, rules_of(spec)) == []
+        assert broken_rules(round_, answer.decision, spec) == []
         found |= {answer.bound, decision_value(round_, spec, answer.decision)}
     return found
 
@@ -43,12 +41,12 @@ def heuristic_value(round_: Round, spec: str) -> int:
     program = formulation_of(policy)
     decision = policy.decide(round_, seed=0)
     value = decision_value(round_, spec, decision)
-    assert broken_rules(round_, decision, rules_of(spec)) == []
+    assert broken_rules(round_, decision, spec) == []
     point = program.encode(round_, decision)
     found = evaluate(program.build(round_), point)
     assert (found.broken, found.value) == ((), value)
     again = program.decode(round_, point)
-    assert broken_rules(round_, again, rules_of(spec)) == []
+    assert broken_rules(round_, again, spec) == []
     more = program.encode(round_, again) - point  # jobs that would wait beside free GPUs run alone, and nothing else
     assert (more >= 0).all()
     assert decision_value(round_, spec, again) == value + int(more @ program.build(round_).objective)
@@ -112,7 +110,7 @@ def relaxed_value(round_: Round) -> float:
 
 
 def test_the_prices_of_the_relaxation_prove_a_bound() -> None:
-    rules, program = rules_of("muri-s"), formulation_of(policy_from("muri-s"))
+    rules, program = "muri-s", formulation_of(policy_from("muri-s"))
     tight = 0
     for seed in range(60):
         round_ = random_round(seed, quotas=seed % 3 == 0)
@@ -128,7 +126,7 @@ def test_the_prices_of_the_relaxation_prove_a_bound() -> None:
 
 
 def test_the_authors_rules_have_prices_too() -> None:
-    program, rules = formulation_of(policy_from(AUTHORS)), rules_of(AUTHORS)
+    program, rules = formulation_of(policy_from(AUTHORS)), AUTHORS
     for seed in range(20):
         round_ = random_round(seed, resources=3)
         bound = sharing_bound(round_, rules, relax(round_, program, None))

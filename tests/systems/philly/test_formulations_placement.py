@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from hypothesis import given, settings
-from muri_opt.systems.catalogue import formulation_of
 from placement_cases import EveryPlacement, random_placement_round
 
 from muri_opt import Decision, Limits, Reason, Round, policy_from
@@ -14,8 +14,6 @@ from muri_opt.modelling import combined_value, evaluate
 from muri_opt.solve.exact import build, optimise
 from muri_opt.solve.solvers import backend_named, solve_stages
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
-from muri_opt.verify import decision_value, rules_of
-from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.philly.optimum import placement_optimum
 
 FOREVER = Limits(seconds=None)
@@ -45,7 +43,7 @@ def check_against_everything(seed: int, backends: tuple[str, ...]) -> None:
         assert every.value(chosen) == best
         again = evaluate(model, program.encode(round_, answer.decision))
         assert (again.broken, again.value) == ((), best)
-    assert placement_optimum(round_, rules_of(spec).placement, steps=2_000_000) in (best, None)
+    assert placement_optimum(round_, settings_of(spec), steps=2_000_000) in (best, None)
     heuristic = plain_places(round_, policy.decide(round_, seed=0))
     assert every.allows(heuristic), seed
     assert every.value(heuristic) <= best
@@ -101,7 +99,7 @@ def test_the_schedule_of_the_rules_is_a_feasible_point_and_comes_back(round_: Ro
     if len(stages) > 1:
         assert all(stage.best >= part for stage, part in zip(stages, reached, strict=True))
     again = program.decode(round_, point)
-    assert broken_rules(round_, again, rules_of(spec)) == []
+    assert broken_rules(round_, again, spec) == []
     assert decision_value(round_, spec, again) == value
     sizes = [sorted(round_.jobs[round_.job_index[job]].gpus for job in d.running) for d in (again, decision)]
     assert sizes[0] == sizes[1]
@@ -115,6 +113,6 @@ def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec
     outcome = solve_stages(backend_named("highs"), model, program.stages(round_, model), FOREVER)
     assert outcome.value == outcome.bound
     decision = program.decode(round_, outcome.values)
-    assert broken_rules(round_, decision, rules_of(spec)) == []
+    assert broken_rules(round_, decision, spec) == []
     assert decision_value(round_, spec, decision) == outcome.value
     assert decision_value(round_, spec, policy_from(spec).decide(round_, seed=0)) <= outcome.value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from by_policy import formulation_of, settings_of
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muri_opt.systems.catalogue import formulation_of
 from placement_cases import EveryPlacement, random_lent_round, random_placement_round
 
 from muri_opt import Decision, Job, Limits, Node, RefusalError, Round, Tenant, policy_from, solve_round
@@ -17,7 +17,6 @@ from muri_opt.rounds import Assignment, WaitingReason, after
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import BACKENDS
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
-from muri_opt.verify import rules_of
 from muri_opt.verify.philly.dual_bound import placed_bound
 from muri_opt.verify.philly.job_status import Reading
 
@@ -205,7 +204,7 @@ def test_prices_from_the_relaxation_bound_every_round_and_prove_many() -> None:
     for seed in range(30):
         round_, spec = random_placement_round(seed)
         program = formulation_of(policy_from(spec))
-        bound = placed_bound(round_, Reading.of(round_, rules_of(spec).placement), relax(round_, program, None))
+        bound = placed_bound(round_, Reading.of(round_, settings_of(spec)), relax(round_, program, None))
         optimum = optimise(round_, program, "highs", FOREVER, None).bound
         assert bound >= optimum
         proved += bound == optimum

@@ -266,7 +266,7 @@ def test_moving_for_a_borrower_must_be_worth_it():
 
 
 def test_the_text_of_the_policy():
-    assert policy_from("philly").rules == TenantRules(
+    assert policy_from("philly").tenant_rules == TenantRules(
         rack_after=600_000_000,
         any_after=1_800_000_000,
         hold=150_000_000,
@@ -285,7 +285,7 @@ def test_the_text_of_the_policy():
     )
     policy = policy_from(text)
     assert policy.spec == text
-    assert policy.rules == TenantRules(
+    assert policy.tenant_rules == TenantRules(
         rack_after=0,
         any_after=1_500_000,
         hold=500_000,
@@ -299,8 +299,8 @@ def test_the_text_of_the_policy():
         objective="weighted",
     )
     assert policy_from("philly:rack_after=600,migrate=0,dedicated=never").spec == "philly"
-    assert policy_from("philly:preempt_at=never").rules.preempt_at is None
-    assert policy_from("philly:any_speed=0.001").rules.speed == (1000, 854, 1)
+    assert policy_from("philly:preempt_at=never").tenant_rules.preempt_at is None
+    assert policy_from("philly:any_speed=0.001").tenant_rules.speed == (1000, 854, 1)
 
 
 @pytest.mark.parametrize(

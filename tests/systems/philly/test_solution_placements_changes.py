@@ -6,6 +6,7 @@ from itertools import combinations
 
 import msgspec
 import pytest
+from by_policy import wrong_reasons
 from hypothesis import given, settings
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
@@ -15,8 +16,6 @@ from muri_opt.systems.philly.cluster_state import Floor, seat
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.registry import policy_from
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
-from muri_opt.verify import rules_of
-from muri_opt.verify.waiting_reasons import wrong_reasons
 
 
 def decided(round_: Round, text: str) -> tuple[PhillyPolicy, Decision]:
@@ -33,7 +32,7 @@ def starts(policy: PhillyPolicy, round_: Round, decision: Decision, wait: Waitin
 def has_room(policy: PhillyPolicy, round_: Round, decision: Decision, job: str, change: Change) -> bool:
     """Return whether the job finds room at its level once the change is made, with nobody preempted or moved for it."""
     then = changed(round_, decision, job, change)
-    standing, place = Standing.of(then, policy.rules), then.job_index[job]
+    standing, place = Standing.of(then, policy.tenant_rules), then.job_index[job]
     return seat(Floor(then, standing), place, int(standing.level[place])) is not None
 
 
@@ -105,7 +104,7 @@ def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
 def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     then = after(round_, decision)
-    standing = Standing.of(then, policy.rules)
+    standing = Standing.of(then, policy.tenant_rules)
     for wait in decision.waiting:
         place = then.job_index[wait.job]
         # A gang that may spread looks for victims in a few racks only; they are the fewest where it must sit on a node.
@@ -125,7 +124,7 @@ def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
 @settings(max_examples=110)
 def test_reasons_are_those_that_the_verifier_finds(round_: Round, text: str) -> None:
     _, decision = decided(round_, text)
-    assert list(wrong_reasons(round_, decision, rules_of(text))) == []
+    assert list(wrong_reasons(round_, decision, text)) == []
 
 
 def test_moves_and_preemptions_are_looked_for_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:

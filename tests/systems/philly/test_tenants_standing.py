@@ -20,7 +20,7 @@ def rules(text=""):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_locality_and_levels_are_those_of_the_definition(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.rules)
+    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.tenant_rules)
     for position, job in enumerate(round_.jobs):
         in_rack, fewest = ruled.fewest(job)
         assert standing.locality.fits[position] == (fewest is not None)
@@ -45,7 +45,7 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.rules)
+    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.tenant_rules)
     decision = policy.decide(round_, 0)
     places, index = ruled.places(decision), round_.cluster.node_index
     used = ruled.used(places)
@@ -69,7 +69,7 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
 @given(round_=tenant_rounds(max_jobs=6), text=tenant_policies())
 def test_a_seat_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
     policy = policy_from(text)
-    ruled, floor = Ruled(round_, policy), Floor(round_, Standing.of(round_, policy.rules))
+    ruled, floor = Ruled(round_, policy), Floor(round_, Standing.of(round_, policy.tenant_rules))
     for position, job in enumerate(round_.jobs):
         if job.state == "running":
             continue

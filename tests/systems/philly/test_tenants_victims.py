@@ -21,7 +21,7 @@ POLICIES = tenant_policies(without=["preempt_at"])
 
 
 def floor_of(round_, text="philly"):
-    return Floor(round_, Standing.of(round_, policy_from(text).rules))
+    return Floor(round_, Standing.of(round_, policy_from(text).tenant_rules))
 
 
 def seen(floor):

@@ -21,7 +21,7 @@ POLICY = st.sampled_from(SPECS)
 @settings(max_examples=150)
 def test_every_decision_respects_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
-    assert faults(round_, policy.rules, policy.decide(round_, 0)) == []
+    assert faults(round_, policy.plan_rules, policy.decide(round_, 0)) == []
 
 
 @given(planned_rounds(), POLICY)
@@ -77,9 +77,9 @@ RUBICK = st.sampled_from([spec for spec in SPECS if spec.startswith("rubick")])
 def test_rubick_is_never_worse_than_the_present_and_stops_no_guaranteed_job(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)
-    before, kept = present(round_, policy.rules)
-    assert value(round_, policy.rules, decision) >= before
-    runs = set(options_of(round_, policy.rules, decision))
+    before, kept = present(round_, policy.plan_rules)
+    assert value(round_, policy.plan_rules, decision) >= before
+    runs = set(options_of(round_, policy.plan_rules, decision))
     assert {j for j in kept if round_.jobs[j].guarantee is not None} <= runs
 
 
@@ -87,9 +87,9 @@ def test_rubick_is_never_worse_than_the_present_and_stops_no_guaranteed_job(roun
 @settings(max_examples=80)
 def test_a_job_behind_the_gate_changes_only_for_a_guaranteed_job_that_starts(round_: Round, gate: str) -> None:
     policy = policy_from(f"rubick:gate={gate}")
-    chosen = options_of(round_, policy.rules, policy.decide(round_, 0))
-    options = PlanOptions.of(round_, policy.rules)
-    _, kept = present(round_, policy.rules)
+    chosen = options_of(round_, policy.plan_rules, policy.decide(round_, 0))
+    options = PlanOptions.of(round_, policy.plan_rules)
+    _, kept = present(round_, policy.plan_rules)
     if any(round_.jobs[j].guarantee is not None for j in chosen.keys() - kept):
         return
     for j in kept:
@@ -136,7 +136,7 @@ def test_a_round_without_plans_is_refused(name: str) -> None:
 def test_settings_become_rules(text: str, rules: dict[str, object]) -> None:
     policy = policy_from(text)
     assert isinstance(policy, PlanPolicy)
-    assert policy.rules == PlanRules(**rules)
+    assert policy.plan_rules == PlanRules(**rules)
     assert policy_from(policy.spec) == policy
 
 

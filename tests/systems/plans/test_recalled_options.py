@@ -35,7 +35,7 @@ def same(one: PlanOptions, other: PlanOptions) -> bool:
     ],
 )
 def test_recalled_options_are_those_read_anew(family: str, policy: str) -> None:
-    rules = policy_from(policy).rules
+    rules = policy_from(policy).plan_rules
     for first, second, place in pairs(family):
         PlanOptions.of(NOWHERE, ANY)
         anew = PlanOptions.of(second, rules)
@@ -59,7 +59,7 @@ def test_another_cluster_is_read_anew() -> None:
         cluster=type(second.cluster)(nodes=second.cluster.nodes[:1], tenants=second.cluster.tenants),
         jobs=tuple(job for job in second.jobs if job.state == "waiting"),
     )
-    rules = policy_from("rubick").rules
+    rules = policy_from("rubick").plan_rules
     PlanOptions.of(NOWHERE, ANY)
     anew = PlanOptions.of(fewer, rules)
     many = PlanOptions.of(first, rules)

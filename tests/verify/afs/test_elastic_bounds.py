@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
+from by_policy import proved_bound
 from elastic_draws import best_value, elastic, elastic_rounds, round_with, share_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from muri_opt import InputError, Node, Round, Tenant
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.afs.value import Elastic
-from muri_opt.verify.audit import proved_bound
 
 OBJECTIVES = st.sampled_from(["speed", "speed-up", "time"])
 

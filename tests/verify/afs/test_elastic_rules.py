@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from alterations import changed_first, claiming, decided, replace, rules_broken_by, with_assignments, with_duals
+from by_policy import under
 from elastic_draws import elastic, elastic_rounds, round_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,7 +143,7 @@ def test_packing(gpus: dict[str, int], broken: bool) -> None:
     share = sum(gpus.values())
     wrong = with_assignments(right, one("j0", gpus, 1 / share))
     assert ("packing" in rules_broken_by(round_, wrong)) == broken
-    free = with_assignments(replace(right, policy="afs-l"), one("j0", gpus, 1 / share))
+    free = with_assignments(under(right, "afs-l"), one("j0", gpus, 1 / share))
     assert "packing" not in rules_broken_by(round_, free)
 
 

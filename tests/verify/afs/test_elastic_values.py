@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import floor, isqrt
 
 import pytest
+from by_policy import decision_value, settings_of
 from elastic_draws import POLICIES, elastic, elastic_rounds, round_with
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +14,7 @@ from hypothesis import strategies as st
 from muri_opt import InputError, Job, Node, Round
 from muri_opt.systems.afs import NEVER, Curves
 from muri_opt.systems.afs.program_columns import ShareTable
-from muri_opt.verify import rules_of
 from muri_opt.verify.afs.value import Curve, Elastic
-from muri_opt.verify.audit import decision_value
 
 RATES = st.one_of(
     st.floats(1e-9, 1e12, exclude_min=True),
@@ -120,17 +119,17 @@ def test_under_time_one_more_job_outweighs_any_speed() -> None:
 
 
 def test_which_value_a_policy_counts() -> None:
-    assert {name: rules_of(name).elastic.objective for name in POLICIES} == {
+    assert {name: settings_of(name).objective for name in POLICIES} == {
         "afs-l": "speed",
         "afs-p": "speed-up",
         "optimus": "time",
         "max-min-elastic": "speed",
         "srtf-elastic": "speed",
     }
-    assert rules_of("afs-l:objective=time,packing=node").elastic == Elastic(objective="time", by_node=True)
+    assert settings_of("afs-l:objective=time,packing=node") == Elastic(objective="time", by_node=True)
     for text in ("afs-l:phi=0", "afs-l:phi=1.5", "afs-p:quantum=0", "afs-p:objective=time", "optimus:tie=longer"):
         with pytest.raises(InputError):
-            rules_of(text)
+            settings_of(text)
 
 
 def test_sizes_of_shares() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from brute_force import optimum, values
+from by_policy import proved_bound, settings_of
 from handmade import gang, round_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,6 @@ from muri_opt import Assignment, Decision, InputError, Node, Round, Tenant, poli
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.systems.orders import ORDERS as ORDER_NAMES
 from muri_opt.testing import rounds
-from muri_opt.verify import proved_bound, rules_of
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.value import job_values
@@ -79,13 +79,13 @@ def test_any_decision_bounds_the_lexicographic_optimum(
 @given(SMALL, ORDERS, st.booleans())
 def test_values_follow_the_definition(round_: Round, order: str, lexicographic: bool) -> None:
     spec = f"{order}:objective={'lexicographic' if lexicographic else 'weighted'},preempt=yes"
-    assert job_values(round_, rules_of(spec)) == values(round_, order, lexicographic=lexicographic)
+    assert job_values(round_, settings_of(spec)) == values(round_, order, lexicographic=lexicographic)
 
 
 def test_the_price_of_a_gpu_proves_the_optimum_of_a_full_cluster() -> None:
     """Two nodes of 2 GPUs, gangs of 2, 2 and 2 worth 6, 4 and 2: at a price of 1 the four GPUs cost 4, gains 4 + 2."""
     round_ = round_of([2, 2], [2, 2, 2])
-    worth = job_values(round_, rules_of("fifo:objective=weighted"))
+    worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 6, "j1": 4, "j2": 2}
     prices = LinearDuals(denominator=3, multipliers={"gpus": (3, 3)})
     assert dual_bound(round_, worth, prices) == 4 + (6 - 2) + (4 - 2)
@@ -97,7 +97,7 @@ def test_a_job_that_cannot_run_alone_adds_nothing_to_a_bound() -> None:
     over_quota = round_of([4], [gang(0, 3, tenant="t")], [Tenant(id="t", quota_gpus=2)])
     no_memory = round_of([Node(id="n0", gpus=4, memory_gib=1)], [gang(0, 2, memory_gib=4)])
     for round_ in (too_large, over_quota, no_memory):
-        worth = job_values(round_, rules_of("fifo:objective=weighted"))
+        worth = job_values(round_, settings_of("fifo:objective=weighted"))
         assert dual_bound(round_, worth, free) == 0
         assert knapsack_bound(round_, worth) == 0
         assert prefix_bound(round_, worth, Decision()) == 0
@@ -105,7 +105,7 @@ def test_a_job_that_cannot_run_alone_adds_nothing_to_a_bound() -> None:
 
 def test_counting_gives_up_on_large_rounds() -> None:
     round_ = round_of([4, 4], [1, 2, 3])
-    worth = job_values(round_, rules_of("fifo:objective=weighted"))
+    worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert knapsack_bound(round_, worth, steps=24) == 3 + 4 + 3
     assert knapsack_bound(round_, worth, steps=23) is None
 
@@ -116,7 +116,7 @@ def test_counting_knows_quotas_of_several_tenants() -> None:
     owners = ["red", "red", "blue", "blue", "free"]
     jobs = [gang(j, gpus, tenant=owner) for j, (gpus, owner) in enumerate(zip([2, 2, 1, 3, 1], owners, strict=True))]
     round_ = round_of([6], jobs, tenants)
-    worth = job_values(round_, rules_of("fifo:objective=weighted"))
+    worth = job_values(round_, settings_of("fifo:objective=weighted"))
     assert worth == {"j0": 10, "j1": 8, "j2": 3, "j3": 6, "j4": 1}
     assert knapsack_bound(round_, worth) == 10 + 6 + 1
 
@@ -137,7 +137,7 @@ def test_impossible_multipliers_are_refused_by_name(duals: LinearDuals, field: s
     nodes = [Node(id="n0", gpus=2, cpus=4), Node(id="n1", gpus=2, memory_gib=4)]
     round_ = round_of(nodes, [1], [Tenant(id="red", quota_gpus=2), Tenant(id="free")])
     with pytest.raises(InputError) as refused:
-        dual_bound(round_, job_values(round_, rules_of("fifo:objective=weighted")), duals)
+        dual_bound(round_, job_values(round_, settings_of("fifo:objective=weighted")), duals)
     assert refused.value.field == field
 
 
@@ -145,7 +145,7 @@ def test_the_best_of_several_proofs_counts() -> None:
     round_ = round_of([3], [2, 2])
     decision = policy_from("fifo").decide(round_, seed=0)
     cheap, loose = (LinearDuals(denominator=2, multipliers={"gpus": (price,)}) for price in (2, 0))
-    assert dual_bound(round_, job_values(round_, rules_of("fifo:objective=weighted")), cheap) == 3 + 2
+    assert dual_bound(round_, job_values(round_, settings_of("fifo:objective=weighted")), cheap) == 3 + 2
     assert proved_bound(round_, "fifo:objective=weighted", decision, (loose, cheap)) == (4, Proof.COUNTING)
     assert proved_bound(round_, "fifo:objective=weighted", decision, ()) == (4, Proof.COUNTING)
     enough = LinearDuals(denominator=1, multipliers={"gpus": (0,)})
@@ -161,12 +161,12 @@ def test_the_best_of_several_proofs_counts() -> None:
 def test_a_job_that_does_not_say_what_the_value_needs_is_refused(policy: str, missing: str) -> None:
     round_ = round_of([2], [gang(0, 1), gang(1, 1, **{missing: None})])
     with pytest.raises(InputError, match="j1") as refused:
-        job_values(round_, rules_of(policy))
+        job_values(round_, settings_of(policy))
     assert refused.value.field == f"job 'j1'.{missing}"
 
 
 def test_a_gang_of_no_gpus_is_refused() -> None:
     """It would fit nowhere and everywhere, and prices per GPU could not bound its value."""
     with pytest.raises(InputError) as refused:
-        job_values(round_of([2], [gang(0, 0), 1]), rules_of("fifo:objective=weighted"))
+        job_values(round_of([2], [gang(0, 0), 1]), settings_of("fifo:objective=weighted"))
     assert refused.value.field == "job 'j0'.gpus"

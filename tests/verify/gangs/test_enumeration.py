@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from brute_force import optimum
+from by_policy import enumerated_optimum
 from handmade import round_of
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 from muri_opt import Node, Round
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
-from muri_opt.verify import enumerated_optimum, rules_of
 
 FRAGMENTED = round_of([3, 3], [2, 2, 2])
 
@@ -22,17 +22,17 @@ def test_enumeration_equals_trying_everything(
 ) -> None:
     objective, nodes = "lexicographic" if lexicographic else "weighted", "fewest" if fewest else "any"
     spec = f"{order}:objective={objective},nodes={nodes},preempt={'yes' if preempt else 'no'}"
-    found = enumerated_optimum(round_, rules_of(spec))
+    found = enumerated_optimum(round_, spec)
     assert found == optimum(round_, order, lexicographic=lexicographic, fewest=fewest, preempt=preempt)
 
 
 def test_three_gangs_of_two_fit_two_nodes_of_three_only_when_spread() -> None:
-    assert enumerated_optimum(FRAGMENTED, rules_of("fifo:objective=weighted")) == 2 * (3 + 2 + 1)
-    assert enumerated_optimum(FRAGMENTED, rules_of("fifo:nodes=fewest,objective=weighted")) == 2 * (3 + 2)
+    assert enumerated_optimum(FRAGMENTED, "fifo:objective=weighted") == 2 * (3 + 2 + 1)
+    assert enumerated_optimum(FRAGMENTED, "fifo:nodes=fewest,objective=weighted") == 2 * (3 + 2)
 
 
 def test_the_step_budget_is_kept() -> None:
-    rules = rules_of("fifo:objective=weighted")
+    rules = "fifo:objective=weighted"
     needed = next(steps for steps in range(1000) if enumerated_optimum(FRAGMENTED, rules, steps=steps) is not None)
     assert needed > 1
     assert enumerated_optimum(FRAGMENTED, rules, steps=needed - 1) is None
@@ -41,9 +41,9 @@ def test_the_step_budget_is_kept() -> None:
 
 def test_more_nodes_than_a_recursion_can_hold_are_left_alone() -> None:
     nodes = [Node(id=f"n{s}", gpus=1 + s % 2) for s in range(1500)]
-    assert enumerated_optimum(round_of(nodes, [7, 5]), rules_of("fifo:objective=weighted")) is None
+    assert enumerated_optimum(round_of(nodes, [7, 5]), "fifo:objective=weighted") is None
 
 
 def test_nothing_to_run_is_worth_nothing() -> None:
     for round_ in (round_of([], []), round_of([4], []), round_of([], [1]), round_of([0], [1])):
-        assert enumerated_optimum(round_, rules_of("srtf:objective=lexicographic")) == 0
+        assert enumerated_optimum(round_, "srtf:objective=lexicographic") == 0

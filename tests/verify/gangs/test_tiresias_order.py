@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from by_policy import decision_value, enumerated_optimum, settings_of
 from handmade import gang, round_of
 from hypothesis import given, settings
 from tiresias_draws import served_rounds, tiresias_specs
 
 from muri_opt import InputError, Round, policy_from, solve_round, verify
 from muri_opt.systems.orders import priority_order
-from muri_opt.verify import decision_value, enumerated_optimum, rules_of
 from muri_opt.verify.gangs.value import job_values, ranked
 
 
@@ -20,7 +20,7 @@ def test_both_put_the_jobs_in_the_same_order(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     expected = [round_.jobs[j].id for j in priority_order(round_, policy.order)]
     for text in (spec, policy.spec):
-        rules = rules_of(text)
+        rules = settings_of(text)
         assert [job.id for job in ranked(round_, rules.order, rules.queues)] == expected
         assert sorted(job_values(round_, rules)) == sorted(expected)
 
@@ -37,7 +37,7 @@ def test_every_list_schedule_is_verified(round_: Round, spec: str) -> None:
 @given(served_rounds(max_jobs=5, max_nodes=2), tiresias_specs())
 def test_the_exact_program_is_never_worse_and_equals_enumeration(round_: Round, spec: str) -> None:
     heuristic, best = solve_round(round_, spec, "heuristic"), solve_round(round_, spec, "auto")
-    assert heuristic.value <= best.value == best.bound == enumerated_optimum(round_, rules_of(spec))
+    assert heuristic.value <= best.value == best.bound == enumerated_optimum(round_, spec)
     assert verify(round_, best).feasible
 
 
@@ -73,7 +73,7 @@ def test_a_value_counted_in_another_order_is_found_out() -> None:
     ],
 )
 def test_the_verifier_refuses_what_the_policy_refuses(settings: str) -> None:
-    for read in (rules_of, policy_from):
+    for read in (settings_of, policy_from):
         with pytest.raises(InputError):
             read(f"tiresias:{settings}")
 
@@ -82,5 +82,5 @@ def test_the_verifier_refuses_what_the_policy_refuses(settings: str) -> None:
 def test_the_verifier_refuses_a_job_that_does_not_say_what_it_is_ordered_by(field: str) -> None:
     fields = {"attained_gpu_seconds": 5000.0, "executed_seconds": 1.0, "waiting_seconds": 1.0} | {field: None}
     with pytest.raises(InputError) as refused:
-        job_values(round_of([2], [gang(0, 1, **fields)]), rules_of("tiresias:knob=1"))
+        job_values(round_of([2], [gang(0, 1, **fields)]), settings_of("tiresias:knob=1"))
     assert refused.value.field == f"job 'j0'.{field}"

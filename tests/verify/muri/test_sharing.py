@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 from alterations import changed_first, claiming, decided, replace, rules_broken_by, with_assignments
+from by_policy import under
 from handmade import gang, round_of
 
 from muri_opt import Node, Result, Tenant, WaitingReason, solve_round
@@ -114,7 +115,7 @@ def started_beyond_its_quota(result: Result) -> Result:
 
 MUTANTS: list[tuple[Callable[[Result], Result], str]] = [
     (five_in_a_group, "group-size"),
-    (lambda result: replace(result, policy="muri-l:group=3"), "group-size"),
+    (lambda result: under(result, "muri-l:group=3"), "group-size"),
     (another_gpu_count, "equal-gpus"),
     (slow_order, "order"),
     (lambda result: changed_first(result, order=(0, 1, 2, 2)), "order"),
@@ -166,5 +167,5 @@ def test_a_group_has_no_more_jobs_than_slots(resources: int, policy: str, most: 
     alone = solve_round(round_, "muri-l:group=1", "heuristic")
     (first,) = decided(alone).assignments
     group = replace(first, jobs=("j0", "j1", "j2", "j3"), order=(0, 1, 2, 3))
-    broken = rules_broken_by(round_, replace(with_assignments(alone, group, waiting=()), policy=policy))
+    broken = rules_broken_by(round_, under(with_assignments(alone, group, waiting=()), policy))
     assert ("group-size" in broken) == (most < 4)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals
+from by_policy import settings_of
 from handmade import gang, round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from muri_opt.verify.policy_rules import rules_of
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 
@@ -21,7 +21,7 @@ from muri_opt.verify.muri.dual_bound import sharing_bound
 @settings(max_examples=200)
 def test_any_prices_give_a_bound_no_grouping_exceeds(plain: Plain, data: st.DataObject) -> None:
     duals = data.draw(prices(plain.round_))
-    bound = sharing_bound(plain.round_, rules_of(plain.spec), duals)
+    bound = sharing_bound(plain.round_, settings_of(plain.spec), duals)
     assert bound == plain.bound(duals)
     best = plain.optimum()
     assert bound >= best
@@ -75,7 +75,7 @@ def test_prices_of_cpus_memory_and_quotas_prove_what_they_limit(
     tenants = [Tenant(id="red", quota_gpus=2), Tenant(id="blue")]
     round_ = round_of(nodes, [gang(j, 1, stage_seconds=EVEN, **fields) for j in range(4)], tenants)
     duals = LinearDuals(denominator=1, multipliers={"once": (0,) * 4, "gpus": (0,), **multipliers})
-    assert sharing_bound(round_, rules_of("muri-s"), duals) == bound >= Plain(round_=round_).optimum()
+    assert sharing_bound(round_, settings_of("muri-s"), duals) == bound >= Plain(round_=round_).optimum()
 
 
 @pytest.mark.parametrize("sizes", ["equal", "mixed"])
@@ -85,7 +85,7 @@ def test_a_job_pays_for_its_own_gpus_of_a_quota(sizes: str) -> None:
     round_ = round_of([2], jobs, [Tenant(id="red", quota_gpus=2)])
     for once, short in (((0, 125_000), 0), ((0, 0), 125_000)):
         duals = LinearDuals(denominator=1, multipliers={"once": once, "gpus": (0,), "quota": (125_000,)})
-        bound = sharing_bound(round_, rules_of(f"muri-s:sizes={sizes}"), duals)
+        bound = sharing_bound(round_, settings_of(f"muri-s:sizes={sizes}"), duals)
         assert bound == sum(once) + 2 * 125_000 + 2 * short
 
 
@@ -119,7 +119,7 @@ def test_the_right_prices_prove_the_optimum_of_every_objective(
     )
     assert plain.optimum() == optimum
     duals = LinearDuals(denominator=1, multipliers={"once": once, "gpus": (gpu,)})
-    assert sharing_bound(round_, rules_of(f"muri-l:{policy}"), duals) == bound
+    assert sharing_bound(round_, settings_of(f"muri-l:{policy}"), duals) == bound
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_bad_evidence_is_refused(denominator: int, multipliers: dict[str, tuple[
     tenants = (Tenant(id="red", quota_gpus=4), Tenant(id="free"))
     round_ = replace(round_, cluster=replace(round_.cluster, nodes=nodes, tenants=tenants))
     with pytest.raises(InputError) as refused:
-        sharing_bound(round_, rules_of("muri-s"), LinearDuals(denominator=denominator, multipliers=multipliers))
+        sharing_bound(round_, settings_of("muri-s"), LinearDuals(denominator=denominator, multipliers=multipliers))
     assert refused.value.field == field
     right = solve_round(round_, "muri-s", "heuristic")
     assert rules_broken_by(round_, with_duals(right, denominator, **multipliers)) == {"evidence"}
@@ -156,13 +156,12 @@ def test_bad_evidence_is_refused(denominator: int, multipliers: dict[str, tuple[
 def test_no_bound_is_given_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     free = LinearDuals(denominator=1, multipliers={"once": (0, 0), "gpus": (0,)})
     able = gang(0, 1, stage_seconds=EVEN)
-    assert sharing_bound(round_of([1], [able, gang(1, 1)]), rules_of("muri-s"), free) is None
-    assert sharing_bound(round_of([1], [able, gang(1, 0, stage_seconds=EVEN)]), rules_of("muri-s"), free) is None
+    assert sharing_bound(round_of([1], [able, gang(1, 1)]), settings_of("muri-s"), free) is None
+    assert sharing_bound(round_of([1], [able, gang(1, 0, stage_seconds=EVEN)]), settings_of("muri-s"), free) is None
     two = round_of([1], [able, gang(1, 1, stage_seconds=(2.0, 1.0, 0.0, 0.0))])
-    assert sharing_bound(two, rules_of("srsf"), free) is None
-    assert sharing_bound(two, rules_of("muri-s"), free) == 350_000  # 7 seconds of stages in 4 x 5
+    assert sharing_bound(two, settings_of("muri-s"), free) == 350_000  # 7 seconds of stages in 4 x 5
     monkeypatch.setattr(bounds, "MOST_GROUPS", 2)
-    assert sharing_bound(replace(two), rules_of("muri-s"), free) is None
+    assert sharing_bound(replace(two), settings_of("muri-s"), free) is None
 
 
 def test_jobs_alike_but_in_what_the_objective_looks_at_are_not_taken_for_one() -> None:
@@ -171,15 +170,15 @@ def test_jobs_alike_but_in_what_the_objective_looks_at_are_not_taken_for_one() -
     round_ = round_of([1], jobs)
     free = LinearDuals(denominator=1, multipliers={"once": (0,) * 4, "gpus": (0,)})
     plain = Plain(round_=round_, objective="gpu-time", largest=2)
-    assert sharing_bound(round_, rules_of(plain.spec), free) == plain.optimum() == 4_000_000
-    assert sharing_bound(round_, rules_of("muri-l:objective=progress,group=2"), free) == 7_500  # (2 + 1) x 10 / 4
+    assert sharing_bound(round_, settings_of(plain.spec), free) == plain.optimum() == 4_000_000
+    assert sharing_bound(round_, settings_of("muri-l:objective=progress,group=2"), free) == 7_500  # (2 + 1) x 10 / 4
 
 
 @pytest.mark.parametrize("denominator", [1, 10**25])
 def test_groups_worth_nothing_prove_that_nothing_can_be_won(denominator: int) -> None:
     round_ = round_of([1], [gang(j, 1, stage_seconds=(0.0,) * 4) for j in range(2)])
     free = LinearDuals(denominator=denominator, multipliers={"once": (0, 0), "gpus": (0,)})
-    assert sharing_bound(round_, rules_of("muri-s"), free) == 0
+    assert sharing_bound(round_, settings_of("muri-s"), free) == 0
 
 
 def test_a_job_that_cannot_run_alone_adds_nothing() -> None:
@@ -194,4 +193,4 @@ def test_a_job_that_cannot_run_alone_adds_nothing() -> None:
     nodes = [Node(id="n0", gpus=1, cpus=2), Node(id="n1", gpus=1, cpus=2)]
     round_ = round_of(nodes, jobs, [Tenant(id="red", quota_gpus=0)])
     for settings_ in ("sizes=equal", "sizes=mixed"):
-        assert sharing_bound(round_, rules_of(f"muri-s:{settings_}"), duals) == 1
+        assert sharing_bound(round_, settings_of(f"muri-s:{settings_}"), duals) == 1

@@ -7,10 +7,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from by_policy import settings_of
 from handmade import gang
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from muri_opt.verify.policy_rules import rules_of
 from plain_groups import PATTERNS, Plain, seated_period, seatings
 
 from muri_opt import Job
@@ -122,5 +122,5 @@ def test_slowdowns_are_the_authors() -> None:
     for preset in ("paper", "authors"):
         for matching in ("blossom", "queue"):
             plain = Plain(round_=None, preset=preset, matching=matching)
-            sharing = rules_of(f"muri-l:preset={preset},matching={matching}").sharing
+            sharing = settings_of(f"muri-l:preset={preset},matching={matching}")
             assert [sharing.slowdown(size) for size in (1, 2, 3, 4)] == [plain.slowdown(size) for size in (1, 2, 3, 4)]

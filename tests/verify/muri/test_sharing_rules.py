@@ -8,8 +8,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 from alterations import changed_first, decided, replace, rules_broken_by, with_assignments
+from by_policy import rules_of, settings_of, under
 from handmade import gang, round_of
-from muri_opt.verify.policy_rules import rules_of
 from plain_groups import PATTERNS, Plain, seated_period
 
 from muri_opt import (
@@ -37,6 +37,7 @@ def by_hand(round_: Round, policy: str, value: int, *groups: Assignment, **reaso
     return Result(
         fingerprint=round_.fingerprint,
         policy=policy,
+        rules=rules_of(policy),
         method="heuristic",
         value=value,
         termination=Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC),
@@ -71,13 +72,13 @@ def quartet(result: Result) -> Result:
     """The waiting jobs share as well, which is more than the largest group of three."""
     order = best_period([JOBS[j].stage_seconds for j in (1, 0, 2, 3)]).order
     four = replace(GROUP, jobs=("j1", "j0", "j2", "j3"), order=order)
-    return replace(with_assignments(result, four, waiting=()), policy="muri-l:sizes=mixed,group=3")
+    return under(with_assignments(result, four, waiting=()), "muri-l:sizes=mixed,group=3")
 
 
 MUTANTS: list[tuple[Callable[[Result], Result], str]] = [
-    (lambda result: replace(result, policy="muri-l"), "equal-gpus"),
-    (lambda result: replace(result, policy="muri-l:sizes=equal"), "equal-gpus"),
-    (lambda result: replace(result, policy="muri-l:sizes=mixed,group=1"), "group-size"),
+    (lambda result: under(result, "muri-l"), "equal-gpus"),
+    (lambda result: under(result, "muri-l:sizes=equal"), "equal-gpus"),
+    (lambda result: under(result, "muri-l:sizes=mixed,group=1"), "group-size"),
     (quartet, "group-size"),
     (lambda result: changed_first(result, gpus={"n0": 2}, cpus={"n0": 8.0}), "gang"),
     (lambda result: changed_first(result, gpus={"n0": 3}, cpus={"n0": 12.0}), "gang"),
@@ -86,9 +87,9 @@ MUTANTS: list[tuple[Callable[[Result], Result], str]] = [
     (lambda result: changed_first(result, cpus={"n0": 6.0, "n1": 2.0}), "cpus-with-gpus"),  # of one job only
     (lambda result: changed_first(result, gpus={"n0": 2, "n1": 2}, cpus={"n0": 8.0, "n1": 8.0}), "gpu-capacity"),
     (lambda result: changed_first(result, period_seconds=4.0), "period"),
-    (lambda result: replace(result, policy="muri-l:sizes=mixed,objective=gpu-time"), "value"),
-    (lambda result: replace(result, policy="muri-l:sizes=mixed,objective=progress"), "value"),
-    (lambda result: replace(result, policy="muri-l:sizes=mixed,preset=authors,pattern=cyclic"), "period"),
+    (lambda result: under(result, "muri-l:sizes=mixed,objective=gpu-time"), "value"),
+    (lambda result: under(result, "muri-l:sizes=mixed,objective=progress"), "value"),
+    (lambda result: under(result, "muri-l:sizes=mixed,preset=authors,pattern=cyclic"), "period"),
     (lambda result: replace(result, value=583_333), "value"),  # as if both jobs had all four GPUs
 ]
 
@@ -210,22 +211,21 @@ def test_every_order_as_bad_as_the_worst_is_right() -> None:
 )
 def test_a_policy_of_other_settings_is_refused(policy: str) -> None:
     with pytest.raises(InputError) as refused:
-        rules_of(policy)
-    assert refused.value.field == "policy"
+        settings_of(policy)
+    assert refused.value.field.startswith(("policy", "parameter of policy"))
 
 
 def test_settings_are_read_from_the_text_of_a_policy() -> None:
-    rules = rules_of("muri-s:objective=progress,sizes=mixed,ordering=worst,pattern=muri-4slot-steady,group=2")
+    rules = settings_of("muri-s:objective=progress,sizes=mixed,ordering=worst,pattern=muri-4slot-steady,group=2")
     assert (rules.order, rules.largest_group, rules.mixed) == ("srsf", 2, True)
-    assert (rules.sharing.pattern, rules.sharing.worst, rules.sharing.objective) == (
+    assert (rules.pattern, rules.worst, rules.objective) == (
         "muri-4slot-steady",
         True,
         "progress",
     )
-    assert rules_of("muri-l").order == "las"
-    assert rules_of("muri-s:preset=authors").sharing.pattern == "muri-4slot"
-    assert rules_of("muri-s:preset=authors,pattern=cyclic").sharing.pattern == "cyclic"
-    assert rules_of("muri-s:pattern=preset").sharing.pattern == "cyclic"
-    assert not rules_of("fifo").mixed
+    assert settings_of("muri-l").order == "las"
+    assert settings_of("muri-s:preset=authors").pattern == "muri-4slot"
+    assert settings_of("muri-s:preset=authors,pattern=cyclic").pattern == "cyclic"
+    assert settings_of("muri-s:pattern=preset").pattern == "cyclic"
     for text in ("0", "1", "0.5", ".25", "1.", "1e-05"):
-        assert rules_of(f"muri-s:least_weight={text}") == rules_of("muri-s")
+        assert settings_of(f"muri-s:least_weight={text}") == settings_of("muri-s")

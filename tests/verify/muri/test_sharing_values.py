@@ -6,6 +6,7 @@ from itertools import combinations
 
 import pytest
 from alterations import replace
+from by_policy import decision_value
 from handmade import gang, round_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from plain_groups import Plain
 from sharing_rounds import plain_policies
 
 from muri_opt import Assignment, Decision, InputError, Round
-from muri_opt.verify import decision_value
 
 
 def grouped(*groups: tuple[str, ...]) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from alterations import claiming, with_duals
+from by_policy import enumerated_optimum, proved_bound
 from handmade import round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,6 @@ from placement_answers import answer, nodes, placement_prices, reading_of, runni
 from muri_opt import Node, Reason, Round, Tenant, verify
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.testing import tenant_policies, tenant_rounds
-from muri_opt.verify import enumerated_optimum, proved_bound, rules_of
 from muri_opt.verify.philly import dual_bound as placement_bound
 from muri_opt.verify.philly.counting import counted_places
 from muri_opt.verify.philly.dual_bound import placed_bound
@@ -28,7 +28,7 @@ def bound_of(round_: Round, policy: str = WEIGHTED, denominator: int = 1, **mult
 @given(tenant_rounds(max_nodes=4), tenant_policies(), st.data())
 @settings(max_examples=300)
 def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str, data: st.DataObject) -> None:
-    best = enumerated_optimum(round_, rules_of(policy), steps=300_000)
+    best = enumerated_optimum(round_, policy, steps=300_000)
     assert best is not None
     reading = reading_of(round_, policy)
     bound = placed_bound(round_, reading, data.draw(placement_prices(round_, reading.premium)))
@@ -43,7 +43,7 @@ def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str,
 @given(tenant_rounds(max_nodes=3), tenant_policies(), st.data())
 @settings(max_examples=60)
 def test_a_coarse_grid_gives_a_bound_too(round_: Round, policy: str, data: st.DataObject) -> None:
-    best = enumerated_optimum(round_, rules_of(policy), steps=300_000)
+    best = enumerated_optimum(round_, policy, steps=300_000)
     reading = reading_of(round_, policy)
     duals = data.draw(placement_prices(round_, reading.premium))
     with pytest.MonkeyPatch.context() as patch:
@@ -58,7 +58,7 @@ TWO_GANGS = round_of(nodes(4, 2), [waiting("a", 4), waiting("b", 4), waiting("c"
 
 
 def test_the_best_parts_of_each_node_are_counted() -> None:
-    assert enumerated_optimum(TWO_GANGS, rules_of(WEIGHTED)) == 12_000
+    assert enumerated_optimum(TWO_GANGS, WEIGHTED) == 12_000
     assert bound_of(TWO_GANGS) == 8_000 + 4_000
     assert bound_of(TWO_GANGS, once=(8_000, 8_000, 4_000)) == 20_000
     assert bound_of(TWO_GANGS, once=(1_000, 0, 0)) == 1_000 + 12_000
@@ -79,7 +79,7 @@ def test_a_gang_for_one_node_is_parted_only_after_a_while() -> None:
     for waited, most in ((0.0, 0), (600.0, 2 * 3 * 1_854)):
         round_ = round_of(nodes(4, 4), [*held, waiting("gang", 4, waited)])
         assert bound_of(round_) == fixed + most
-        assert enumerated_optimum(round_, rules_of(WEIGHTED)) == fixed + (0 if waited == 0 else 4 * 1_854)
+        assert enumerated_optimum(round_, WEIGHTED) == fixed + (0 if waited == 0 else 4 * 1_854)
 
 
 def test_cpus_and_memory_count() -> None:
@@ -96,7 +96,7 @@ def test_cpus_and_memory_count() -> None:
 def test_a_quota_counts_by_its_weight() -> None:
     """Four GPUs of a tenant with a quota of one; beyond it a GPU is worth its speed only."""
     round_ = round_of(nodes(4), [waiting(f"j{j}", 1, tenant="red") for j in range(4)], [Tenant(id="red", quota_gpus=1)])
-    assert enumerated_optimum(round_, rules_of(WEIGHTED)) == 1_000 + 4 * 1_000
+    assert enumerated_optimum(round_, WEIGHTED) == 1_000 + 4 * 1_000
     assert bound_of(round_, quota=(0,)) == 5_000
     assert bound_of(round_, quota=(1_000,)) == bound_of(round_) == 8_000
     assert bound_of(round_, denominator=4, quota=(2_000,)) == 500 * 1 + 4 * 1_500
@@ -108,7 +108,7 @@ def test_removable_jobs_may_stay_go_or_move() -> None:
     low = running("low", 2, {"n0": 2}, tenant="red")
     round_ = round_of(nodes(2), [low, waiting("new", 2)], tenants)
     policy = WEIGHTED + ",preempt_at=0"
-    assert enumerated_optimum(round_, rules_of(policy)) == 2_000  # not worth the preemption: 4,000 - 2,200
+    assert enumerated_optimum(round_, policy) == 2_000  # not worth the preemption: 4,000 - 2,200
     assert bound_of(round_, policy, quota=(0,)) == -2_200 + 4_200
     assert bound_of(round_, policy + ",migrate=inf", quota=(0,)) == 2_000
     pinned = round_of(nodes(2), [running("low", 2, {"n0": 2}, restart=None, tenant="red"), waiting("new", 2)], tenants)
@@ -130,7 +130,7 @@ def test_the_bound_knows_a_move_that_makes_room() -> None:
     """The gang needs the node on which a small job is; that job moves at a cost of 100."""
     round_ = round_of(nodes(2, 1), [running("small", 1, {"n0": 1}), waiting("gang", 2)])
     policy = WEIGHTED + ",migrate=inf"
-    assert enumerated_optimum(round_, rules_of(policy)) == bound_of(round_, policy) == 4_000 + 1_900
+    assert enumerated_optimum(round_, policy) == bound_of(round_, policy) == 4_000 + 1_900
 
 
 def test_counting_knows_what_a_move_is_worth() -> None:
@@ -138,7 +138,7 @@ def test_counting_knows_what_a_move_is_worth() -> None:
     apart = running("apart", 2, {"n0": 1, "n1": 1}, restart=0.0)
     round_ = round_of(nodes(1, 1, 2, racks="abc"), [apart])
     for policy, best in ((WEIGHTED, 2_000 + 1_458), (WEIGHTED + ",migrate=inf", 2_000 + 1_998)):
-        assert counted_places(reading_of(round_, policy)) == enumerated_optimum(round_, rules_of(policy)) == best
+        assert counted_places(reading_of(round_, policy)) == enumerated_optimum(round_, policy) == best
 
 
 @pytest.mark.parametrize("denominator", [1, 1 << 32, 10**25])
@@ -186,9 +186,7 @@ def test_counting_knows_quotas_and_who_stays() -> None:
         *(waiting(f"j{j}", 2, tenant="red") for j in "ab"),
     ]
     round_ = round_of(nodes(6), jobs, [Tenant(id="red", quota_gpus=3)])
-    assert (
-        counted_places(reading_of(round_, WEIGHTED)) == 3_000 + 6_000 == enumerated_optimum(round_, rules_of(WEIGHTED))
-    )
+    assert counted_places(reading_of(round_, WEIGHTED)) == 3_000 + 6_000 == enumerated_optimum(round_, WEIGHTED)
 
 
 def test_counting_is_left_out_where_it_would_take_too_long_or_overflow() -> None:

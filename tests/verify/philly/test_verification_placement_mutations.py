@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from alterations import decided, replace, rules_broken_by, with_assignments, with_duals
+from by_policy import decision_value
 from handmade import round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from plan_mutants import OF_ANY_POLICY
 
 from muri_opt import InputError, Job, Node, Result, Round, Tenant, WaitingReason, verify
 from muri_opt.rounds import Change
-from muri_opt.verify import decision_value
 
 POLICY = "philly:hold=100,backoff=50,preempt_at=0.7,migrate=2,dedicated=4"
 RESTARTING = POLICY.replace("migrate=2,", "")

@@ -7,20 +7,19 @@ from itertools import product
 
 import pytest
 from alterations import placed, rules_broken_by
+from by_policy import broken_rules, decision_value, enumerated_optimum, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings
 from placement_answers import decision_of, nodes, reading_of, result_of, running, waiting
 
 from muri_opt import Decision, Round, Tenant, Waiting, WaitingReason
 from muri_opt.testing import tenant_policies, tenant_rounds
-from muri_opt.verify import decision_value, enumerated_optimum, rules_of
-from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.philly.optimum import best_places, placement_optimum
 
 
 def best(round_: Round, policy: str = "philly", *, steps: int = 200_000) -> dict[str, dict[str, int]]:
     """Return the best places; their value is checked."""
-    tenancy = rules_of(policy).placement
+    tenancy = settings_of(policy)
     assert tenancy is not None
     found = best_places(round_, tenancy, steps=steps)
     assert found is not None
@@ -40,7 +39,7 @@ def splits(gpus: int, names: list[str]) -> Iterator[dict[str, int]]:
 def naive_optimum(round_: Round, policy: str) -> int:
     """Return the largest value of any decision in which no rule is found broken, by trying all of them."""
     names = [node.id for node in round_.cluster.nodes]
-    rules = rules_of(policy)
+    rules = policy
     found = []
     for outcome in product(*([None, *splits(job.gpus, names)] for job in round_.jobs)):
         places = {job.id: held for job, held in zip(round_.jobs, outcome, strict=True) if held is not None}
@@ -65,20 +64,20 @@ def plain_decision(round_: Round, places: dict[str, dict[str, int]]) -> Decision
 @given(tenant_rounds(max_jobs=3, max_nodes=2, max_gpus=2), tenant_policies())
 @settings(max_examples=100)
 def test_enumeration_equals_trying_everything_on_two_nodes(round_: Round, policy: str) -> None:
-    assert enumerated_optimum(round_, rules_of(policy)) == naive_optimum(round_, policy)
+    assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
 
 
 @given(tenant_rounds(max_jobs=2, max_nodes=3, max_gpus=3), tenant_policies())
 @settings(max_examples=60)
 def test_enumeration_equals_trying_everything_on_three_nodes(round_: Round, policy: str) -> None:
-    assert enumerated_optimum(round_, rules_of(policy)) == naive_optimum(round_, policy)
+    assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
 
 
 @given(tenant_rounds(max_jobs=3, max_nodes=2, max_gpus=2), tenant_policies(without=("dedicated", "migrate")))
 @settings(max_examples=80)
 def test_enumeration_knows_who_may_be_beside_whom(round_: Round, policy: str) -> None:
     policy = f"{policy}{',' if ':' in policy else ':'}dedicated=2,migrate=inf"
-    assert enumerated_optimum(round_, rules_of(policy)) == naive_optimum(round_, policy)
+    assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
 
 
 def test_a_gang_that_is_alone_stays_beside_others_and_goes_to_none() -> None:
@@ -176,19 +175,19 @@ def test_nobody_is_evicted_for_what_cannot_start(gpus: int, evicted: int) -> Non
 
 
 def test_the_step_budget_is_kept() -> None:
-    tenancy = rules_of("philly:migrate=inf").placement
+    tenancy = settings_of("philly:migrate=inf")
     assert tenancy is not None
     value = placement_optimum(THREE_SERVERS, tenancy)
     assert value is not None
     assert placement_optimum(THREE_SERVERS, tenancy, steps=20) is None
-    assert enumerated_optimum(THREE_SERVERS, rules_of("philly:migrate=inf"), steps=200_000) == value
+    assert enumerated_optimum(THREE_SERVERS, "philly:migrate=inf", steps=200_000) == value
 
 
 def test_more_jobs_than_a_recursion_can_hold_are_left_alone() -> None:
     round_ = round_of(nodes(1), [waiting(f"j{j}", 1) for j in range(1500)])
-    assert enumerated_optimum(round_, rules_of("philly"), steps=10**7) is None
+    assert enumerated_optimum(round_, "philly", steps=10**7) is None
 
 
 def test_a_round_without_jobs_or_nodes_is_worth_nothing() -> None:
-    assert enumerated_optimum(round_of(nodes(2), []), rules_of("philly")) == 0
-    assert enumerated_optimum(round_of([], [waiting("two", 2)]), rules_of("philly")) == 0
+    assert enumerated_optimum(round_of(nodes(2), []), "philly") == 0
+    assert enumerated_optimum(round_of([], [waiting("two", 2)]), "philly") == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from alterations import decided
+from by_policy import settings_of
 from handmade import round_of
 from hypothesis import event, given, settings
 from placement_answers import answer, answers, nodes, reading_of, running, waiting
@@ -13,14 +14,13 @@ from muri_opt import InputError, Node, Result, Round, Tenant, WaitingReason, ver
 from muri_opt.systems.philly import Standing
 from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
-from muri_opt.verify import rules_of
 from muri_opt.verify.philly.rules import Tenancy
 
 SECOND = 1_000_000
 
 
 def tenancy(text: str = "") -> Tenancy:
-    found = rules_of("philly" + ":" * bool(text) + text).placement
+    found = settings_of("philly" + ":" * bool(text) + text)
     assert found is not None
     return found
 
@@ -68,7 +68,7 @@ def test_the_parameters_are_read_in_whole_numbers() -> None:
 )
 def test_parameters_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(InputError) as refused:
-        rules_of(f"philly:{text}")
+        settings_of(f"philly:{text}")
     assert refused.value.field == "policy"
 
 
@@ -104,7 +104,7 @@ def test_costs_and_worths() -> None:
 @settings(max_examples=120)
 def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
     """Two programs written apart from each other from one text."""
-    reading, standing = reading_of(round_, policy), Standing.of(round_, policy_from(policy).rules)
+    reading, standing = reading_of(round_, policy), Standing.of(round_, policy_from(policy).tenant_rules)
     assert (reading.premium, reading.penalty) == (standing.premium, standing.penalty)
     for job, stand in enumerate(reading.stands):
         assert (stand.candidate, stand.movable, stand.evictable) == (

@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals
+from by_policy import enumerated_optimum, proved_bound, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from plan_rounds import plan_prices, plan_rounds, planning_policies, result_of, 
 from muri_opt import Guarantee, InputError, Job, Node, Plan, Reason, Round, Tenant, verify
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.systems.plans import FreeNodes, PlanOptions, plan_decision
-from muri_opt.verify import enumerated_optimum, proved_bound, rules_of
 from muri_opt.verify.plans import knapsack
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
@@ -45,16 +45,16 @@ def naive_optimum(round_: Round, options: PlanOptions) -> int:
 @settings(max_examples=150)
 def test_enumeration_equals_trying_everything(round_: Round, policy: str) -> None:
     options = PlanOptions.of(round_, rules_for(policy))
-    assert enumerated_optimum(round_, rules_of(policy)) == naive_optimum(round_, options)
+    assert enumerated_optimum(round_, policy) == naive_optimum(round_, options)
 
 
 @given(plan_rounds(), planning_policies(), st.data())
 @settings(max_examples=200)
 def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str, data: st.DataObject) -> None:
-    best = enumerated_optimum(round_, rules_of(policy), steps=1_000_000)
+    best = enumerated_optimum(round_, policy, steps=1_000_000)
     assert best is not None
     duals = data.draw(plan_prices(round_, data.draw(st.sampled_from([10, 1_000_000, 10**7]))))
-    planned = rules_of(policy).plans
+    planned = settings_of(policy)
     assert planned is not None
     bound = planned_bound(round_, Menu.of(round_, planned), duals)
     assert bound >= best
@@ -70,7 +70,7 @@ def plan(name: str = "dp2", gpus: int = 2, throughput: float = 1.0, **fields: ob
 
 
 def bound_of(round_: Round, policy: str = "rubick", denominator: int = 1, **multipliers: tuple[int, ...]) -> int:
-    planned = rules_of(policy).plans
+    planned = settings_of(policy)
     assert planned is not None
     duals = LinearDuals(denominator=denominator, multipliers=multipliers)
     return planned_bound(round_, Menu.of(round_, planned), duals)
@@ -82,7 +82,7 @@ TWO_NODES = round_of([2, 1], [job(0, *HALVES), job(1, *HALVES), job(2, *HALVES)]
 
 
 def test_the_best_parts_of_each_node_are_counted() -> None:
-    assert enumerated_optimum(TWO_NODES, rules_of("rubick")) == 1_875_000
+    assert enumerated_optimum(TWO_NODES, "rubick") == 1_875_000
     assert bound_of(TWO_NODES) == 1_250_000 + 625_000
     assert bound_of(TWO_NODES, once=(100_000, 0, 0)) == 100_000 + 1_250_000 + 625_000  # the others pay nothing
     assert bound_of(TWO_NODES, once=(625_000,) * 3) == 1_875_000 + 375_000  # a whole node for one of them
@@ -117,7 +117,7 @@ def test_a_job_is_at_home_on_its_own_nodes_only() -> None:
     round_ = round_of([2, 2, 2], [job(0, plan(), **held)])
     assert bound_of(round_) == 500_000 + 1_000_000 + 500_000
     assert bound_of(round_, once=(500_000,)) == 500_000 + 500_000
-    assert bound_of(round_, once=(1_000_000,)) == enumerated_optimum(round_, rules_of("rubick")) == 1_000_000
+    assert bound_of(round_, once=(1_000_000,)) == enumerated_optimum(round_, "rubick") == 1_000_000
 
 
 def test_a_plan_at_home_is_for_the_gpus_of_its_node() -> None:
@@ -126,7 +126,7 @@ def test_a_plan_at_home_is_for_the_gpus_of_its_node() -> None:
     nodes = [Node(id="n0", gpus=2, gpu_type="a"), Node(id="n1", gpus=2, gpu_type="b")]
     round_ = round_of(nodes, [job(0, *plans, **held)])
     assert bound_of(round_) == 250_000 + 500_000
-    assert enumerated_optimum(round_, rules_of("rubick")) == 500_000
+    assert enumerated_optimum(round_, "rubick") == 500_000
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_profits_too_large_for_machine_words_are_rounded_up(denominator: int) ->
 def test_a_round_without_nodes_or_jobs_is_worth_nothing() -> None:
     assert bound_of(round_of([], [job(0, plan())])) == 0
     assert bound_of(round_of([2], [])) == 0
-    assert enumerated_optimum(round_of([2], []), rules_of("rubick")) == 0
-    assert enumerated_optimum(round_of([], [job(0, plan())]), rules_of("sia:change=both")) == 0
+    assert enumerated_optimum(round_of([2], []), "rubick") == 0
+    assert enumerated_optimum(round_of([], [job(0, plan())]), "sia:change=both") == 0
 
 
 @pytest.mark.parametrize(
@@ -237,25 +237,25 @@ def test_a_large_round_without_prices_is_only_a_claim() -> None:
     result = result_of(round_, "rubick", plan_decision(round_, options, {}))
     certificate = verify(round_, claiming(result, bound=10**6))
     assert (certificate.proof, [one.rule for one in certificate.violations]) == (Proof.CLAIM_ONLY, ["proof"])
-    assert certificate.checked_bound == counted_plans(round_, Menu.of(round_, rules_of("rubick").plans)) > 10**6
+    assert certificate.checked_bound == counted_plans(round_, Menu.of(round_, settings_of("rubick"))) > 10**6
 
 
 @given(plan_rounds(), planning_policies())
 @settings(max_examples=60)
 def test_no_decision_is_worth_more_than_counted(round_: Round, policy: str) -> None:
-    counted = counted_plans(round_, Menu.of(round_, rules_of(policy).plans))
-    optimum = enumerated_optimum(round_, rules_of(policy), steps=100_000)
+    counted = counted_plans(round_, Menu.of(round_, settings_of(policy)))
+    optimum = enumerated_optimum(round_, policy, steps=100_000)
     assert counted is not None
     assert optimum is None or optimum <= counted
 
 
 def test_counting_is_left_out_where_it_would_take_too_long() -> None:
     round_ = round_of([1_000_000], [job(j, plan(gpus=1), plan(gpus=2)) for j in range(30)])
-    assert counted_plans(round_, Menu.of(round_, rules_of("rubick").plans)) is None
+    assert counted_plans(round_, Menu.of(round_, settings_of("rubick"))) is None
 
 
 def test_the_step_budget_is_kept() -> None:
-    rules = rules_of("rubick")
+    rules = settings_of("rubick")
     needed = next(steps for steps in range(1000) if enumerated_optimum(TWO_NODES, rules, steps=steps) is not None)
     assert needed > 1
     assert enumerated_optimum(TWO_NODES, rules, steps=needed - 1) is None
@@ -264,14 +264,14 @@ def test_the_step_budget_is_kept() -> None:
 
 def test_more_jobs_than_a_recursion_can_hold_are_left_alone() -> None:
     round_ = round_of([1], [job(j, plan(gpus=1)) for j in range(1500)])
-    assert enumerated_optimum(round_, rules_of("rubick")) is None
+    assert enumerated_optimum(round_, "rubick") is None
 
 
 def test_like_nodes_differ_where_a_job_to_come_is_at_home() -> None:
     """The first job must leave the first node to the second, which runs there."""
     held = {"state": "running", "placement": {"n0": 2}, "plan": "dp2", "restart_seconds": 300.0}
     round_ = round_of([2, 2], [job(0, plan()), job(1, plan(), **held)])
-    assert enumerated_optimum(round_, rules_of("rubick")) == 2_000_000
+    assert enumerated_optimum(round_, "rubick") == 2_000_000
 
 
 @pytest.mark.parametrize(("quota", "kept"), [(2, 1), (3, 1), (4, 2), (None, 2)])
@@ -279,13 +279,13 @@ def test_promises_are_kept_up_to_a_quota(quota: int | None, kept: int) -> None:
     """A promise kept is worth two millions and one beside its throughput."""
     promise = {"tenant": "red", "guarantee": Guarantee(throughput=1.0)}
     round_ = round_of([2, 2], [job(j, plan(), **promise) for j in range(2)], [Tenant(id="red", quota_gpus=quota)])
-    assert enumerated_optimum(round_, rules_of("rubick")) == kept * 3_000_001
+    assert enumerated_optimum(round_, "rubick") == kept * 3_000_001
 
 
 def test_like_nodes_are_tried_once() -> None:
     """Twenty nodes in any order: one way to place each part, not twenty."""
     round_ = round_of([2] * 20, [job(j, *HALVES) for j in range(3)])
-    assert enumerated_optimum(round_, rules_of("rubick"), steps=400) == 3_000_000
+    assert enumerated_optimum(round_, "rubick", steps=400) == 3_000_000
 
 
 def held_by(*nodes: str) -> dict[str, object]:

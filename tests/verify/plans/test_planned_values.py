@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from by_policy import decision_value, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,6 @@ from muri_opt import Assignment, Decision, Guarantee, InputError, Job, Node, Pla
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.plan_rules import strategy
-from muri_opt.verify import decision_value, rules_of
 from muri_opt.verify.amounts import need_of
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.plan_parts import Piece, piece_of, strategy_of
@@ -51,7 +51,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
         )
         for o in range(len(options))
     ]
-    planned = rules_of(policy).plans
+    planned = settings_of(policy)
     assert planned is not None
     menu = Menu.of(round_, planned)
     mine = []
@@ -266,7 +266,7 @@ def test_a_job_none_of_whose_plans_fits_has_no_way_to_run() -> None:
     ],
 )
 def test_settings_are_read_from_the_text_of_a_policy(policy: str, planned: Planned) -> None:
-    assert rules_of(policy).plans == planned
+    assert settings_of(policy) == planned
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_settings_are_read_from_the_text_of_a_policy(policy: str, planned: Plann
 )
 def test_a_policy_of_other_settings_is_refused(policy: str) -> None:
     with pytest.raises(InputError) as refused:
-        rules_of(policy)
+        settings_of(policy)
     assert refused.value.field == "policy"
 
 

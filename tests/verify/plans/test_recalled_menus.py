@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from by_policy import settings_of
 from plan_recall_cases import NOWHERE, pairs
 
-from muri_opt.verify import rules_of
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.value import Planned
 
@@ -20,7 +20,7 @@ from muri_opt.verify.plans.value import Planned
     ],
 )
 def test_recalled_menus_are_those_read_anew(family: str, policy: str) -> None:
-    planned = rules_of(policy).plans
+    planned = settings_of(policy)
     assert planned is not None
     nothing = Planned(change="both", objective="time")
     for first, second, place in pairs(family):

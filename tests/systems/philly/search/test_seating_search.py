@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from by_policy import broken_rules, decision_value
 from handmade import round_of
 from hypothesis import given, settings
 from seating_rounds import optimum, rules_for, standing_of, verified_bound
@@ -21,8 +22,6 @@ from muri_opt.systems.philly.search.insertion import inserted, waiting
 from muri_opt.systems.philly.search.placement_state import Seats
 from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
-from muri_opt.verify import decision_value, rules_of
-from muri_opt.verify.feasibility import broken_rules
 
 LIMITS = Limits(seconds=None)
 WEIGHTED = "philly:objective=weighted"
@@ -42,7 +41,7 @@ def test_a_search_is_legal_and_between_its_start_and_the_optimum(round_: Round, 
     start = policy_from(policy).decide(round_, 0)
     found = search_places(round_, rules_for(policy), start, Budget(limits=LIMITS), relaxation)
     assert found is not None
-    assert broken_rules(round_, found.decision, rules_of(policy)) == []
+    assert broken_rules(round_, found.decision, policy) == []
     value, best = decision_value(round_, policy, found.decision), optimum(round_, policy)
     assert decision_value(round_, policy, start) <= value <= best
     assert verified_bound(round_, policy, found.duals) >= best
@@ -59,7 +58,7 @@ def test_a_value_in_the_making_is_that_of_the_decision(round_: Round, policy: st
     assert seats.value == decision_value(round_, policy, decision)
     assert seats.value > before if count else seats.value == before
     assert seats.legal
-    assert broken_rules(round_, decision, rules_of(policy)) == []
+    assert broken_rules(round_, decision, policy) == []
 
 
 def test_a_small_round_is_left_to_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from by_policy import settings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import drawn_prices, packing_rounds, parts_of, tight_round
 from plan_rounds import planning_policies, rules_for
 
@@ -23,7 +23,7 @@ from muri_opt.verify.plans.optimum import planned_optimum
 
 
 def optimum(round_: Round, policy: str) -> int:
-    found = planned_optimum(round_, Menu.of(round_, rules_of(policy).plans), steps=10**6)
+    found = planned_optimum(round_, Menu.of(round_, settings_of(policy)), steps=10**6)
     assert found is not None
     return found
 

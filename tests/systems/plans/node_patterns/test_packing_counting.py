@@ -1,6 +1,7 @@
 """The best choice by GPUs alone: what it is worth, and when it is the best decision."""
 
 import numpy as np
+from by_policy import enumerated_optimum, settings_of
 from handmade import round_of
 from hypothesis import given, settings
 from packing_rounds import SOLVE, packing_rounds, value_of
@@ -12,7 +13,6 @@ from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.node_patterns import pack
 from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, seated
-from muri_opt.verify import enumerated_optimum, rules_of
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.menu import Menu
 
@@ -28,7 +28,7 @@ def test_the_choice_is_worth_what_the_verifier_counts(round_, policy):
     chosen = best_by_gpus(round_, options)
     assert len(set(options.job[chosen].tolist())) == len(chosen)
     assert (options.q * options.g)[chosen].sum() <= round_.cluster.total_gpus
-    assert options.e[chosen].sum() == counted_plans(round_, Menu.of(round_, rules_of(policy).plans))
+    assert options.e[chosen].sum() == counted_plans(round_, Menu.of(round_, settings_of(policy)))
 
 
 @given(packing_rounds(), planning_policies())
@@ -44,7 +44,7 @@ def test_what_is_seated_fits_and_all_of_it_is_optimal(round_, policy):
         assert free.within_quota(int(options.job[option]))
         free.take(option, nodes)
     if len(found) == len(chosen):
-        optimum = enumerated_optimum(round_, rules_of(policy), steps=50_000)
+        optimum = enumerated_optimum(round_, policy, steps=50_000)
         assert optimum is None or value_of(options, found) == optimum
 
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from by_policy import proved_bound, settings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of
 from running_states import settled
@@ -18,7 +18,6 @@ from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, verify
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.node_patterns.gpus_only import seated
 from muri_opt.systems.plans.node_patterns.when_nodes_do_not_matter import equivalent_knapsack
-from muri_opt.verify import proved_bound
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
 
@@ -67,7 +66,7 @@ def test_the_knapsack_finds_the_optimum(round_):
     items, families = parts_of(round_, options)
     assert not len(options) or equivalent_knapsack(round_, options, items, families) is not None
     found = packed(round_, options)
-    best = planned_optimum(round_, Menu.of(round_, rules_of("rubick").plans), steps=10**6)
+    best = planned_optimum(round_, Menu.of(round_, settings_of("rubick")), steps=10**6)
     assert value_of(options, found.chosen) == best
     decision = plan_decision(round_, options, found.chosen)
     assert verify(round_, result_of(round_, "rubick", decision)).feasible

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from by_policy import decision_value, proved_bound, settings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from muri_opt.verify.policy_rules import rules_of
 from packing_rounds import SOLVE, packed, packing_rounds, parts_of, tight_round, value_of
 from plan_rounds import choices, planning_policies, result_of, rules_for
 
@@ -25,7 +25,6 @@ from muri_opt.systems.plans.node_patterns.patterns_to_nodes import placed, seen_
 from muri_opt.systems.plans.node_patterns.repacking import repacked
 from muri_opt.systems.plans.node_patterns.residual import Remaining
 from muri_opt.systems.plans.program import PlanningFormulation
-from muri_opt.verify import decision_value, proved_bound
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
 
@@ -47,7 +46,7 @@ def test_packing_is_feasible_no_worse_than_its_start_and_within_its_bound(round_
     start = data.draw(choices(round_, options))
     found = packed(round_, options, start, seconds=data.draw(st.sampled_from([None, 20.0])))
     value = check(round_, options, policy, found.chosen)
-    best = planned_optimum(round_, Menu.of(round_, rules_of(policy).plans), steps=10**6)
+    best = planned_optimum(round_, Menu.of(round_, settings_of(policy)), steps=10**6)
     assert value_of(options, start) <= value_of(options, found.chosen)
     assert value <= best
     proved = proved_bound(round_, policy, plan_decision(round_, options, found.chosen), (found.duals,))
@@ -246,7 +245,7 @@ def test_quotas_have_prices():
     options = PlanOptions.of(round_, PlanRules())
     found = packed(round_, options)
     assert check(round_, options, "rubick", found.chosen) == planned_optimum(
-        round_, Menu.of(round_, rules_of("rubick").plans), steps=10**6
+        round_, Menu.of(round_, settings_of("rubick")), steps=10**6
     )
     bound = proved_bound(round_, "rubick", plan_decision(round_, options, found.chosen), (found.duals,))[0]
     assert bound == value_of(options, found.chosen)
