@@ -17,10 +17,10 @@ import numpy as np
 from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, solve_round
 from muri_opt.rounds import Budget, Decision, LinearDuals
 from muri_opt.solve.solvers import relaxation
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import Standing
 from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.search import quick_prices
-from muri_opt.systems.registry import policy_from
 from muri_opt.verify import decision_value, proved_bound
 
 SECONDS = 30.0

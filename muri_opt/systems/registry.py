@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.systems.afs.system import SYSTEM as AFS
@@ -17,9 +17,11 @@ from muri_opt.systems.gangs.system import SYSTEM as GANGS
 from muri_opt.systems.muri.system import SYSTEM as MURI
 from muri_opt.systems.philly.system import SYSTEM as PHILLY
 from muri_opt.systems.policy import Policy, Rules
-from muri_opt.systems.program import Formulation
 from muri_opt.systems.rubick.system import SYSTEM as RUBICK
 from muri_opt.systems.system import System
+
+if TYPE_CHECKING:
+    from muri_opt.systems.program import Formulation
 
 ENTRY_POINTS: Final = "muri_opt.systems"
 DEFAULT_POLICY: Final = "fifo"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from muri_opt.systems.policy import Policy, Rules
-from muri_opt.systems.program import Formulation
+if TYPE_CHECKING:
+    from muri_opt.systems.policy import Policy, Rules
+    from muri_opt.systems.program import Formulation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from muri_opt import Decision, Job, Limit, Node, Reason, Result, Round, Termination
 from muri_opt.rounds import Certificate, LinearDuals, relative_gap
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import Standing, placement_decision
-from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
 from muri_opt.verify.philly.job_status import Reading
 

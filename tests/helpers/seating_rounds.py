@@ -6,11 +6,11 @@ from by_policy import enumerated_optimum, settings_of
 
 from muri_opt import Round
 from muri_opt.rounds import LinearDuals
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import Standing, TenantRules
 from muri_opt.systems.philly.search.prices import Ground, Prices
 from muri_opt.systems.philly.search.pricing import Pricing
 from muri_opt.systems.philly.search.search import weights_of
-from muri_opt.systems.registry import policy_from
 from muri_opt.verify.philly.dual_bound import placed_bound
 from muri_opt.verify.philly.job_status import Reading
 

@@ -12,11 +12,10 @@ from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError
 from muri_opt.replay.engine.engine import Engine
 from muri_opt.replay.engine.job_state import Accounts, Live, Seat
 from muri_opt.replay.engine.list_scheduler import ListScheduler
-from muri_opt.replay.engine.next_wakeup import Had, seconds_to_change
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.thinned_timeline import ThinNotes
 from muri_opt.rounds import Violation
-from muri_opt.systems import policy_from
+from muri_opt.systems import JobHistory, policy_from
 
 WORK = work_of(job("a", 0, 10), job("b", 5, 10))
 
@@ -108,9 +107,9 @@ def test_waiting_is_split_by_the_reasons_of_each_stretch():
     assert (jobs.ended[0], jobs.held[0]) == (72.0, 12.0)
 
 
-def had(*waited: float, executed: float = 0.0) -> Had:
+def had(*waited: float, executed: float = 0.0) -> JobHistory:
     count = len(waited)
-    return Had(
+    return JobHistory(
         gpus=np.ones(count, dtype=np.int64),
         attained=np.zeros(count),
         executed=np.full(count, executed),
@@ -131,13 +130,11 @@ def had(*waited: float, executed: float = 0.0) -> Had:
         ("philly:hold=100,backoff=20", (0.0, 90.0), 10.0),
         ("philly:hold=100,backoff=20", (115.0,), 5.0),
         ("tiresias", (5.0,), 3250.0),
-        ("tiresias", (), inf),
         ("afs-p:quantum=30", (5.0,), 13.0),
-        ("afs-p:quantum=30", (), inf),
     ],
 )
 def test_policies_are_asked_when_time_changes_their_mind(policy, waited, seconds):
-    assert seconds_to_change(policy_from(policy), had(0.0, executed=17.0), had(*waited)) == seconds
+    assert policy_from(policy).wakes(had(0.0, executed=17.0), had(*waited)) == seconds
 
 
 def test_many_broken_rules_are_told_shortly():

@@ -42,6 +42,7 @@ def test_the_fields_of_the_file_are_the_documented_ones() -> None:
         "format",
         "fingerprint",
         "policy",
+        "rules",
         "method",
         "value",
         "bound",
@@ -74,7 +75,7 @@ def written(**changes: object) -> str:
         ("{}", "missing required field"),
         (b"\xff\xfe", ""),
         ("[" * 100_000, ""),
-        (written(format="muri-opt/result/2"), "Invalid enum value"),
+        (written(format="muri-opt/result/3"), "Invalid enum value"),
         (written(value="many"), "Expected `int | null`"),
         (written(colour="red"), "unknown field `colour`"),
         (written(termination={"reason": "BORED"}), "BORED"),
@@ -131,3 +132,12 @@ def test_a_bound_that_a_file_of_old_only_claims_is_read_as_a_claim(proof: str | 
     proved = certificate | {"proof": "Counting"}
     kept = parse_result(written(value=7, bound=7, gap=0.0, termination=said, certificate=proved))
     assert (kept.bound, kept.claimed_bound, kept.termination.reason) == (7, None, "OPTIMAL")
+
+
+def test_a_file_of_format_1_is_read_with_the_rules_of_its_policy() -> None:
+    result = solve_round(ROUND, "srtf:nodes=fewest", "heuristic")
+    old = json.loads(result_json(result)) | {"format": "muri-opt/result/1"}
+    del old["rules"]
+    assert parse_result(json.dumps(old)) == result
+    with pytest.raises(InputError, match="did you mean 'srtf'"):
+        parse_result(json.dumps(old | {"policy": "strf"}))

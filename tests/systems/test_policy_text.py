@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from by_policy import formulation_of, value_unit_of
 
-from muri_opt import InputError, policy_from
+from muri_opt import Decision, InputError, RefusalError, Round, policy_from
 from muri_opt.systems import POLICIES, Policy
 from muri_opt.systems.gangs import FifoPolicy, GangPolicy
 from muri_opt.systems.orders import ORDERS
@@ -68,13 +68,14 @@ def test_every_gang_policy_has_an_exact_program_and_a_unit(policy: str) -> None:
         assert ("binary digits" in value_unit_of(chosen)) == (objective == "lexicographic")
 
 
-def test_a_policy_outside_the_catalogue_has_no_exact_program() -> None:
-    class Other(Policy):
-        def check(self, round_: object) -> None:
-            return None
+class Lone(Policy):
+    chapter = "lone"
 
-        def decide(self, round_: object, seed: int) -> None:
-            return None
+    def decide(self, round_: Round, seed: int) -> Decision:
+        return Decision()
 
-    with pytest.raises(TypeError, match="Other has no exact program"):
-        formulation_of(Other(name="other"))
+
+def test_a_chapter_that_no_system_has_a_program_of_is_refused_with_the_remedy() -> None:
+    with pytest.raises(RefusalError, match="no exact program") as refused:
+        formulation_of(Lone(name="lone"))
+    assert refused.value.allowed.startswith("the method heuristic")

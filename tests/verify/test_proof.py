@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from alterations import claiming, replace
-from by_policy import enumerated_optimum, rules_of
+from by_policy import enumerated_optimum, rules_of, settings_of
 from handmade import gang, round_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,7 +216,7 @@ def test_the_policy_of_a_result_is_not_looked_at() -> None:
 
 
 def test_rules_are_read_from_the_text_of_a_policy() -> None:
-    rules = "las:nodes=fewest,objective=lexicographic"
+    rules = settings_of("las:nodes=fewest,objective=lexicographic")
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("las", True, True)
-    rules = "max-min"
+    rules = settings_of("max-min")
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("max-min", False, False)

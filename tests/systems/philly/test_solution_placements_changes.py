@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
 from muri_opt.rounds import Change, after, changed
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import PhillyPolicy, Standing, waiting_changes
 from muri_opt.systems.philly.cluster_state import Floor, seat
 from muri_opt.systems.philly.locality import TOGETHER
-from muri_opt.systems.registry import policy_from
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
 

@@ -171,7 +171,7 @@ def test_a_group_is_in_its_best_or_its_worst_order_as_the_policy_says(pattern: s
         (other,) = decided(answers[not worst][1]).assignments
         assert rules_broken_by(round_, changed_first(result, order=other.order)) == {"order"}
         assert rules_broken_by(round_, changed_first(result, period_seconds=other.period_seconds)) == {"period"}
-        assert rules_broken_by(round_, replace(result, policy=answers[not worst][1].policy)) == {
+        assert rules_broken_by(round_, under(result, answers[not worst][1].policy)) == {
             "order",
             "period",
             "value",

@@ -11,8 +11,8 @@ from hypothesis import event, given, settings
 from placement_answers import answer, answers, nodes, reading_of, running, waiting
 
 from muri_opt import InputError, Node, Result, Round, Tenant, WaitingReason, verify
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import Standing
-from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
 from muri_opt.verify.philly.rules import Tenancy
 

@@ -255,7 +255,7 @@ def test_counting_is_left_out_where_it_would_take_too_long() -> None:
 
 
 def test_the_step_budget_is_kept() -> None:
-    rules = settings_of("rubick")
+    rules = "rubick"
     needed = next(steps for steps in range(1000) if enumerated_optimum(TWO_NODES, rules, steps=steps) is not None)
     assert needed > 1
     assert enumerated_optimum(TWO_NODES, rules, steps=needed - 1) is None

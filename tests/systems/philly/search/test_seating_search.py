@@ -14,13 +14,13 @@ from seating_rounds import optimum, rules_for, standing_of, verified_bound
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
+from muri_opt.systems import policy_from
 from muri_opt.systems.philly import placement_decision
 from muri_opt.systems.philly import program_search as placement_search
 from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.search import seat_round
 from muri_opt.systems.philly.search.insertion import inserted, waiting
 from muri_opt.systems.philly.search.placement_state import Seats
-from muri_opt.systems.registry import policy_from
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 LIMITS = Limits(seconds=None)
