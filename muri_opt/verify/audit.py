@@ -8,6 +8,7 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Certificate, Decision, Evidence, LinearDuals, Proof, Reason, Result, Round, Violation
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.bound_rules import bound_breaches, proof_of, undecided
 from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
@@ -15,7 +16,6 @@ from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
 from muri_opt.verify.gangs.staying import open_round
 from muri_opt.verify.gangs.value import job_values
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.policy_rules import Rules, rules_of
 from muri_opt.verify.waiting_reasons import wrong_reasons
 

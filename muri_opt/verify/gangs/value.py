@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import empty_rooms, micro, need_of
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.policy_rules import Rules
 
 if TYPE_CHECKING:
