@@ -94,7 +94,7 @@ def generate_columns(
         if smoothing is not None and priced.new < smoothing.few:
             share = share / 2 if share > smoothing.least else 0.0
         told = None if budget.over() else columns.solve_master(budget)
-        if told is None or best.bound - told.value <= close * max(1.0, abs(best.bound)):
+        if told is None or best.bound - told.value <= close * max(1.0, abs(float(best.bound))):
             break
         tried = told.multipliers
         if smoothing is not None and share:

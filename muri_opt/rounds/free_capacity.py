@@ -30,8 +30,7 @@ class FreeCapacity:
 
     def holds(self, part: Ints) -> NDArray[np.bool_]:
         """Return which nodes have so many GPUs, milli-CPUs and MiB left, a column of three."""
-        enough: NDArray[np.bool_] = (self.left >= part).all(axis=0)
-        return enough
+        return np.asarray((self.left >= part).all(axis=0))
 
     def occupy(self, nodes: Nodes, gpus: int | Ints, cpus: int | Ints, memory: int | Ints) -> None:
         """Take so much of each of the nodes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import update_wrapper
 from typing import Final, Generic, TypeVar, TypeVarTuple
 
@@ -52,4 +52,7 @@ def last_recalled(function: Callable[[*Ts], R]) -> Recalled[*Ts, R]:
 
 
 def _same(known: object, given: object) -> bool:
-    return known is given or (isinstance(given, Hashable) and known == given)
+    if known is given:
+        return True
+    can_change = type(given).__hash__ is None
+    return not can_change and bool(known == given)

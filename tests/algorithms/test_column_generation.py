@@ -101,7 +101,7 @@ PROBLEM = [3, 4, 5], [5, 7, 9], [4, 3, 5], 11, 3
 
 def run(problem: Boxes, budget: Budget | None = None, **given: object) -> Best[Floats]:
     start = np.zeros(3)
-    return generate_columns(problem, start, budget or unlimited(), **given)  # type: ignore[arg-type]
+    return generate_columns(problem, start, budget or unlimited(), **given)
 
 
 def test_it_ends_where_nothing_is_new_only_at_the_masters_own_multipliers() -> None:
