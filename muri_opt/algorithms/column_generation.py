@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from muri_opt.rounds import Budget
 
@@ -20,16 +20,14 @@ M = TypeVar("M")
 MOST_TURNS: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What no solution is worth more than, by some multipliers, and how many columns were new at them."""
 
     bound: float | Fraction
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Told(Generic[M]):
+class Told(NamedTuple, Generic[M]):
     """The multipliers of the restricted master, and its value: no multipliers bound the known columns by less."""
 
     multipliers: M
@@ -59,8 +57,7 @@ class Smoothing(Generic[M]):
     least: float
 
 
-@dataclass(frozen=True, slots=True)
-class Best(Generic[M]):
+class Best(NamedTuple, Generic[M]):
     """The multipliers with the smallest bound that were found."""
 
     multipliers: M

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
@@ -19,6 +21,14 @@ class Leftover(FreeCapacity):
     def __init__(self, round_: Round, asks: Ints | None = None) -> None:
         super().__init__(round_.amounts)
         self.asks: Ints = self.amounts.g if asks is None else asks
+
+    @classmethod
+    def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
+        """Return what is left where each job alone has its share."""
+        left = cls(round_)
+        for job, share in shares.items():
+            left.take(share, job)
+        return left
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs may hold their GPUs, too."""
