@@ -1,4 +1,4 @@
-"""Exact and heuristic algorithms that know no round and import no solver: matching, knapsacks, rankings."""
+"""Exact and heuristic algorithms that know no round and import no solver: matching, knapsacks, rankings, columns."""
 
 from typing import TYPE_CHECKING
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from muri_opt.rounds import Budget, Decision, Limit, Limits, LinearDuals, Reason, Round, Termination, unlimited
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.solve import solvers as backends
 
 if TYPE_CHECKING:
@@ -36,16 +37,10 @@ class Answer:
     work: float = 0.0
 
 
-_built: list[tuple[tuple[str, Formulation], Model]] = []
-"""The last model built in this process: the relaxation and the program of one round are the same."""
-
-
+@last_recalled
 def build(round_: Round, formulation: Formulation) -> Model:
-    """Return the model of the round, from the last call if it was the same."""
-    key = (round_.fingerprint, formulation)
-    if not _built or _built[0][0] != key:
-        _built[:] = [(key, formulation.build(round_))]
-    return _built[0][1]
+    """Return the model of the round; the relaxation and the program of one round are the same."""
+    return formulation.build(round_)
 
 
 def relax(round_: Round, formulation: Formulation, budget: Budget | None) -> LinearDuals | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Certificate, Decision, Evidence, LinearDuals, Proof, Reason, Result, Round, Violation
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.bound_rules import bound_breaches, proof_of, undecided
 from muri_opt.verify.chapter import Chapter
 from muri_opt.verify.chapters import chapter_of
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.settings import Rules
 
 ENUMERABLE_JOBS = 16

@@ -15,7 +15,9 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from muri_opt.rounds.amounts import Amounts
 from muri_opt.rounds.cluster import Cluster, Node, Tenant
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.generate.family_fields import NOW, Fields
 from muri_opt.rounds.generate.portable_random import Draws, Floats
 from muri_opt.rounds.job import Job, Plan
@@ -102,18 +104,18 @@ def _plans(speeds: Sequence[float]) -> Iterator[Plan]:
 
 def started_configurations(draws: Draws, cluster: Cluster, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
     """Return the jobs with about a third of them running, each on one node by the configuration it asks for."""
-    free_gpus, free_cpus = (np.array([getattr(node, of) for node in cluster.nodes]) for of in ("gpus", "cpus"))
+    free = FreeCapacity(Amounts.of(cluster, jobs))
     wanted = np.flatnonzero(draws.uniform(len(jobs)) < 1 / 3).tolist()
     turn = draws.uniform(len(jobs)).tolist()
     ran = np.floor(draws.spread(len(jobs), _RAN)).tolist()
     result = list(jobs)
     for j in wanted:
         job = jobs[j]
-        fitting = np.flatnonzero((free_gpus >= job.gpus) & (free_cpus >= job.cpus))
+        cpus = int(free.amounts.c[j]) * max(1, job.gpus)
+        fitting = np.flatnonzero(free.holds(np.array([[job.gpus], [cpus], [0]])))
         if len(fitting):
             at = int(fitting[int(turn[j] * len(fitting))])
-            free_gpus[at] -= job.gpus
-            free_cpus[at] -= job.cpus
+            free.occupy(at, job.gpus, cpus, 0)
             result[j] = msgspec.structs.replace(
                 job,
                 state="running",

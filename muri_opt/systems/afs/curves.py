@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 
 Ints = NDArray[np.int64]
@@ -54,32 +55,7 @@ class Curves:
 
         The same jobs asked for again are not looked at again.
         """
-        for made_for, gpus, made in _made[:]:
-            if made_for is jobs and gpus == most_gpus:
-                return made
-        made = cls._of(jobs, most_gpus)
-        _made[:] = [(jobs, most_gpus, made)] if isinstance(jobs, tuple) else []
-        return made
-
-    @classmethod
-    def _of(cls, jobs: Sequence[Job], most_gpus: int) -> Curves:
-        known: dict[tuple[tuple[int, float], ...], Table] = {}
-        tables: list[Table] = []
-        units: list[int] = []
-        for position, job in enumerate(jobs):
-            entries = tuple((job.scaling or {}).items())
-            try:
-                if entries not in known:
-                    known[entries] = scaling_table(dict(entries))
-                units.append(_unit(job, known[entries]))
-            except InputError as error:
-                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-            tables.append(known[entries])
-        cap = np.array([min(len(table.speeds) - 1, most_gpus) for table in tables], dtype=np.int64)
-        width = int(cap.max(initial=1)) + 1
-        rows = {id(table): _row(table, width, most_gpus) for table in known.values()}
-        speed = np.array([rows[id(table)] for table in tables], dtype=np.int64).reshape(len(tables), width)
-        return cls(speed=speed, cap=cap, unit=tuple(units))
+        return _curves(tuple(jobs), most_gpus)
 
     def microseconds(self, work: Sequence[int]) -> Ints:
         """Return ``[j, k]``, the time job j needs for ``work[j]`` iterations with k GPUs, in whole microseconds.
@@ -98,8 +74,25 @@ class Curves:
         return time
 
 
-_made: list[tuple[Sequence[Job], int, Curves]] = []
-"""The last curves made, of jobs in a tuple: checking, deciding and placing one round need the same."""
+@last_recalled
+def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
+    known: dict[tuple[tuple[int, float], ...], Table] = {}
+    tables: list[Table] = []
+    units: list[int] = []
+    for position, job in enumerate(jobs):
+        entries = tuple((job.scaling or {}).items())
+        try:
+            if entries not in known:
+                known[entries] = scaling_table(dict(entries))
+            units.append(_unit(job, known[entries]))
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+        tables.append(known[entries])
+    cap = np.array([min(len(table.speeds) - 1, most_gpus) for table in tables], dtype=np.int64)
+    width = int(cap.max(initial=1)) + 1
+    rows = {id(table): _row(table, width, most_gpus) for table in known.values()}
+    speed = np.array([rows[id(table)] for table in tables], dtype=np.int64).reshape(len(tables), width)
+    return Curves(speed=speed, cap=cap, unit=tuple(units))
 
 
 def scaling_table(scaling: Mapping[int, float]) -> Table:

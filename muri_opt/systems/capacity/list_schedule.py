@@ -24,10 +24,8 @@ class ListSchedule:
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
         """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are."""
-        left, shares = Leftover(self._round), dict(stays)
-        for job, share in stays.items():
-            left.take(share, job)
-        self._fill(left, shares)
+        shares = dict(stays)
+        self._fill(Leftover.beside(self._round, stays), shares)
         return shares
 
     def anew(self) -> Shares:
@@ -58,13 +56,11 @@ class ListSchedule:
         """
         if not any(job in held for job in shares):
             return shares
-        left, order = Leftover(self._round), [job for job in self._order if job in shares]
+        order = [job for job in self._order if job in shares]
         placed = placed_around(self._round, order, held, consolidate=self._consolidate)
         if placed is None or _moved_gpus(shares, held) < _moved_gpus(placed, held):
             return shares
-        for job, share in placed.items():
-            left.take(share, job)
-        self._fill(left, placed, held)
+        self._fill(Leftover.beside(self._round, placed), placed, held)
         return placed
 
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
@@ -109,9 +105,7 @@ def placed_around(
     stays = [job for job in jobs if job in held]
     others = [job for job in jobs if job not in held]
     while True:
-        left, shares = Leftover(round_), dict(fixed)
-        for job, share in fixed.items():
-            left.take(share, job)
+        left, shares = Leftover.beside(round_, fixed), dict(fixed)
         for job in dict.fromkeys([*first, *stays, *others]):
             found = place_gang(round_, left, job, consolidate=consolidate, held=held.get(job))
             if found is None:

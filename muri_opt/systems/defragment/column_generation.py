@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, inf
 
 import numpy as np
 
+from muri_opt.algorithms.column_generation import Told, Turn, generate_columns
 from muri_opt.modelling import INFINITY, Ints, Model, ModelBuilder, Relax
 from muri_opt.rounds import Budget, LinearDuals
 from muri_opt.systems.defragment.goal import Goal
@@ -21,8 +24,7 @@ _PRICING = 2e-3
 
 def free_bound(start: Start, goal: Goal) -> Priced:
     """Return the bound that needs no prices: what the cheapest nodes alone have to give up."""
-    goods = len(start.types) + len(start.spread)
-    return Pricing(start, goal).at(Prices(denominator=1, goods=(0,) * goods, waiting=0))
+    return Pricing(start, goal).at(_no_prices(start))
 
 
 def priced_bound(
@@ -32,25 +34,42 @@ def priced_bound(
 
     A bound above ``start.most`` shows that there is no plan at all.
     """
-    pricing = Pricing(start, goal)
-    goods = len(start.types) + len(start.spread)
-    best = pricing.at(Prices(denominator=1, goods=(0,) * goods, waiting=0))
-    pool = dict.fromkeys([*pricing.staying(), *best.columns])
-    while best.bound <= start.most and (enough is None or best.bound < enough):
+    columns = _Doings(start, goal, relax)
+    most = start.most if enough is None else min(start.most, enough - 1)
+    best = generate_columns(columns, _no_prices(start), budget, enough=lambda bound: ceil(-bound) > most)
+    return columns.priced[best.multipliers], list(columns.pool)
+
+
+def _no_prices(start: Start) -> Prices:
+    return Prices(denominator=1, goods=(0,) * (len(start.types) + len(start.spread)), waiting=0)
+
+
+class _Doings:
+    """What nodes may do, as columns of a program that maximises what is not paid: all costs are negative here."""
+
+    def __init__(self, start: Start, goal: Goal, relax: Relax) -> None:
+        self.pricing, self.relax, self.dear = Pricing(start, goal), relax, start.most + 1
+        self.pool = dict.fromkeys(self.pricing.staying())
+        self.priced: dict[Prices, Priced] = {}
+
+    def price(self, prices: Prices) -> Turn:
+        """Take up what every kind of node does at the prices; its cost is known in exact fractions."""
+        priced = self.priced[prices] = self.pricing.at(prices)
+        known = len(self.pool)
+        self.pool |= dict.fromkeys(priced.columns)
+        return Turn(-Fraction(priced.scaled, prices.denominator), len(self.pool) - known)
+
+    def solve_master(self, budget: Budget) -> Told[Prices] | None:
+        """Return the prices of the program over the pool; no value, since multipliers are rounded."""
         budget.spend(_PRICING)
-        found = None if budget.over() else relax(master(pricing, list(pool), start.most + 1), budget)
+        model = master(self.pricing, list(self.pool), self.dear)
+        found = None if budget.over() else self.relax(model, budget)
         if found is None:
-            break
+            return None
+        goods = len(self.pricing.size)
         duals = np.rint(found.duals * _DENOMINATOR).astype(np.int64).tolist()
-        price = Prices(denominator=_DENOMINATOR, goods=tuple(-dual for dual in duals[:goods]), waiting=duals[goods])
-        priced = pricing.at(price)
-        if priced.scaled * best.prices.denominator > best.scaled * priced.prices.denominator:
-            best = priced
-        known = len(pool)
-        pool |= dict.fromkeys(priced.columns)
-        if len(pool) == known:
-            break
-    return best, list(pool)
+        prices = Prices(denominator=_DENOMINATOR, goods=tuple(-dual for dual in duals[:goods]), waiting=duals[goods])
+        return Told(prices, -inf)
 
 
 def as_duals(start: Start, priced: Priced) -> LinearDuals:

@@ -27,16 +27,16 @@ def _emptied(start: Start, goal: Goal) -> Plan | None:
     """Empty nodes in the order of what that costs now; one whose jobs fit nowhere else is passed over."""
     layout = Layout(start)
     nodes = np.flatnonzero(goal.able).tolist()
-    order = sorted(nodes, key=lambda s: (sum(start.cost(j) for j in layout.on[s]), s))
+    order = sorted(nodes, key=lambda s: (sum(start.cost(j) for j in layout.residents[s]), s))
     closed, last = np.zeros(len(goal.able), dtype=np.bool_), np.zeros(len(goal.able), dtype=np.bool_)
     last[order[: goal.chosen]] = True  # these are to be emptied next, so they should take nothing
     missing = goal.chosen
     for s in order:
         if not missing:
             break
-        jobs = {j: layout.where[j] for j in sorted(layout.on[s])}
+        jobs = {j: layout.at[j] for j in sorted(layout.residents[s])}
         for j in jobs:
-            layout.lift(j)
+            layout.take(j)
         closed[s] = True
         if layout.replaced(jobs, closed, last):
             missing -= 1
@@ -97,11 +97,11 @@ def _candidates(layout: Layout, goal: Goal, job: int, left: int, hosts: dict[int
 def _released(layout: Layout, job: int, node: int, gpus: int) -> tuple[int, ...]:
     """Return the cheapest jobs that have to leave a node so that it holds so many GPUs of the waiting job."""
     start = layout.start
-    lacking = (start.unit[job] * gpus - layout.free[node]).tolist()
+    lacking = (start.unit[job] * gpus - layout.left[:, node]).tolist()
     if max(lacking) <= 0:
         return ()
-    jobs = sorted(layout.on[node], key=lambda j: (start.cost(j), j))
-    gives = {j: (start.unit[j] * max(layout.where[j][node], 1)).tolist() for j in jobs}
+    jobs = sorted(layout.residents[node], key=lambda j: (start.cost(j), j))
+    gives = {j: (start.unit[j] * max(layout.at[j][node], 1)).tolist() for j in jobs}
 
     def enough(chosen: tuple[int, ...]) -> bool:
         return all(sum(gives[j][r] for j in chosen) >= lacking[r] for r in range(3))
@@ -119,16 +119,16 @@ def _released(layout: Layout, job: int, node: int, gpus: int) -> tuple[int, ...]
 def _made_room(layout: Layout, job: int, hosts: dict[int, int]) -> Plan | None:
     """Return the plan with the job on its hosts; without one, the layout is as it was."""
     unit = layout.start.unit[job]
-    leaving = {j: layout.where[j] for s, gpus in hosts.items() for j in _released(layout, job, s, gpus)}
+    leaving = {j: layout.at[j] for s, gpus in hosts.items() for j in _released(layout, job, s, gpus)}
     for j in leaving:
-        layout.lift(j)
+        layout.take(j)
     for s, gpus in hosts.items():
-        layout.free[s] -= unit * gpus
-    none: NDArray[np.bool_] = np.zeros(len(layout.free), dtype=np.bool_)
+        layout.occupy(s, *(unit * gpus).tolist())
+    none: NDArray[np.bool_] = np.zeros(len(layout.gpus), dtype=np.bool_)
     if layout.replaced(leaving, none, none):
         return layout.plan(hosts)
     for s, gpus in hosts.items():
-        layout.free[s] += unit * gpus
+        layout.release(s, *(unit * gpus).tolist())
     for j, share in leaving.items():
         layout.put(j, share)
     return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import best_fit
+from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.defragment.running_jobs import Start
 
 
@@ -25,33 +25,18 @@ class Plan:
         return sum(start.cost(j) for j in self.moved)
 
 
-class Layout:
-    """Where every job is now; jobs are taken off their nodes and put on others."""
+class Layout(JobsOnNodes[Mapping[int, int]]):
+    """Where every movable job is now; jobs are taken off their nodes and put on others."""
 
     def __init__(self, start: Start) -> None:
+        super().__init__(start.round_.amounts, cpus_alone=True)
         self.start = start
-        self.free: Ints = start.free.copy()
-        self.where: dict[int, Mapping[int, int]] = {j: start.held[j] for j in (*start.single, *start.spread)}
-        self.on: list[set[int]] = [set() for _ in self.free]
-        for j, share in self.where.items():
-            for s in share:
-                self.on[s].add(j)
-
-    def lift(self, job: int) -> None:
-        """Take a job off its nodes."""
-        for s, gpus in self.where.pop(job).items():
-            self.free[s] += self.start.unit[job] * max(gpus, 1)
-            self.on[s].discard(job)
-
-    def put(self, job: int, share: Mapping[int, int]) -> None:
-        """Put a job that is nowhere on nodes."""
-        self.where[job] = share
-        for s, gpus in share.items():
-            self.free[s] -= self.start.unit[job] * max(gpus, 1)
-            self.on[s].add(job)
+        self.left[:] = start.room.T  # beside the jobs that stay
+        for job in (*start.single, *start.spread):
+            self.put(job, start.held[job])
 
     def replaced(self, jobs: Iterable[int], closed: NDArray[np.bool_], last: NDArray[np.bool_]) -> bool:
-        """Put lifted jobs on the tightest nodes, the largest first; ``False``, and nothing done, if one fits nowhere.
+        """Put jobs on the tightest nodes, the largest first; ``False``, and nothing done, if one fits nowhere.
 
         Nodes in ``closed`` take none, those in ``last`` only what fits on no other.
         """
@@ -60,7 +45,7 @@ class Layout:
             share = self._place(job, ~closed & ~last) or self._place(job, ~closed)
             if share is None:
                 for other in done:
-                    self.lift(other)
+                    self.take(other)
                 return False
             self.put(job, share)
             done.append(job)
@@ -69,21 +54,21 @@ class Layout:
     def plan(self, hosts: Mapping[int, int]) -> Plan:
         """Return the jobs that are elsewhere than at the start."""
         held = self.start.held
-        return Plan(moved={j: share for j, share in sorted(self.where.items()) if share != held[j]}, hosts=hosts)
+        return Plan(moved={j: share for j, share in sorted(self.at.items()) if share != held[j]}, hosts=hosts)
 
     def _place(self, job: int, usable: NDArray[np.bool_]) -> dict[int, int] | None:
         """Return the tightest node for a job, or for a spread one as few nodes as can be, no more than it has."""
         start = self.start
         nodes = len(start.held[job])
         if nodes == 1:
-            fitting = np.flatnonzero((self.free[:, 0] >= start.size[job, 0]) & usable)
+            fitting = np.flatnonzero((self.gpus >= start.size[job, 0]) & usable)
             if start.size[job, 1:].any():
-                fitting = fitting[(self.free[fitting] >= start.size[job]).all(axis=1)]
+                fitting = fitting[(self.left[:, fitting] >= start.size[job][:, None]).all(axis=0)]
             if not len(fitting):
                 return None
-            tightest = int(fitting[np.argmin(self.free[fitting, 0])])
+            tightest = int(fitting[np.argmin(self.gpus[fitting])])
             return {tightest: int(start.size[job, 0])}
-        room = np.where(usable, start.fits(job, self.free), 0)
+        room = np.where(usable, start.fits(job, self.left.T), 0)
         share = best_fit(room, int(start.size[job, 0]))
         if share is None or np.count_nonzero(share) > nodes:
             return None

@@ -47,10 +47,10 @@ def _fits(start: Start, goal: Goal, plan: Plan) -> bool:
     """Return whether everything has room: where contents were many, prices did not look at CPUs and memory."""
     layout = Layout(start)
     for j in plan.moved:
-        layout.lift(j)
+        layout.take(j)
     for j, share in plan.moved.items():
         layout.put(j, share)
     if goal.job is not None:
         for s, gpus in plan.hosts.items():
-            layout.free[s] -= start.unit[goal.job] * gpus
-    return bool((layout.free >= 0).all())
+            layout.occupy(s, *(start.unit[goal.job] * gpus).tolist())
+    return bool((layout.left >= 0).all())

@@ -145,9 +145,7 @@ class GangFormulation(Formulation):
         count = len(round_.jobs)
         amount = np.zeros((count, len(places.G)), dtype=np.int64)
         amount[tuple(places.pairs.T)] = values[count : count + len(places.pairs)]
-        left, shares = Leftover(round_), dict(part.stays)
-        for job, share in part.stays.items():
-            left.take(share, job)
+        left, shares = Leftover.beside(round_, part.stays), dict(part.stays)
         for job in order:
             shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
             left.take(shares[job], job)

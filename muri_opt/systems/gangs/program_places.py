@@ -28,9 +28,7 @@ class OpenPart:
         order, amounts = priority_order(round_, by), round_.amounts
         stays = {} if preempt else staying_jobs(round_, order)
         if stays:
-            left = Leftover(round_)
-            for job, share in stays.items():
-                left.take(share, job)
+            left = Leftover.beside(round_, stays)
             amounts = replace(
                 amounts,
                 G=left.gpus,

@@ -11,6 +11,7 @@ import numpy as np
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_values import GroupRules, Members, group_values
 from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
@@ -44,13 +45,7 @@ class GroupColumns:
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
         """Return types and groups of a round, from the last call if it was the same."""
-        key = (round_.fingerprint, rules)
-        for made_for, made in _made[:]:
-            if made_for == key:
-                return made
-        made = _columns(round_, rules)
-        _made[:] = [(key, made)]
-        return made
+        return _columns(round_, rules)
 
     @property
     def most(self) -> Ints:
@@ -74,10 +69,7 @@ class GroupColumns:
         return tuple(kind for kind in self.groups[group].tolist() if kind >= 0)
 
 
-_made: list[tuple[tuple[str, GroupRules], GroupColumns]] = []
-"""The last columns made in this process: building, encoding and decoding one round need the same."""
-
-
+@last_recalled
 def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     kinds, type_of, count = np.unique(_traits(round_, rules), axis=0, return_inverse=True, return_counts=True)
     g, c, m, tenant, _, alone, weight = kinds[:, :_TRAITS].T

@@ -6,50 +6,43 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.philly.job_status import Held, Standing
 from muri_opt.systems.philly.locality import TOGETHER
 
 
-class Floor:
-    """Free GPUs, milli-CPUs and MiB per node, GPUs used per tenant, and who is where.
+class Floor(JobsOnNodes[Held]):
+    """The jobs on the nodes of a cluster where some may have theirs to themselves.
 
     At first all running jobs are where they were before the round. ``alone[s]`` counts the jobs on node s that share it
     with nobody.
     """
 
     def __init__(self, round_: Round, standing: Standing) -> None:
-        self.amounts, self.standing = round_.amounts, standing
-        self.gpus: Ints = self.amounts.G.copy()
-        self.cpus: Ints = self.amounts.C.copy()
-        self.memory: Ints = self.amounts.M.copy()
-        self.used: Ints = np.zeros_like(standing.used)
-        self.at: dict[int, Held] = {}
-        self.residents: list[set[int]] = [set() for _ in range(len(self.gpus))]
+        super().__init__(round_.amounts)
+        self.standing = standing
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
         for job in np.flatnonzero(standing.running).tolist():
             self.put(job, standing.held[job])
 
     def put(self, job: int, held: Held) -> None:
-        """Put a job on nodes, with the CPUs and memory that go with its GPUs."""
-        self._change(job, held, 1)
-        self.at[job] = held
-        for node in held:
-            self.residents[node].add(job)
+        """Put a job on nodes."""
+        super().put(job, held)
+        if self.is_alone(job):
+            self.alone[list(held)] += 1
 
     def take(self, job: int) -> Held:
         """Take a job from its nodes; return where it was."""
-        held = self.at.pop(job)
-        self._change(job, held, -1)
-        for node in held:
-            self.residents[node].remove(job)
+        held = super().take(job)
+        if self.is_alone(job):
+            self.alone[list(held)] -= 1
         return held
 
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job fit on each node, at most all; none beside a job that is alone there."""
-        amounts = self.amounts
-        room: Ints = np.minimum(amounts.most_gpus([job], self.gpus, self.cpus, self.memory), amounts.g[job])
+        room: Ints = np.minimum(self.most_gpus(job), self.amounts.g[job])
         if self.standing.rules.dedicated is not None:
-            empty = self.gpus == amounts.G
+            empty = self.gpus == self.amounts.G
             shared = empty if self.is_alone(job) else self.alone == 0
             room = np.where(shared, room, 0)
         return room
@@ -60,26 +53,15 @@ class Floor:
 
     def within_quota(self, job: int) -> bool:
         """Return whether the tenant of the job would be within its quota with it."""
-        tenant = int(self.amounts.tenant[job])
-        return tenant < 0 or bool(self.used[tenant] + self.amounts.g[job] <= self.amounts.U[tenant])
+        return self.has_quota(int(self.amounts.tenant[job]), int(self.amounts.g[job]))
+
+    def used(self, tenant: int) -> int:
+        """Return how many GPUs a tenant uses."""
+        return int(self.amounts.U[tenant] - self.quota[tenant])
 
     def over_quota(self, tenant: int) -> int:
         """Return how many GPUs a tenant uses above its quota."""
-        return (
-            0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else int(self.used[tenant] - self.amounts.U[tenant])
-        )
-
-    def _change(self, job: int, held: Held, sign: int) -> None:
-        amounts, alone = self.amounts, self.is_alone(job)
-        cpus, memory = int(amounts.c[job]), int(amounts.m[job])
-        for node, gpus in held.items():
-            self.gpus[node] -= sign * gpus
-            self.cpus[node] -= sign * gpus * cpus
-            self.memory[node] -= sign * gpus * memory
-            if alone:
-                self.alone[node] += sign
-        if amounts.tenant[job] >= 0:
-            self.used[amounts.tenant[job]] += sign * sum(held.values())
+        return 0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else -int(self.quota[tenant])
 
 
 def seat(floor: Floor, job: int, level: int) -> Held | None:

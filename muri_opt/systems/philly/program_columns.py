@@ -8,6 +8,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.philly.job_status import Bools, Standing
 from muri_opt.systems.philly.program_items import Free, Item, items_of
 from muri_opt.systems.philly.tenant_rules import TenantRules
@@ -69,10 +70,7 @@ class PlacementColumns:
     @classmethod
     def of(cls, round_: Round, rules: TenantRules) -> PlacementColumns:
         """Return the columns of a round, from the last call if it was the same."""
-        key = (round_.fingerprint, rules)
-        if not _last or _last[0][0] != key:
-            _last[:] = [(key, _columns(round_, Standing.of(round_, rules)))]
-        return _last[0][1]
+        return _columns(round_, rules)
 
     @property
     def first(self) -> Ints:
@@ -123,11 +121,9 @@ class Letters:
         return cls(**spans, count=ends[-1])
 
 
-_last: list[tuple[tuple[str, TenantRules], PlacementColumns]] = []
-"""The columns of the last round: building, starting and reading one program asks for them again and again."""
-
-
-def _columns(round_: Round, standing: Standing) -> PlacementColumns:
+@last_recalled
+def _columns(round_: Round, rules: TenantRules) -> PlacementColumns:
+    standing = Standing.of(round_, rules)
     amounts, rules = round_.amounts, standing.rules
     load = _missing_load(round_, standing)
     evictable, restart = _evictable(round_, standing, load)

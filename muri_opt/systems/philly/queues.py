@@ -53,7 +53,7 @@ class Queues:
         if tenant < 0:
             return Fraction(0)
         quota = self._quota[tenant]
-        used = int(floor.used[tenant])
+        used = floor.used(tenant)
         if quota == 0:
             return Fraction(self._total + used)
         return Fraction(used, self._total if quota >= UNLIMITED else quota)

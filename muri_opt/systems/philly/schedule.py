@@ -227,7 +227,7 @@ class Schedule:
         gpus, tenant = int(amounts.g[job]), int(amounts.tenant[job])
         within = gpus
         if tenant >= 0 and amounts.U[tenant] < UNLIMITED:
-            within = min(gpus, max(0, int(amounts.U[tenant] - self.floor.used[tenant])))
+            within = min(gpus, max(0, int(self.floor.quota[tenant])))
         return standing.premium * within + int(standing.start[job, self._spread(job, held)])
 
     def _change(self, places: dict[int, Held]) -> int:

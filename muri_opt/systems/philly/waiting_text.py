@@ -37,7 +37,7 @@ class BindingRules:
             some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
             return f"{asks}; the empty cluster has {self.total}{some}"
         if reason is WaitingReason.QUOTA:
-            tenant, used = self.round.cluster.tenants[amounts.tenant[job]], int(floor.used[amounts.tenant[job]])
+            tenant, used = self.round.cluster.tenants[amounts.tenant[job]], floor.used(int(amounts.tenant[job]))
             quota = int(amounts.U[amounts.tenant[job]])
             spare = f"has {quota - used} left of" if used <= quota else f"is {used - quota} over"
             asks += f"; tenant {tenant.id!r} {spare} its quota of {quota}"

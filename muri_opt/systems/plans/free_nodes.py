@@ -1,4 +1,4 @@
-"""What is free while options are placed one after another."""
+"""What is free while options of jobs with plans are placed one after another."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.plans.options import PlanOptions
 
 
-class FreeNodes:
-    """Free GPUs, milli-CPUs and MiB per node, and the quota that guaranteed jobs have not used yet, per tenant.
-
-    ``amounts`` has a row of each resource; ``gpus``, ``cpus`` and ``memory`` are those rows.
-    """
+class FreeNodes(FreeCapacity):
+    """What options leave; only guaranteed jobs use a quota."""
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:
-        amounts = round_.amounts
+        super().__init__(round_.amounts)
         self.options = options
-        self.amounts: Ints = np.array([amounts.G, amounts.C, amounts.M])
-        self.gpus, self.cpus, self.memory = self.amounts
-        self.quota: Ints = amounts.U.copy()
-        self._tenant = np.where(options.guaranteed, amounts.tenant, -1)
-        self._asks = amounts.g
+        self._tenant = np.where(options.guaranteed, self.amounts.tenant, -1)
         self._parts = np.column_stack([options.g, options.c, options.m])[:, :, None]
         self._fitting: set[tuple[int, ...]] = set()
         self._full: set[tuple[int, ...]] = set()
@@ -38,8 +32,7 @@ class FreeNodes:
 
     def room(self, option: int) -> NDArray[np.bool_]:
         """Return which nodes have room now for a part of the option, of those that may have one."""
-        enough = (self.amounts >= self._parts[option]).all(axis=0)
-        return np.asarray(enough & self.options.nodes(option), dtype=np.bool_)
+        return self.holds(self._parts[option]) & self.options.nodes(option)
 
     def fits(self, option: int) -> bool:
         """Return whether the parts of the option fit on distinct nodes now; quotas are another matter.
@@ -54,21 +47,20 @@ class FreeNodes:
 
     def within_quota(self, job: int) -> bool:
         """Return whether the job may start beside what is placed: only guaranteed jobs use a quota."""
-        tenant = int(self._tenant[job])
-        return tenant < 0 or int(self._asks[job]) <= int(self.quota[tenant])
+        return self.has_quota(int(self._tenant[job]), int(self.amounts.g[job]))
 
     def take(self, option: int, nodes: Ints) -> None:
         """Place one part of the option on each of the nodes."""
         self._fitting.clear()
-        self._move(option, nodes, -1)
+        self._move(option, nodes, 1)
 
     def give(self, option: int, nodes: Ints) -> None:
         """Undo :meth:`take`."""
         self._full.clear()
-        self._move(option, nodes, 1)
+        self._move(option, nodes, -1)
 
     def _move(self, option: int, nodes: Ints, sign: int) -> None:
-        self.amounts[:, nodes] += sign * self._parts[option]
-        job = self.options.job[option]
-        if self._tenant[job] >= 0:
-            self.quota[self._tenant[job]] += sign * self._asks[job]
+        o = self.options
+        self.occupy(nodes, sign * o.g[option], sign * o.c[option], sign * o.m[option])
+        job = o.job[option]
+        self.charge(int(self._tenant[job]), sign * int(self.amounts.g[job]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.plans.job_options import JobOptions, JobReader
 from muri_opt.systems.plans.plan_rules import PlanRules
 
@@ -68,20 +70,11 @@ class PlanOptions:
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:
         """Return the options of a round, refusing plans and promises that contradict each other or the round."""
-        for last, by, options in _last:
-            if last is round_ and by == rules:
-                return options
-        options = cls._read(round_, rules)
-        for field in fields(options):
-            value = getattr(options, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)  # others may be given the same object
-        _last[:] = [(round_, rules, options)]
-        return options
+        return _options(round_, rules)
 
     @classmethod
-    def _read(cls, round_: Round, rules: PlanRules) -> PlanOptions:
-        before = (options for last, _, options in _last if last.cluster == round_.cluster)
+    def read(cls, round_: Round, rules: PlanRules, before: Iterable[PlanOptions]) -> PlanOptions:
+        """Return the options of a round; what jobs had in those ``before``, of the same cluster, is not read again."""
         reader = JobReader(round_, {mine.plans.job.id: mine.plans for options in before for mine in options.jobs})
         jobs: list[JobOptions] = []
         homes: list[Ints] = []
@@ -125,8 +118,13 @@ class PlanOptions:
         )
 
 
-_last: list[tuple[Round, PlanRules, PlanOptions]] = []
-"""The options of the last round: checking, deciding and solving one round ask for them again.
-
-The next round of the same cluster has most of its jobs in common with it.
-"""
+@last_recalled
+def _options(round_: Round, rules: PlanRules) -> PlanOptions:
+    """Return the options of a round, whose jobs are mostly those of the last round of the same cluster."""
+    before = (options for (last, _), options in _options.kept if last.cluster == round_.cluster)
+    options = PlanOptions.read(round_, rules, before)
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)  # others may be given the same object
+    return options

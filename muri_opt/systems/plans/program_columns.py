@@ -8,6 +8,7 @@ import numpy as np
 
 from muri_opt.modelling import Ints
 from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import PlanRules
 
@@ -30,12 +31,7 @@ class PlanColumns:
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanColumns:
         """Return the columns of a round, from the last call if it was the same."""
-        for last, by, columns in _last:
-            if last is round_ and by == rules:
-                return columns
-        columns = _columns(round_, PlanOptions.of(round_, rules))
-        _last[:] = [(round_, rules, columns)]
-        return columns
+        return _columns(round_, rules)
 
     @property
     def alone(self) -> Ints:
@@ -43,12 +39,9 @@ class PlanColumns:
         return np.flatnonzero(self.options.q[self.option] == 1)
 
 
-_last: list[tuple[Round, PlanRules, PlanColumns]] = []
-"""The columns of the last round: building, starting and reading one program asks for them again and again."""
-
-
-def _columns(round_: Round, options: PlanOptions) -> PlanColumns:
-    amounts = round_.amounts
+@last_recalled
+def _columns(round_: Round, rules: PlanRules) -> PlanColumns:
+    amounts, options = round_.amounts, PlanOptions.of(round_, rules)
     room = options.hosts[options.kind]
     for need, has in ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M)):
         room &= need[:, None] <= has

@@ -95,7 +95,7 @@ class State(Seating):
 
     def short(self, options: Sequence[int]) -> NDArray[np.bool_]:
         """Return per option, resource and node whether a part would need more than is free."""
-        return np.asarray(self.free.amounts < self.curves.parts[options][:, :, None])
+        return np.asarray(self.free.left < self.curves.parts[options][:, :, None])
 
     def prices(self, own: Ints, *, forced: bool) -> Prices:
         """Return what room costs now on every node but the ``own`` ones of a job whose seat is free already."""

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of
 from muri_opt.verify.certificates.gpu_dp import with_one_more
-from muri_opt.verify.memoise import recalled
 
 Ints = NDArray[np.int64]
 MOST_STEPS = 2_000_000_000

@@ -11,6 +11,7 @@ from math import isqrt
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import last_recalled
 
 LARGEST_SPEED = 1 << 30
 
@@ -37,12 +38,10 @@ class Elastic:
         microseconds left on one GPU, of at least a second. ``time``: the hundredths of a second that all
         jobs would take on one GPU each, and one more, less what the job takes.
         """
-        key = (round_.fingerprint, self)
-        if not _valued or _valued[0][0] != key:
-            _valued[:] = [(key, self._values(round_))]
-        return _valued[0][1]
+        return _values(self, round_)
 
-    def _values(self, round_: Round) -> list[dict[int, int]]:
+    def work_out(self, round_: Round) -> list[dict[int, int]]:
+        """Return the values, worked out now."""
         sizes, within = frozenset(self.sizes(round_)), round_.cluster.total_gpus
         found = []
         curves = [Curve.of(job) for job in round_.jobs]
@@ -63,8 +62,7 @@ class Elastic:
         return self.objective != "speed-up"
 
 
-_valued: list[tuple[tuple[str, Elastic], list[dict[int, int]]]] = []
-"""The last values worked out: those of one round are asked for several times."""
+_values = last_recalled(Elastic.work_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

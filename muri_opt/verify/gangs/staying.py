@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
-from muri_opt.verify.memoise import recalled
 
 
 @recalled

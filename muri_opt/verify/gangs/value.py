@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import empty_rooms, micro, need_of
 from muri_opt.verify.gangs.rules import GangRules
-from muri_opt.verify.memoise import recalled
 
 if TYPE_CHECKING:
     from muri_opt.verify.gangs.tiresias import Queues

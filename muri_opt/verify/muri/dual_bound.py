@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import word_for
 from muri_opt.verify.gangs.counting import able_jobs
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.muri.periods import Ints
 from muri_opt.verify.muri.prices import SharingPrices, sharing_prices
 from muri_opt.verify.muri.rules import Sharing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.memoise import recalled
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.philly.dual_bound import best_elsewhere
 from muri_opt.verify.philly.job_status import Reading, Stand
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.philly.job_status import Reading, Stand
 from muri_opt.verify.philly.possible_spreads import Ways
 from muri_opt.verify.plans.knapsack import MOST_CELLS, Item, Sizes, Spot, most_profits

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of, smallest_node_count
 from muri_opt.verify.philly.rules import APART, Tenancy
 
@@ -107,13 +108,11 @@ class Reading:
     @classmethod
     def of(cls, round_: Round, tenancy: Tenancy) -> Reading:
         """Return the reading of a round, or refuse running jobs, gangs or quotas that cannot be."""
-        key = (round_.fingerprint, tenancy)
-        if not _known or _known[0][0] != key:
-            _known[:] = [(key, cls._read(round_, tenancy))]
-        return _known[0][1]
+        return _reading(round_, tenancy)
 
     @classmethod
-    def _read(cls, round_: Round, tenancy: Tenancy) -> Reading:
+    def read(cls, round_: Round, tenancy: Tenancy) -> Reading:
+        """Return the reading, read now."""
         rooms = tuple(empty_rooms(round_))
         names = list(dict.fromkeys(node.rack for node in round_.cluster.nodes))
         racks = tuple(names.index(node.rack) for node in round_.cluster.nodes)
@@ -184,8 +183,7 @@ class Reading:
         return total + self.premium * self.within_quotas(used)
 
 
-_known: list[tuple[tuple[str, Tenancy], Reading]] = []
-"""The last reading: that of one round is asked for several times."""
+_reading = last_recalled(Reading.read)
 
 
 def counted_rooms(racks: Iterable[int], rooms: Iterable[Room]) -> dict[int, Counter[Room]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.certificates.gpu_dp import with_one_more
-from muri_opt.verify.memoise import recalled
 from muri_opt.verify.plans.menu import Menu
 
 _MOST_STEPS = 50_000_000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import LinearDuals, Round
-from muri_opt.verify.memoise import recalled
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.plans.knapsack import Item, Sizes, Spot, most_profits
 from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.plan_parts import Floor

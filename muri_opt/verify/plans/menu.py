@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.plans.next_configurations import check_configurations, may_step_to
 from muri_opt.verify.plans.plan_parts import (
     Entry,
@@ -95,15 +96,11 @@ class Menu:
     @classmethod
     def of(cls, round_: Round, planned: Planned) -> Menu:
         """Return the menu of a round, or refuse a job whose plans contradict themselves."""
-        for last in _known:
-            if last.round_ is round_ and last.planned == planned:
-                return last
-        menu = cls._read(round_, planned)
-        _known[:] = [menu]
-        return menu
+        return _menu(round_, planned)
 
     @classmethod
-    def _read(cls, round_: Round, planned: Planned) -> Menu:
+    def read(cls, round_: Round, planned: Planned) -> Menu:
+        """Return the menu; what the jobs of the last round had is not read again."""
         floor = Floor.of(round_)
         rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
         holding: dict[tuple[str | None, Piece], int] = {}
@@ -156,8 +153,7 @@ class Menu:
         return total
 
 
-_known: list[Menu] = []
-"""The last menu read: that of one round is asked for several times, and the next round has most jobs in common."""
+_menu = last_recalled(Menu.read)
 _COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
 _SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
 
@@ -179,7 +175,7 @@ def _orders_before(round_: Round, planned: Planned) -> dict[str, Order]:
     """Return what the last round's jobs, by name, had on the same cluster if they were planned in the same way."""
     return {
         job.id: order
-        for last in _known
+        for _, last in _menu.kept
         if last.planned == planned and last.round_.cluster == round_.cluster
         for job, order in zip(last.round_.jobs, last.orders, strict=True)
     }

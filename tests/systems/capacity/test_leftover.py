@@ -26,6 +26,17 @@ def test_taking_a_gang_takes_its_cpus_memory_and_quota() -> None:
     assert left.room(2).tolist() == [2, 3]
 
 
+def test_jobs_that_share_gpus_count_together_for_the_quota_of_their_tenant() -> None:
+    tenants = [Tenant(id="t", quota_gpus=4), Tenant(id="u", quota_gpus=2)]
+    jobs = [gang(0, 2, tenant="t"), gang(1, 2, tenant="t"), gang(2, 2, tenant="t"), gang(3, 2, tenant="u"), gang(4, 2)]
+    left = Leftover(round_of([8], jobs, tenants))
+    assert left.within_quota(0, 1, 3, 4)
+    assert not left.within_quota(0, 1, 2)
+    left.take(np.array([2]), 0, 1, 3, 4)
+    assert (left.gpus.tolist(), left.quota.tolist()) == ([6], [0, 0])
+    assert [left.within_quota(job) for job in range(5)] == [False, False, False, False, True]
+
+
 def test_what_is_left_does_not_touch_the_round() -> None:
     round_ = round_of([4], [2])
     Leftover(round_).take(np.array([2]), 0)

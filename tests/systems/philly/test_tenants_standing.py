@@ -95,12 +95,12 @@ def test_a_floor_keeps_count():
         nodes, [*jobs, Job(id="b", gpus=2, tenant="t")], [Tenant(id="t", quota_gpus=3), Tenant(id="free")]
     )
     floor = Floor(round_, Standing.of(round_, rules("dedicated=2")))
-    assert (floor.gpus.tolist(), floor.used.tolist(), floor.alone.tolist()) == ([3, 3], [2, 0], [1, 1])
+    assert (floor.gpus.tolist(), [floor.used(0), floor.used(1)], floor.alone.tolist()) == ([3, 3], [2, 0], [1, 1])
     assert (floor.cpus[0], floor.memory[0]) == (6000, 7 * 1024)
     assert (floor.within_quota(1), floor.over_quota(0), floor.over_quota(1), floor.over_quota(-1)) == (False, -1, 0, 0)
     assert floor.room(1).tolist() == [0, 0]
     assert floor.take(0) == {0: 1, 1: 1}
-    assert (floor.gpus.tolist(), floor.used.tolist(), floor.alone.tolist()) == ([4, 4], [0, 0], [0, 0])
+    assert (floor.gpus.tolist(), [floor.used(0), floor.used(1)], floor.alone.tolist()) == ([4, 4], [0, 0], [0, 0])
     assert (floor.within_quota(1), floor.at, floor.residents) == (True, {}, [set(), set()])
     assert floor.room(1).tolist() == [2, 2]
 

@@ -26,7 +26,7 @@ def floor_of(round_, text="philly"):
 
 def seen(floor):
     """Return all that a floor knows, to compare it with later."""
-    arrays = (floor.gpus, floor.cpus, floor.memory, floor.used, floor.alone)
+    arrays = (floor.gpus, floor.cpus, floor.memory, floor.quota, floor.alone)
     return [array.tolist() for array in arrays], dict(floor.at), [set(jobs) for jobs in floor.residents]
 
 

@@ -27,4 +27,4 @@ def test_whether_an_option_fits_is_known_after_every_change_of_room(seed: int, d
         assert fitting == [int(free.room(o).sum()) >= options.q[o] for o in range(len(options))]
     for one in taken:
         free.give(*one)
-    assert np.array_equal(free.amounts, [round_.amounts.G, round_.amounts.C, round_.amounts.M])
+    assert np.array_equal(free.left, [round_.amounts.G, round_.amounts.C, round_.amounts.M])

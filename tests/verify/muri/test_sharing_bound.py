@@ -161,7 +161,7 @@ def test_no_bound_is_given_where_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     two = round_of([1], [able, gang(1, 1, stage_seconds=(2.0, 1.0, 0.0, 0.0))])
     assert sharing_bound(two, settings_of("muri-s"), free) == 350_000  # 7 seconds of stages in 4 x 5
     monkeypatch.setattr(bounds, "MOST_GROUPS", 2)
-    assert sharing_bound(replace(two), settings_of("muri-s"), free) is None
+    assert sharing_bound(replace(two, name="again"), settings_of("muri-s"), free) is None
 
 
 def test_jobs_alike_but_in_what_the_objective_looks_at_are_not_taken_for_one() -> None:

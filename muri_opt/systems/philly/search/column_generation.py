@@ -1,15 +1,17 @@
-"""Prices that make the bound small: patterns and better prices in turn, for one weighing after another.
+"""Prices that make the bound small, for one weighing after another: column generation with patterns of nodes.
 
-Column generation. At given prices the best pattern of every node bounds all decisions; patterns that are better than
-what their nodes are paid for are taken up; the linear program over all patterns taken up says the next prices.
+At given prices the best pattern of every class of nodes bounds all decisions; the linear program over all patterns
+taken up tells the next prices.
 """
 
 from __future__ import annotations
 
-from math import inf
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generate_columns
 from muri_opt.modelling import Relax
 from muri_opt.rounds import Budget
 from muri_opt.systems.philly.search.initial_prices import fluid_prices
@@ -17,8 +19,7 @@ from muri_opt.systems.philly.search.patterns import Patterns
 from muri_opt.systems.philly.search.prices import Prices, Weights
 from muri_opt.systems.philly.search.pricing import Pricing
 
-_SHARE = 0.5
-"""Part of the best prices so far in the next ones to try; the rest is what the program over all patterns says."""
+_SMOOTHING: Final = Smoothing(between=Prices.between, share=0.5, least=0.1)
 _CLOSE = 1e-9
 """Bound and program are as close as makes no difference."""
 _MOST_TRIES = 400
@@ -35,32 +36,37 @@ def settled(
     pricing: Pricing, patterns: Patterns, weights: Weights, start: Prices, relax: Relax, budget: Budget
 ) -> tuple[Prices, float]:
     """Return the prices with the least bound that were found within the budget, from ``start`` on, and that bound."""
-    best, bound, share, tried = start, inf, _SHARE, start
-    for _ in range(_MOST_TRIES):
-        offer = pricing.offer(weights, tried)
-        budget.spend(_OFFERING + _PER_PATTERN * len(patterns))
-        if offer.bound < bound:
-            best, bound = tried, offer.bound
-        better = offer.earned - patterns.earned(weights, tried) > _CLOSE * np.maximum(1.0, offer.earned)
-        new = patterns.take_up(map(offer.pattern, np.flatnonzero(better).tolist()))
-        if not new and share == 0.0:
-            break
-        if not new:
-            share = 0.0 if share < 0.1 else share / 2
-        if budget.over():
-            break
-        relaxed = relax(patterns.program(weights), budget)
+    columns = _Weighed(pricing=pricing, patterns=patterns, weights=weights, relax=relax, budget=budget)
+    best = generate_columns(columns, start, budget, smoothing=_SMOOTHING, close=_CLOSE, turns=_MOST_TRIES)
+    return best.multipliers, float(best.bound)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Weighed:
+    """The patterns of a ground as columns of one weighing."""
+
+    pricing: Pricing
+    patterns: Patterns
+    weights: Weights
+    relax: Relax
+    budget: Budget
+
+    def price(self, prices: Prices) -> Turn:
+        """Take up the best pattern of each class of nodes, where it earns more than those known."""
+        offer = self.pricing.offer(self.weights, prices)
+        self.budget.spend(_OFFERING + _PER_PATTERN * len(self.patterns))
+        known = self.patterns.earned(self.weights, prices)
+        better = offer.earned - known > _CLOSE * np.maximum(1.0, offer.earned)
+        return Turn(offer.bound, self.patterns.take_up(map(offer.pattern, np.flatnonzero(better).tolist())))
+
+    def solve_master(self, budget: Budget) -> Told[Prices] | None:
+        """Return the prices of the program over all patterns known."""
+        relaxed = self.relax(self.patterns.program(self.weights), budget)
         if relaxed is None:
-            break
-        program, paid = patterns.prices(weights, relaxed.duals)
-        ground = pricing.ground
-        value = ground.apart_from_nodes(weights, program) + float(ground.rooms.count @ paid)
-        if bound - value <= _CLOSE * max(1.0, abs(bound)):
-            break
-        tried = Prices(
-            once=share * best.once + (1 - share) * program.once, quota=share * best.quota + (1 - share) * program.quota
-        )
-    return best, bound
+            return None
+        prices, paid = self.patterns.prices(self.weights, relaxed.duals)
+        ground = self.pricing.ground
+        return Told(prices, ground.apart_from_nodes(self.weights, prices) + float(ground.rooms.count @ paid))
 
 
 def tiers(weights: Weights) -> list[tuple[int, Weights]]:

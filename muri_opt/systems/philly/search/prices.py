@@ -36,6 +36,11 @@ class Prices:
         """Return these prices and so many times the others."""
         return Prices(once=self.once + times * other.once, quota=self.quota + times * other.quota)
 
+    def between(self, other: Prices, share: float) -> Prices:
+        """Return prices of which a share is this one's, and the rest the other's."""
+        rest = 1 - share
+        return Prices(once=share * self.once + rest * other.once, quota=share * self.quota + rest * other.quota)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ground:

@@ -1,7 +1,7 @@
 """The search: prices, a choice at these prices, patterns and better prices in turn, and patterns combined.
 
-Column generation. At given prices the best pattern of every node bounds all decisions; patterns that are better than
-their nodes' price are taken up; the linear program over all patterns taken up says the next prices.
+Column generation with patterns of nodes: at given prices the best pattern of every node bounds all decisions; the
+linear program over all patterns taken up tells the next prices.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import inf
 
 import numpy as np
 
+from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generate_columns
 from muri_opt.algorithms.knapsack import solve_options
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import Model, Relax, Solved, SolveStages, Stage, Values
@@ -36,10 +37,10 @@ from muri_opt.systems.plans.options import PlanOptions
 
 _CELLS = 80_000
 """Cells of the grids that patterns are found on. Far coarser ones cost some percent of the value by rounding."""
-_SHARE = 0.8
-"""Part of the best prices so far in the next ones to try; the rest is what the program over all patterns says."""
-_FEW, _LEAST_SHARE = 0.1, 0.05
-"""The share is halved, at last to nothing, when fewer than this part of the kinds of jobs found a new pattern."""
+_SHARE, _LEAST_SHARE = 0.8, 0.05
+"""Part of the best prices so far in the next ones to try, at first and at last."""
+_FEW = 0.1
+"""New patterns that are few, as a part of the kinds of jobs."""
 _LOWERED = 0.9
 """Part of the prices at which nodes are filled that would stay empty at full prices."""
 _CLOSE = 1e-4
@@ -162,27 +163,15 @@ class _Search:
 
     def _find_patterns(self) -> None:
         """Look for patterns and prices until they meet, nothing new is found, or it is time to combine."""
-        prices, share = self.best, _SHARE
+        few = _FEW * len(self.items.members)
+        smoothing = Smoothing(between=Prices.between, share=_SHARE, few=few, least=_LEAST_SHARE)
         budget = self.budget.until(_SEARCHING)
-        while not budget.over():
-            new, proved = self._add_patterns(prices)
-            model = self.master.program()
-            relaxed = self.relax(model, budget)
-            if relaxed is None:
-                return
-            told, value = self.master.prices(model, relaxed.duals)
-            if proved is None:
-                proved = self._bound(prices)
-            if proved < self.bound:
-                self.best, self.bound = prices, proved
-            if self.bound - value <= _CLOSE * value or (not new and not share):
-                return
-            if new < _FEW * len(self.items.members):
-                share = share / 2 if share > _LEAST_SHARE else 0.0
-            prices = self.best.between(told, share)
+        if not budget.over():
+            found = generate_columns(self, self.best, budget, smoothing=smoothing, close=_CLOSE)
+            self.best, self.bound = found.multipliers, float(found.bound)
 
-    def _add_patterns(self, prices: Prices) -> tuple[int, float | None]:
-        """Take up good patterns at the prices; return how many are new, and the bound if the search proves one."""
+    def price(self, prices: Prices) -> Turn:
+        """Take up good patterns at the prices; where that proves no bound, it is computed apart, if it is not known."""
         new, proved = 0, prices.paid(self.items)
         known = True
         for place, family in enumerate(self.families):
@@ -192,7 +181,16 @@ class _Search:
             new += sum(self.master.add(place, pattern, home) for home, pattern in found.at_home)
             known = known and found.earned is not None
             proved += found.earned or 0.0
-        return new, proved if known else None
+        before = self.bound if prices is self.best else inf
+        if not known:
+            proved = before if before < inf else self._bound(prices)
+        return Turn(min(proved, before), new)
+
+    def solve_master(self, budget: Budget) -> Told[Prices] | None:
+        """Return the prices of the program over all patterns taken up."""
+        model = self.master.program()
+        relaxed = self.relax(model, budget)
+        return None if relaxed is None else Told(*self.master.prices(model, relaxed.duals))
 
     def _round(self) -> None:
         """Round the relaxation step by step, and fill the nodes that this leaves empty."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from muri_opt.rounds import Budget, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.node_patterns.items import Items, NodeFamily, node_families
+from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.systems.plans.node_patterns.items import Items, node_families
 from muri_opt.systems.plans.node_patterns.node_dp import retraced
 from muri_opt.systems.plans.node_patterns.patterns import tables_of
 from muri_opt.systems.plans.node_patterns.size_grid import Grid
@@ -55,13 +56,13 @@ class _Nodes:
         items = self.items
         self.now = np.full(len(items.members), -1, dtype=np.int64)
         self.node = np.full(len(items.members), -1, dtype=np.int64)
-        self.hosts: dict[int, tuple[NodeFamily, Ints]] = {}
-        self.taken = dict.fromkeys(range(len(round_.cluster.nodes)), np.zeros(3, dtype=np.int64))
+        self.hosts: dict[int, Ints] = {}
+        self.free = FreeCapacity(round_.amounts)  # beside the jobs in several parts
         for family in node_families(round_, items):
             stays = {node: np.concatenate(home.homes) for home in family.at_home for node in home.nodes.tolist()}
             for node in family.nodes.tolist():
                 some = np.concatenate([family.free, stays.get(node, np.zeros(0, dtype=np.int64))])
-                self.hosts[node] = (family, np.sort(some[items.q[some] == 1]))
+                self.hosts[node] = np.sort(some[items.q[some] == 1])
         for option, nodes in chosen.items():
             item = items.item_of(option)
             kind = items.owner[item]
@@ -69,8 +70,7 @@ class _Nodes:
             if items.q[item] == 1:
                 self.node[kind] = nodes[0]
             else:
-                for node in nodes.tolist():
-                    self.taken[node] = self.taken[node] + items.use[item]
+                self.free.occupy(nodes, *items.use[item].tolist())
 
     def improve(self, node: int, cells: int) -> list[int]:
         """Give a node what is best for it, and return the nodes that lost a job by that."""
@@ -78,8 +78,7 @@ class _Nodes:
         here = self.node == node
         fixed = (self.now >= 0) & (self.node < 0) | (self.now < 0) & (items.tenant >= 0)
         has = np.where((self.now >= 0) & ~here, items.e[self.now], 0)
-        family, some = self.hosts[node]
-        room = family.capacity - self.taken[node]
+        some, room = self.hosts[node], self.free.left[:, node].copy()
         some = some[~fixed[items.owner[some]] & (items.use[some] <= room).all(axis=1)]
         gain = items.e - has[items.owner]
         new = _best(items, some, gain, room, cells)

@@ -1,4 +1,4 @@
-"""Answers that are remembered by the objects they were asked for."""
+"""Answers that are remembered by what they were asked for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muri_opt.verify.memoise import ANSWERS, recalled
+from muri_opt.rounds.memoise import ANSWERS, last_recalled, recalled
 
 OBJECTS = [[number] for number in range(ANSWERS + 3)]
 
@@ -41,7 +41,7 @@ def test_answers_are_those_of_the_function_and_the_last_ones_are_not_worked_out_
             known = [*known, (first, second)][-ANSWERS:]
 
 
-def test_equal_objects_are_others_and_an_error_is_no_answer() -> None:
+def test_equal_objects_that_may_change_are_others_and_an_error_is_no_answer() -> None:
     tried = Sum()
     assert [tried.recalled([1], OBJECTS[2]), tried.recalled([1], OBJECTS[2])] == [102, 102]
     assert tried.runs == 2
@@ -57,3 +57,19 @@ def test_threads_do_not_disturb_each_other() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         found = list(pool.map(lambda pair: tried.recalled(*pair), asked))
     assert found == [100 * first[0] + second[0] for first, second in asked]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([(0.0, "a"), (0.0, "b")]))))
+def test_equal_objects_that_cannot_change_are_the_same(asked: list[tuple[int, tuple[float, str]]]) -> None:
+    runs = []
+
+    @last_recalled
+    def text(number: int, pair: tuple[float, str]) -> str:
+        runs.append((number, pair))
+        return f"{number}{pair[1]}"
+
+    for number, (zero, letter) in asked:
+        assert text(number, (zero, "".join([letter]))) == f"{number}{letter}"
+    assert runs == [pair for place, pair in enumerate(asked) if not place or pair != asked[place - 1]]
+    assert text.kept == tuple(((number, pair), f"{number}{pair[1]}") for number, pair in asked[-1:])
+    assert text.__name__ == "text"
