@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, Relax, SolveStages, Stage, Values
-from muri_opt.rounds import Budget, Decision, LinearDuals, Round
+from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 
 
 class Searched(NamedTuple):
@@ -74,6 +74,6 @@ class Formulation(ABC):
         """Return multipliers that need no solver, or ``None``."""
         return None
 
-    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices | None:
         """Return the multipliers that a solver's row duals of the linear relaxation stand for, or ``None``."""
         return None

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Certificate, Decision, Evidence, LinearDuals, Proof, Reason, Result, Round, Violation
+from muri_opt.rounds import (
+    Agreement,
+    Certificate,
+    Decision,
+    Evidence,
+    LinearDuals,
+    Proof,
+    Reason,
+    Result,
+    Round,
+    Violation,
+)
 from muri_opt.verify.bound_rules import bound_breaches, proof_of, undecided
 from muri_opt.verify.feasibility import broken_rules
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
@@ -67,8 +78,9 @@ def proved_bound(
     if rules.sharing is not None:
         from muri_opt.verify.muri.dual_bound import sharing_bound
 
-        shared = [bound for item in duals if (bound := sharing_bound(round_, rules, item)) is not None]
-        return (min(shared), Proof.LINEAR_DUALS) if shared else None
+        prices = [item for item in evidence if not isinstance(item, Agreement)]
+        shared = [(sharing_bound(round_, rules, item), item.proof) for item in prices]
+        return min(((bound, proof) for bound, proof in shared if bound is not None), default=None)
     values, left = job_values(round_, rules), open_round(round_, rules)
     found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in duals]
     if rules.lexicographic:
@@ -96,10 +108,10 @@ def _value_of_groups(round_: Round, rules: Rules, groups: list[tuple[str, ...]])
 def verify(round_: Round, result: Result) -> Certificate:
     """Return what is true of a result: every broken rule, and who proved its bound.
 
-    The proof is found anew and never taken over: ``LinearDuals`` if the evidence proves the bound, ``Counting`` if GPUs
-    and quotas alone do, ``Exhaustive`` if enumerating a small round does, ``Agreement`` if the evidence has two solvers
-    that agree on it. A bound that nothing of this proves breaks the rule ``proof``; a bound that is said to be claimed
-    need not be proved.
+    The proof is found anew and never taken over: ``LinearDuals`` or ``MatchingDuals`` if prices in the evidence prove
+    the bound, ``Counting`` if GPUs and quotas alone do, ``Exhaustive`` if enumerating a small round does, ``Agreement``
+    if the evidence has two solvers that agree on it. A bound that nothing of this proves breaks the rule ``proof``; a
+    bound that is said to be claimed need not be proved.
     """
     rules = rules_of(result.policy)
     decision = result.decision
