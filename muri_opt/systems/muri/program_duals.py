@@ -166,9 +166,11 @@ def _supply(round_: Round, prices: Mapping[str, tuple[int, ...]]) -> int:
     """Return the price of all CPUs, memory and quotas."""
     amounts = round_.amounts
     (cpu,), (memory,) = prices.get("cpus", (0,)), prices.get("memory", (0,))
-    quotas = zip(prices.get("quota", ()), amounts.U.tolist(), strict=False)
-    return (
-        (cpu * int(amounts.C.sum()) if cpu else 0)
-        + (memory * int(amounts.M.sum()) if memory else 0)
-        + sum(price * has for price, has in quotas)
+    total: int = sum(
+        price * has for price, has in zip(prices.get("quota", ()), amounts.U.tolist(), strict=False) if price
     )
+    if cpu:  # has a price only where every node has a limit
+        total += cpu * int(amounts.C.sum())
+    if memory:
+        total += memory * int(amounts.M.sum())
+    return total
