@@ -24,6 +24,8 @@ class Formulation(ABC):
     """The exact program of a round: one chapter of the book."""
 
     chapter: ClassVar[str]
+    late_imports: ClassVar[tuple[str, ...]] = ()
+    """Modules that building or solving imports when it comes to it; a solver process loads them before a clock runs."""
     has_direct: ClassVar[bool] = False
     """Whether :meth:`direct` finds values without a solver."""
     has_search: ClassVar[bool] = False

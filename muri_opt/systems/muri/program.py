@@ -33,6 +33,7 @@ class GroupingFormulation(Formulation):
     rules: GroupRules
 
     chapter: ClassVar[str] = "grouping"
+    late_imports: ClassVar[tuple[str, ...]] = ("scipy.optimize",)
 
     def build(self, round_: Round) -> Model:
         """Return the program: every job in at most one group, groups within the GPUs, CPUs, memory and quotas."""
