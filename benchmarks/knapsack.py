@@ -12,11 +12,11 @@ import time
 import numpy as np
 
 from benchmarks.clock import median
+from benchmarks.priced_bound import priced_bound
 from muri_opt.algorithms.knapsack import Answer, Options, quick_answer, solve_options
 from muri_opt.modelling import Model, ModelBuilder
-from muri_opt.rounds import Limits, LinearDuals, Reason
+from muri_opt.rounds import Limits, Reason
 from muri_opt.solve.solvers import backend_named
-from muri_opt.verify.certificates.knapsack import options_bound
 
 KINDS = ("concave", "correlated", "types")
 WHOLE_SECONDS = 120.0
@@ -88,7 +88,7 @@ def whole_program(options: Options) -> Model:
     """Return the program with a column per option."""
     builder = ModelBuilder("options")
     x = builder.add_columns("x", np.arange(len(options)))
-    builder.add_groups("one", np.arange(options.jobs), members=(options.job, x), kind="at-most-one")
+    builder.add_rows("one", np.arange(options.jobs), entries=(options.job, x, 1), sense="<=", rhs=1)
     resources = len(options.capacity)
     entries = (np.repeat(np.arange(resources), len(x)), np.tile(x, resources), options.use.T.ravel())
     builder.add_rows("capacity", np.arange(resources), entries=entries, sense="<=", rhs=options.capacity)
@@ -99,10 +99,7 @@ def checked_bound(options: Options, answer: Answer) -> None:
     """Check answer and multipliers, as a verifier does."""
     assert options.fits(answer.choice)
     assert options.worth(answer.choice) == answer.value
-    duals = LinearDuals(denominator=answer.priced.denominator, multipliers={"capacity": answer.priced.prices})
-    values = options.value.reshape(options.jobs, -1)
-    uses = options.use.reshape(options.jobs, values.shape[1], -1)
-    assert options_bound(values, uses, options.capacity.tolist(), duals) == answer.bound
+    assert priced_bound(options, answer) == answer.bound
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.clock import median
 from muri_opt.algorithms.matching import Matching, match_types, max_weight_matching
+from muri_opt.rounds import Job
+from muri_opt.systems.muri import PAPER, Grouping, group_jobs, grouping
 from muri_opt.systems.muri.interleaving import pair_weights_ppm
 from muri_opt.verify.certificates.matching import matching_breaches
 
@@ -55,6 +58,23 @@ def main() -> None:
         weights = np.maximum(weights, weights.T)
         counts = np.random.default_rng(1).multinomial(100_000, np.ones(types) / types)
         print(f"| 100,000 | {types} | {median(lambda w=weights, c=counts: match_types(w, c)):.3f} s |", flush=True)
+    print("\n| one-GPU jobs | types | Muri's grouping, job by job | type by type | times faster |")
+    print("| --- | --- | --- | --- | --- |")
+    for size, types in ((500, 16), (1_000, 16), (2_000, 16), (2_000, 48)):
+        kinds = np.random.default_rng(2).integers(0, types, size)
+        rows = stage_times(types, "uniform")[kinds] / 1_000_000
+        jobs = [Job(id=f"j{j}", gpus=1, stage_seconds=tuple(row)) for j, row in enumerate(rows.tolist())]
+        (each, by_job), (typed, by_type) = grouped(jobs[::-1], many=size + 1), grouped(jobs, many=0)
+        assert by_job.rounds[0] == by_type.rounds[0]  # as many pairs, of the same weight
+        print(f"| {size:,} | {types} | {each:.3f} s | {typed:.3f} s | {each / typed:.0f} |", flush=True)
+
+
+def grouped(jobs: list[Job], many: int) -> tuple[float, Grouping]:
+    """Return how long Muri's grouping on a quarter as many GPUs takes, and the groups, by types from ``many`` jobs."""
+    with patch.object(grouping, "MANY", many):
+        began = time.perf_counter()
+        found = group_jobs(jobs, len(jobs) // 4, PAPER)
+        return time.perf_counter() - began, found
 
 
 def stage_times(size: int, kind: str, seed: int = 1) -> NDArray[np.int64]:

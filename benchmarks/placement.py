@@ -114,8 +114,8 @@ def solved(round_: Round, policy: str) -> Iterator[Line]:
 
 
 def _line(way: str, round_: Round, policy: str, decision: Decision, duals: LinearDuals | None, seconds: float) -> Line:
-    proved = proved_bound(round_, policy, decision, () if duals is None else (duals,))
-    value = decision_value(round_, policy, decision)
+    proved = proved_bound(round_, policy_from(policy).rules, decision, () if duals is None else (duals,))
+    value = decision_value(round_, policy_from(policy).rules, decision)
     return Line(way=way, value=value, bound=None if proved is None else proved[0], seconds=seconds)
 
 

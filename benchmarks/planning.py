@@ -89,7 +89,7 @@ def main() -> None:
 def solved(round_: Round, seconds: float) -> list[Line]:
     """Return what each way makes of a round."""
     began = time.perf_counter()
-    value = decision_value(round_, POLICY, packed(round_))
+    value = decision_value(round_, policy_from(POLICY).rules, packed(round_))
     spent = time.perf_counter() - began
     lines = [Line(way="cluster level, packed", value=value, claimed=None, checked=None, proof="", seconds=spent)]
     for way, method in WAYS.items():

@@ -12,7 +12,6 @@ from itertools import count
 from pathlib import Path
 
 from msgspec.structs import replace
-from muri_opt.systems.catalogue import formulation_of
 
 from benchmarks.clock import median
 from muri_opt import Limits, Round, policy_from, read_round, solve_round, verify, write_round
@@ -20,6 +19,7 @@ from muri_opt.rounds import canonical_json, parse_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import prepare
 from muri_opt.solve.solvers import borrowed_worker, stop_workers
+from muri_opt.systems import program_of
 
 REPEATS = 5
 NEXT_JOBS = 300
@@ -75,7 +75,7 @@ def next_round(round_: Round, *, same: bool) -> Callable[[], object]:
 
     def send() -> None:
         with borrowed_worker() as worker:
-            worker.prepare(prepare, next(rounds), formulation_of(policy_from("aiturbo")), seconds=None)
+            worker.prepare(prepare, next(rounds), program_of(policy_from("aiturbo").rules), seconds=None)
 
     return send
 

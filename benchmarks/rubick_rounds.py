@@ -137,7 +137,9 @@ def compared(round_: Round, reference: str, rivals: Iterable[str], limits: Limit
     values = {}
     for rival in rivals:
         text = rival if rival == "sia" else f"{rival}:reference={reference}"
-        values[rival] = decision_value(round_, policy, solve_round(round_, text, "heuristic").decision)
+        values[rival] = decision_value(
+            round_, policy_from(policy).rules, solve_round(round_, text, "heuristic").decision
+        )
     return Outcome(round_=round_, heuristic=heuristic, best=best, seconds=seconds, rivals=values)
 
 

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from benchmarks.priced_bound import priced_bound
 from muri_opt.algorithms.knapsack import Options, solve_options
-from muri_opt.rounds import Limits, LinearDuals
+from muri_opt.rounds import Limits
 from muri_opt.solve.solvers import backend_named
-from muri_opt.verify.certificates.knapsack import options_bound
 
 Ints = NDArray[np.int64]
 GPUS, NODE, MOST = np.array([768, 768, 512]), np.array([4, 8, 8]), 44
@@ -144,8 +144,7 @@ def ours(table: Table) -> Outcome:
     job = np.repeat(np.arange(jobs), count)
     options = Options.of(job, table.value.ravel(), np.tile(use, (jobs, 1)), GPUS, jobs=jobs)
     answer = solve_options(options, backend_named("highs").solve, Limits(seconds=None, gap=GAP))
-    duals = LinearDuals(denominator=answer.priced.denominator, multipliers={"capacity": answer.priced.prices})
-    bound = options_bound(table.value, [use] * jobs, GPUS.tolist(), duals)
+    bound = priced_bound(options, answer)
     assert options.fits(answer.choice)
     value = options.worth(answer.choice)
     assert bound - value <= GAP * value

@@ -40,6 +40,7 @@ print([idle is worker for _, idle in workers._idle], [result.termination.reason.
         ("fifo", "gangs"),
         ("tiresias", "gangs"),
         ("muri-s", "interleaving"),
+        ("muri-s:group=2", "interleaving"),
         ("afs-l", "elastic"),
         ("rubick", "plans"),
         ("aiturbo", "configurations"),
@@ -52,6 +53,29 @@ def test_a_warm_process_imports_nothing_more(policy: str, family: str) -> None:
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert told[0] == "[] []"
     assert told[1].startswith("[True]")
+
+
+PAIRS = """
+import sys
+from muri_opt import policy_from
+from muri_opt.rounds.generate.families import generate
+from muri_opt.solve.exact import relax
+from muri_opt.solve.loading import load_backend, load_program
+from muri_opt.systems import program_of
+
+program = program_of(policy_from("muri-s:group=2").rules)
+load_program(type(program))
+load_backend("highs")
+round_ = generate("interleaving", jobs=12, nodes=3, seed=1)
+before = set(sys.modules)
+print(type(relax(round_, program, None)).__name__, sorted(set(sys.modules) - before))
+"""
+
+
+def test_a_matching_in_the_solver_process_loads_nothing_while_a_clock_runs() -> None:
+    told = subprocess.run([sys.executable, "-c", PAIRS], capture_output=True, text=True, check=True).stdout
+    assert told.split()[0] == "MatchingDuals"
+    assert told.split()[1:] == ["[]"]
 
 
 def test_an_unknown_policy_is_refused() -> None:

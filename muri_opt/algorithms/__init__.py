@@ -9,24 +9,16 @@ if TYPE_CHECKING:
     from muri_opt.algorithms.matching.result import Blossom, Matching
     from muri_opt.algorithms.matching.typed_matching import TypeMatching, match_types
     from muri_opt.algorithms.ranking.borda import borda_order, borda_scores
-    from muri_opt.algorithms.ranking.disagreement import disagreement
-    from muri_opt.algorithms.ranking.kemeny import Block, Kemeny, kemeny_order
-    from muri_opt.algorithms.ranking.program import kemeny_program
     from muri_opt.algorithms.ranking.rankings import Rankings
 
 __all__ = [
     "ENGINES",
-    "Block",
     "Blossom",
-    "Kemeny",
     "Matching",
     "Rankings",
     "TypeMatching",
     "borda_order",
     "borda_scores",
-    "disagreement",
-    "kemeny_order",
-    "kemeny_program",
     "match_types",
     "max_weight_matching",
 ]
@@ -38,9 +30,6 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.algorithms.matching.result": ("Blossom", "Matching"),
         "muri_opt.algorithms.matching.typed_matching": ("TypeMatching", "match_types"),
         "muri_opt.algorithms.ranking.borda": ("borda_order", "borda_scores"),
-        "muri_opt.algorithms.ranking.disagreement": ("disagreement",),
-        "muri_opt.algorithms.ranking.kemeny": ("Block", "Kemeny", "kemeny_order"),
-        "muri_opt.algorithms.ranking.program": ("kemeny_program",),
         "muri_opt.algorithms.ranking.rankings": ("Rankings",),
     },
 )

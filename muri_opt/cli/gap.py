@@ -72,8 +72,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
 def _gap(arguments: argparse.Namespace, round_: Round) -> RoundGap:
     from muri_opt.studies.explain import compare_results, explain_gap
-    from muri_opt.systems import policy_from
-    from muri_opt.systems.catalogue import DEFAULT_POLICY
+    from muri_opt.systems import DEFAULT_POLICY, policy_from
 
     if arguments.heuristic is None:
         limits = limits_from(arguments, seconds=_SECONDS)

@@ -3,8 +3,7 @@
 from muri_opt.modelling.builder import ModelBuilder
 from muri_opt.modelling.evaluation import Broken, Evaluation, Number, Values, evaluate
 from muri_opt.modelling.lexicographic import STAGE_DIGITS, Stage, combined_bound, combined_value, stage_model
-from muri_opt.modelling.lowering import lower
-from muri_opt.modelling.model import INFINITY, Columns, Groups, Implications, Ints, Matrix, Model, Rows, RowSense
+from muri_opt.modelling.model import INFINITY, Columns, Ints, Matrix, Model, Rows, RowSense
 from muri_opt.modelling.protocols import Relax, Relaxed, Solve, Solved, SolveStages
 from muri_opt.modelling.text import lp_text, mps_text
 
@@ -14,8 +13,6 @@ __all__ = [
     "Broken",
     "Columns",
     "Evaluation",
-    "Groups",
-    "Implications",
     "Ints",
     "Matrix",
     "Model",
@@ -33,7 +30,6 @@ __all__ = [
     "combined_bound",
     "combined_value",
     "evaluate",
-    "lower",
     "lp_text",
     "mps_text",
     "stage_model",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from muri_opt.errors import InputError
 from muri_opt.modelling.labels import check_label
-from muri_opt.modelling.model import INFINITY, Columns, GroupKind, Groups, Implications, Ints, Model, Rows, RowSense
+from muri_opt.modelling.model import INFINITY, Columns, Ints, Model, Rows, RowSense
 from muri_opt.modelling.sparse_arrays import added_up, compress, spread, subscripts, triplets, whole_numbers
 
 
@@ -21,8 +21,6 @@ class ModelBuilder:
         self._columns: list[Columns] = []
         self._count = 0
         self._rows: list[Rows] = []
-        self._groups: list[Groups] = []
-        self._implications: list[Implications] = []
 
     def add_columns(
         self, label: str, index: ArrayLike, *, lower: ArrayLike = 0, upper: ArrayLike = 1, integer: bool = True
@@ -52,67 +50,6 @@ class ModelBuilder:
         rhs: ArrayLike,
     ) -> None:
         """Add one row per row of ``index``; ``entries`` are (row in this family, column, coefficient) triplets."""
-        self._rows.append(self._family(label, index, entries, sense, rhs))
-
-    def add_groups(
-        self, label: str, index: ArrayLike, *, members: tuple[ArrayLike, ArrayLike], kind: GroupKind
-    ) -> None:
-        """Add one group of binary columns per row of ``index``; ``members`` are (group, column) pairs."""
-        family = self._family(label, index, (*members, 1), "=", 1)
-        if kind not in get_args(GroupKind):
-            raise InputError(f"{label}.kind", repr(kind), "one of " + ", ".join(map(repr, get_args(GroupKind))))
-        if len(family.columns) and family.coefficients.max() > 1:
-            raise InputError(label, "a column twice in one group", "each column once")
-        self._require_binary(label, family.columns)
-        self._groups.append(
-            Groups(label=label, index=family.index, kind=kind, starts=family.starts, columns=family.columns)
-        )
-
-    def add_implications(
-        self,
-        label: str,
-        index: ArrayLike,
-        *,
-        when: ArrayLike,
-        entries: tuple[ArrayLike, ArrayLike, ArrayLike],
-        sense: RowSense,
-        rhs: ArrayLike,
-    ) -> None:
-        """Add rows that must hold where the binary column ``when[i]`` is 1. An equation is two implications."""
-        if sense == "=":
-            raise InputError(f"{label}.sense", "'='", "'<=' or '>=': write an equation as two implications")
-        rows = self._family(label, index, entries, sense, rhs)
-        columns = spread(f"{label}.when", self._positions(f"{label}.when", when), len(rows))
-        self._require_binary(label, columns)
-        self._implications.append(Implications(when=columns, rows=rows))
-
-    def finish(self, *, maximise: bool, columns: ArrayLike, coefficients: ArrayLike) -> Model:
-        """Return the model with the given objective; columns not named cost nothing."""
-        _, places, amounts = triplets(
-            "objective",
-            np.zeros((), dtype=np.int64),
-            self._positions("objective", columns),
-            whole_numbers("objective.coefficient", coefficients),
-        )
-        objective = added_up("objective", self._count, places, amounts)
-        return Model(
-            name=self._name,
-            maximise=maximise,
-            columns=tuple(self._columns),
-            objective=objective,
-            rows=tuple(self._rows),
-            groups=tuple(self._groups),
-            implications=tuple(self._implications),
-        )
-
-    def _family(
-        self,
-        label: str,
-        index: ArrayLike,
-        entries: tuple[ArrayLike, ArrayLike, ArrayLike],
-        sense: RowSense,
-        rhs: ArrayLike,
-    ) -> Rows:
         if sense not in get_args(RowSense):
             raise InputError(f"{label}.sense", repr(sense), "one of " + ", ".join(map(repr, get_args(RowSense))))
         members = subscripts(f"{label}.index", index)
@@ -129,14 +66,33 @@ class ModelBuilder:
             raise InputError(f"{label}.row", f"{rows.min()} to {rows.max()}", f"0 to {size - 1}")
         starts, columns, coefficients = compress(label, parts, size, self._count)
         right = spread(f"{label}.rhs", whole_numbers(f"{label}.rhs", rhs), size)
-        return Rows(
-            label=label,
-            index=members,
-            sense=sense,
-            rhs=right,
-            starts=starts,
-            columns=columns,
-            coefficients=coefficients,
+        self._rows.append(
+            Rows(
+                label=label,
+                index=members,
+                sense=sense,
+                rhs=right,
+                starts=starts,
+                columns=columns,
+                coefficients=coefficients,
+            )
+        )
+
+    def finish(self, *, maximise: bool, columns: ArrayLike, coefficients: ArrayLike) -> Model:
+        """Return the model with the given objective; columns not named cost nothing."""
+        _, places, amounts = triplets(
+            "objective",
+            np.zeros((), dtype=np.int64),
+            self._positions("objective", columns),
+            whole_numbers("objective.coefficient", coefficients),
+        )
+        objective = added_up("objective", self._count, places, amounts)
+        return Model(
+            name=self._name,
+            maximise=maximise,
+            columns=tuple(self._columns),
+            objective=objective,
+            rows=tuple(self._rows),
         )
 
     def _positions(self, label: str, columns: ArrayLike) -> Ints:
@@ -144,11 +100,3 @@ class ModelBuilder:
         if positions.size and (positions.min() < 0 or positions.max() >= self._count):
             raise InputError(f"{label}.column", f"{positions.min()} to {positions.max()}", f"0 to {self._count - 1}")
         return positions
-
-    def _require_binary(self, label: str, columns: Ints) -> None:
-        binary = np.concatenate(
-            [np.zeros(0, dtype=np.bool_)]
-            + [(family.lower >= 0) & (family.upper <= 1) & family.integer for family in self._columns]
-        )
-        if not binary[columns].all():
-            raise InputError(label, "a column that is not binary", "binary columns")

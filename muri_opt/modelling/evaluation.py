@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.modelling.lowering import group_rows
 from muri_opt.modelling.model import INFINITY, Model, Rows
 
 Values = NDArray[np.int64] | NDArray[np.float64]
@@ -52,10 +51,8 @@ def evaluate(model: Model, values: Values) -> Evaluation:
         raise InputError("values", "NaN or infinity", "finite numbers")
     exact = _exact(model, values)
     broken = _broken_bounds(model, exact)
-    for rows in (*model.rows, *map(group_rows, model.groups)):
+    for rows in model.rows:
         broken += _broken_rows(rows, exact)
-    for family in model.implications:
-        broken += _broken_rows(family.rows, exact, enforced=exact[family.when] == 1)
     value = np.dot(exact, model.objective.astype(exact.dtype)) if len(exact) else 0
     return Evaluation(value=_plain(value), broken=tuple(broken))
 
@@ -65,8 +62,7 @@ def _exact(model: Model, values: Values) -> NDArray[Any]:
     if values.dtype.kind in "biu":
         largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
         total = int(np.abs(model.objective).sum(dtype=object)) + sum(
-            int(np.abs(family.coefficients).sum(dtype=object))
-            for family in (*model.rows, *(implication.rows for implication in model.implications))
+            int(np.abs(family.coefficients).sum(dtype=object)) for family in model.rows
         )
         return values.astype(np.int64) if largest * (total + len(values)) < _SAFE else values.astype(object)
     exact = np.empty(len(values), dtype=object)
@@ -74,15 +70,12 @@ def _exact(model: Model, values: Values) -> NDArray[Any]:
     return exact
 
 
-def _broken_rows(rows: Rows, exact: NDArray[Any], enforced: NDArray[np.bool_] | None = None) -> list[Broken]:
+def _broken_rows(rows: Rows, exact: NDArray[Any]) -> list[Broken]:
     terms = exact[rows.columns] * rows.coefficients.astype(exact.dtype)
     running = np.concatenate([np.zeros(1, dtype=exact.dtype), np.cumsum(terms)])
     over = running[rows.starts[1:]] - running[rows.starts[:-1]] - rows.rhs.astype(exact.dtype)
     distance = {"<=": over, ">=": -over, "=": np.abs(over)}[rows.sense]
-    bad = distance > 0
-    if enforced is not None:
-        bad = bad & enforced
-    return _report(rows.label, rows.index, distance, bad)
+    return _report(rows.label, rows.index, distance, distance > 0)
 
 
 def _broken_bounds(model: Model, exact: NDArray[Any]) -> list[Broken]:

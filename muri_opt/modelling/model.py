@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 RowSense = Literal["<=", ">=", "="]
-GroupKind = Literal["exactly-one", "at-most-one"]
 
 INFINITY: Final = 1 << 62
 """A bound of this size or larger is no bound."""
@@ -53,36 +52,6 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Groups:
-    """A family of sets of binary columns, of each of which exactly, or at most, one is 1."""
-
-    label: str
-    index: Ints
-    kind: GroupKind
-    starts: Ints
-    columns: Ints
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Implications:
-    """Rows that must hold where a binary column is 1: row i is enforced by column ``when[i]``."""
-
-    when: Ints
-    rows: Rows
-
-    @property
-    def label(self) -> str:
-        """The label of the conditional rows."""
-        return self.rows.label
-
-    def __len__(self) -> int:
-        return len(self.when)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Matrix:
     """All rows of a model as one sparse matrix with two-sided bounds."""
 
@@ -95,15 +64,13 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """One objective over families of columns, rows, groups and implications."""
+    """One objective over families of columns and rows."""
 
     name: str
     maximise: bool
     columns: tuple[Columns, ...]
     objective: Ints
     rows: tuple[Rows, ...]
-    groups: tuple[Groups, ...] = ()
-    implications: tuple[Implications, ...] = ()
 
     @cached_property
     def lower(self) -> Ints:
@@ -128,12 +95,12 @@ class Model:
 
     @cached_property
     def row_count(self) -> int:
-        """Number of plain rows, without groups and implications."""
+        """Number of rows."""
         return sum(len(family) for family in self.rows)
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The plain rows as one sparse matrix, families in order."""
+        """The rows as one sparse matrix, families in order."""
         sizes = np.cumsum([0] + [len(family.columns) for family in self.rows])
         starts = [family.starts[:-1] + size for family, size in zip(self.rows, sizes[:-1], strict=True)]
         return Matrix(
@@ -151,14 +118,13 @@ class Model:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the plain rows such as ``gpus_2``."""
+        """Names of the rows such as ``gpus_2``."""
         return tuple(_name(family.label, subscripts) for family in self.rows for subscripts in family.index.tolist())
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels of all constraint families, as the chapter of the model lists them."""
-        families: tuple[Rows | Groups | Implications, ...] = (*self.rows, *self.groups, *self.implications)
-        return tuple(family.label for family in families)
+        return tuple(family.label for family in self.rows)
 
 
 def _concatenate(parts: list[Ints]) -> Ints:

@@ -8,23 +8,21 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.modelling.lowering import lower
 from muri_opt.modelling.model import INFINITY, Model
 
 _LINE = 200
 
 
 def lp_text(model: Model) -> str:
-    """Return the canonical LP text: the same model always gives the same bytes; groups and implications are lowered."""
-    plain = lower(model)
-    names, rows = _distinct("columns", plain.column_names), _distinct("rows", plain.row_names)
-    matrix = plain.matrix
-    lines = [f"\\ {' '.join(plain.name.split())[:_LINE]}", "Maximize" if plain.maximise else "Minimize"]
-    used = np.flatnonzero(plain.objective).tolist()
-    lines += _wrapped(" obj:", _terms(names, used, plain.objective[used].tolist()))
+    """Return the canonical LP text: the same model always gives the same bytes."""
+    names, rows = _distinct("columns", model.column_names), _distinct("rows", model.row_names)
+    matrix = model.matrix
+    lines = [f"\\ {' '.join(model.name.split())[:_LINE]}", "Maximize" if model.maximise else "Minimize"]
+    used = np.flatnonzero(model.objective).tolist()
+    lines += _wrapped(" obj:", _terms(names, used, model.objective[used].tolist()))
     lines.append("Subject To")
-    senses = [family.sense for family in plain.rows for _ in range(len(family))]
-    sides = [right for family in plain.rows for right in family.rhs.tolist()]
+    senses = [family.sense for family in model.rows for _ in range(len(family))]
+    sides = [right for family in model.rows for right in family.rhs.tolist()]
     starts = matrix.starts.tolist()
     for row, name in enumerate(rows):
         span = slice(starts[row], starts[row + 1])
@@ -32,9 +30,9 @@ def lp_text(model: Model) -> str:
         lines += _wrapped(f" {name}:", terms)
         lines[-1] += f" {senses[row]} {sides[row]}"
     lines.append("Bounds")
-    for name, low, high in zip(names, plain.lower.tolist(), plain.upper.tolist(), strict=True):
+    for name, low, high in zip(names, model.lower.tolist(), model.upper.tolist(), strict=True):
         lines.append(f" {_low(low)} <= {name} <= {'+inf' if high >= INFINITY else high}")
-    general = [name for name, whole in zip(names, plain.integer.tolist(), strict=True) if whole]
+    general = [name for name, whole in zip(names, model.integer.tolist(), strict=True) if whole]
     if general:
         lines.append("General")
         lines += _wrapped("", general)
@@ -44,44 +42,44 @@ def lp_text(model: Model) -> str:
 
 def mps_text(model: Model) -> str:
     """Return the model in free MPS, by columns; a maximisation is written with the ``OBJSENSE`` section."""
-    return "\n".join(_mps_lines(lower(model))) + "\n"
+    return "\n".join(_mps_lines(model)) + "\n"
 
 
-def _mps_lines(plain: Model) -> Iterator[str]:
-    names, rows = _distinct("columns", plain.column_names), _distinct("rows", plain.row_names)
-    yield f"NAME {'_'.join(plain.name.split()) or 'model'} FREE"
-    yield from ("OBJSENSE", f"    {'MAX' if plain.maximise else 'MIN'}", "ROWS", " N obj")
+def _mps_lines(model: Model) -> Iterator[str]:
+    names, rows = _distinct("columns", model.column_names), _distinct("rows", model.row_names)
+    yield f"NAME {'_'.join(model.name.split()) or 'model'} FREE"
+    yield from ("OBJSENSE", f"    {'MAX' if model.maximise else 'MIN'}", "ROWS", " N obj")
     letter = {"<=": "L", ">=": "G", "=": "E"}
-    senses = [letter[family.sense] for family in plain.rows for _ in range(len(family))]
+    senses = [letter[family.sense] for family in model.rows for _ in range(len(family))]
     yield from (f" {sense} {name}" for sense, name in zip(senses, rows, strict=True))
     yield "COLUMNS"
-    yield from _mps_entries(plain, names, rows)
+    yield from _mps_entries(model, names, rows)
     yield "RHS"
-    sides = [right for family in plain.rows for right in family.rhs.tolist()]
+    sides = [right for family in model.rows for right in family.rhs.tolist()]
     yield from (f" rhs {name} {right}" for name, right in zip(rows, sides, strict=True) if right)
     yield "BOUNDS"
-    for name, low, high in zip(names, plain.lower.tolist(), plain.upper.tolist(), strict=True):
+    for name, low, high in zip(names, model.lower.tolist(), model.upper.tolist(), strict=True):
         yield f" MI bound {name}" if low <= -INFINITY else f" LO bound {name} {low}"
         yield f" PL bound {name}" if high >= INFINITY else f" UP bound {name} {high}"
     yield "ENDATA"
 
 
-def _mps_entries(plain: Model, names: tuple[str, ...], rows: tuple[str, ...]) -> Iterator[str]:
+def _mps_entries(model: Model, names: tuple[str, ...], rows: tuple[str, ...]) -> Iterator[str]:
     """Yield the lines of all coefficients, column by column, made in one go and cut where integer columns begin or end.
 
     The objective counts as one more row, with all its zeros, so that every column is named in order.
     """
-    matrix = plain.matrix
+    matrix = model.matrix
     columns = np.concatenate([np.arange(len(names)), matrix.columns])
     owner = np.repeat(np.arange(len(rows)), np.diff(matrix.starts))
     order = np.argsort(columns, kind="stable")
     column_of = columns[order].tolist()
     row_of = np.concatenate([np.full(len(names), len(rows)), owner])[order].tolist()
-    coefficients = np.concatenate([plain.objective, matrix.coefficients])[order].tolist()
+    coefficients = np.concatenate([model.objective, matrix.coefficients])[order].tolist()
     heads, tails = [f" {name} " for name in names], [*(f"{name} " for name in rows), "obj "]
     entries = zip(column_of, row_of, coefficients, strict=True)
     lines = [f"{heads[column]}{tails[row]}{coefficient}" for column, row, coefficient in entries]
-    cuts = np.flatnonzero(np.diff(plain.integer, prepend=np.False_, append=np.False_)).tolist()
+    cuts = np.flatnonzero(np.diff(model.integer, prepend=np.False_, append=np.False_)).tolist()
     places = np.searchsorted(columns[order], cuts).tolist()
     done = 0
     for at, place in enumerate(places):

@@ -6,7 +6,17 @@ from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.rounds.budget import Budget, unlimited
-    from muri_opt.rounds.certificate import Agreement, Certificate, Evidence, LinearDuals, Proof, Violation
+    from muri_opt.rounds.certificate import (
+        Agreement,
+        Certificate,
+        Evidence,
+        LinearDuals,
+        MatchingDuals,
+        OddSet,
+        Prices,
+        Proof,
+        Violation,
+    )
     from muri_opt.rounds.change_wording import change_text
     from muri_opt.rounds.claims import Claims
     from muri_opt.rounds.cluster import Cluster, Node, Tenant
@@ -36,8 +46,11 @@ __all__ = [
     "Limit",
     "Limits",
     "LinearDuals",
+    "MatchingDuals",
     "Node",
+    "OddSet",
     "Plan",
+    "Prices",
     "Proof",
     "Reason",
     "Result",
@@ -66,7 +79,17 @@ __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.rounds.budget": ("Budget", "unlimited"),
-        "muri_opt.rounds.certificate": ("Agreement", "Certificate", "Evidence", "LinearDuals", "Proof", "Violation"),
+        "muri_opt.rounds.certificate": (
+            "Agreement",
+            "Certificate",
+            "Evidence",
+            "LinearDuals",
+            "MatchingDuals",
+            "OddSet",
+            "Prices",
+            "Proof",
+            "Violation",
+        ),
         "muri_opt.rounds.change_wording": ("change_text",),
         "muri_opt.rounds.claims": ("Claims",),
         "muri_opt.rounds.cluster": ("Cluster", "Node", "Tenant"),

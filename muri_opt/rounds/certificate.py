@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import ClassVar
 
 import msgspec
 
@@ -32,14 +33,38 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     detail: str
 
 
+class OddSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An odd number of jobs, by their positions in the round, and what a group with two or more of them pays once."""
+
+    jobs: tuple[int, ...]
+    price: int
+
+
 class LinearDuals(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True):
     """Multipliers of a program's constraints, per label, as whole numbers over one denominator.
 
     Any non-negative multipliers give a valid bound, so rounding a solver's duals to this form costs no rigour.
     """
 
+    proof: ClassVar[Proof] = Proof.LINEAR_DUALS
+    odd_sets: ClassVar[tuple[OddSet, ...]] = ()
+
     denominator: int
     multipliers: Mapping[str, tuple[int, ...]]
+
+
+class MatchingDuals(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=True):
+    """Multipliers as of :class:`LinearDuals`, and prices of odd sets of jobs: the dual solution of a matching.
+
+    Disjoint groups that have two jobs or more of a set of 2k + 1 are at most k. Like any multipliers, any non-negative
+    prices give a valid bound.
+    """
+
+    proof: ClassVar[Proof] = Proof.MATCHING_DUALS
+
+    denominator: int
+    multipliers: Mapping[str, tuple[int, ...]]
+    odd_sets: tuple[OddSet, ...]
 
 
 class Agreement(
@@ -62,7 +87,9 @@ class Agreement(
         return len(set(self.backends)) > 1
 
 
-Evidence = LinearDuals | Agreement
+Prices = LinearDuals | MatchingDuals
+"""Evidence that consists of prices."""
+Evidence = Prices | Agreement
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

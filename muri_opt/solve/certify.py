@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Ints, Model, lower
+from muri_opt.modelling import Ints, Model
 from muri_opt.rounds import Decision, Round
 from muri_opt.solve.solvers.boxed_relaxation import BoxedOptimum, BoxedRelaxation
 from muri_opt.systems import Rules, program_of
@@ -44,10 +44,9 @@ def certificate_of(round_: Round, rules: Rules, decision: Decision, splits: int 
     (114, 114)
     """
     formulation = program_of(rules)
-    built = formulation.build(round_)
-    model = lower(built)
+    model = formulation.build(round_)
     objective = [0] * model.column_count
-    for stage in formulation.stages(round_, built):
+    for stage in formulation.stages(round_, model):
         objective = [all_ + stage.weight * one for all_, one in zip(objective, stage.objective.tolist(), strict=True)]
     point = formulation.encode(round_, decision).tolist()
     value = sum(weight * x for weight, x in zip(objective, point, strict=True))

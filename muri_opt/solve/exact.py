@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from muri_opt.rounds import Budget, Decision, Limit, Limits, LinearDuals, Reason, Round, Termination, unlimited
+from muri_opt.rounds import Budget, Decision, Limit, Limits, LinearDuals, Prices, Reason, Round, Termination, unlimited
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.solve import solvers as backends
 
@@ -43,7 +43,7 @@ def build(round_: Round, formulation: Formulation) -> Model:
     return formulation.build(round_)
 
 
-def relax(round_: Round, formulation: Formulation, budget: Budget | None) -> LinearDuals | None:
+def relax(round_: Round, formulation: Formulation, budget: Budget | None) -> Prices | None:
     """Return multipliers from the linear relaxation, or ``None`` if the budget was over or the chapter has none.
 
     Building counts against seconds; it is no work.
@@ -62,7 +62,7 @@ def relax(round_: Round, formulation: Formulation, budget: Budget | None) -> Lin
     return None if row_duals is None else formulation.duals(round_, model, row_duals)
 
 
-def relax_within(round_: Round, formulation: Formulation, limits: Limits) -> tuple[LinearDuals | None, float]:
+def relax_within(round_: Round, formulation: Formulation, limits: Limits) -> tuple[Prices | None, float]:
     """Return the multipliers of :func:`relax`, and the work that they took."""
     budget = Budget(limits=limits)
     return relax(round_, formulation, budget), budget.spent

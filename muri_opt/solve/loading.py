@@ -52,6 +52,7 @@ def load_program(kind: type[Formulation]) -> None:
         "muri_opt.solve.exact",
         "muri_opt.solve.solvers.lexicographic_solve",
         "muri_opt.solve.solvers.column_pricing",
+        *kind.late_imports,
     ):
         import_module(name)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, Relax, SolveStages, Stage, Values
-from muri_opt.rounds import Budget, Decision, LinearDuals, Round
+from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 
 
 class Searched(NamedTuple):
@@ -24,6 +24,8 @@ class Formulation(ABC):
     """The exact program of a round: one chapter of the book."""
 
     chapter: ClassVar[str]
+    late_imports: ClassVar[tuple[str, ...]] = ()
+    """Modules that building or solving imports when it comes to it; a solver process loads them before a clock runs."""
     has_direct: ClassVar[bool] = False
     """Whether :meth:`direct` finds values without a solver."""
     has_search: ClassVar[bool] = False
@@ -74,6 +76,6 @@ class Formulation(ABC):
         """Return multipliers that need no solver, or ``None``."""
         return None
 
-    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices | None:
         """Return the multipliers that a solver's row duals of the linear relaxation stand for, or ``None``."""
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Certificate, Decision, Evidence, LinearDuals, Proof, Reason, Result, Round, Violation
+from muri_opt.rounds import Agreement, Certificate, Decision, Evidence, Proof, Reason, Result, Round, Violation
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.bound_rules import bound_breaches, proof_of, undecided
 from muri_opt.verify.chapter import Chapter
@@ -34,8 +34,8 @@ def proved_bound(
     round_: Round, rules: Rules, decision: Decision, evidence: tuple[Evidence, ...]
 ) -> tuple[int, Proof] | None:
     """Return the best bound that can be proved here in exact integers, and by what; ``None`` where nothing can."""
-    duals = [item for item in evidence if isinstance(item, LinearDuals)]
-    return chapter_of(round_, rules).bound(decision, duals)
+    prices = [item for item in evidence if not isinstance(item, Agreement)]
+    return chapter_of(round_, rules).bound(decision, prices)
 
 
 def enumerable_optimum(round_: Round, rules: Rules) -> int | None:
@@ -53,10 +53,11 @@ def _enumerated(chapter: Chapter) -> int | None:
 def verify(round_: Round, result: Result) -> Certificate:
     """Return what is true of a result: every broken rule, and who proved its bound.
 
-    The proof is found anew and never taken over: ``LinearDuals`` if the evidence proves the bound, ``Counting`` if GPUs
-    and quotas alone do, ``Exhaustive`` if enumerating a small round does, ``Agreement`` if the evidence has two solvers
-    that agree on it. A bound that nothing of this proves breaks the rule ``proof``; a bound that is said to be claimed
-    need not be proved. All of it is by the ``rules`` of the result; the name of its policy is not looked at.
+    The proof is found anew and never taken over: ``LinearDuals`` or ``MatchingDuals`` if prices in the evidence prove
+    the bound, ``Counting`` if GPUs and quotas alone do, ``Exhaustive`` if enumerating a small round does, ``Agreement``
+    if the evidence has two solvers that agree on it. A bound that nothing of this proves breaks the rule ``proof``; a
+    bound that is said to be claimed need not be proved. All of it is by the ``rules`` of the result; the name of its
+    policy is not looked at.
     """
     rules, decision = result.rules, result.decision
     chapter = chapter_of(round_, rules)

@@ -15,6 +15,7 @@ from muri_opt.rounds import (
     Job,
     LinearDuals,
     Plan,
+    Prices,
     Proof,
     Round,
     Violation,
@@ -141,8 +142,8 @@ class Chapter(ABC):
         yield from self.change_breaches(decision)
 
     @abstractmethod
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
-        """Return the best bound that duals, or counting, prove in exact integers; ``None`` where nothing does."""
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return the best bound that prices, or counting, prove in exact integers; ``None`` where nothing does."""
 
     def optimum(self, steps: int) -> int | None:
         """Return the value of the best decision by going through all; ``None`` where that takes more ``steps``."""
@@ -204,6 +205,11 @@ class Chapter(ABC):
 
 _UNSAID = "the policy does not say"
 _NO_REMEDY = "none was given"
+
+
+def linear(prices: Iterable[Prices]) -> list[LinearDuals]:
+    """Return the multipliers among the prices."""
+    return [item for item in prices if isinstance(item, LinearDuals)]
 
 
 def best_bound(found: Iterable[Bound]) -> Bound | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from muri_opt import Assignment, Decision, Job, Limit, Node, Reason, Result, Round, Termination, Waiting, verify
-from muri_opt.rounds import LinearDuals, relative_gap
+from muri_opt.rounds import Evidence, LinearDuals, relative_gap
 
 replace = msgspec.structs.replace
 
@@ -88,5 +88,9 @@ def claiming(result: Result, *, bound: int, reason: Reason = Reason.FEASIBLE) ->
 
 def with_duals(result: Result, denominator: int = 1, **multipliers: tuple[int, ...]) -> Result:
     """Return the result with multipliers as its only evidence."""
-    duals = LinearDuals(denominator=denominator, multipliers=multipliers)
-    return replace(result, certificate=replace(result.certificate, evidence=(duals,)))
+    return with_evidence(result, LinearDuals(denominator=denominator, multipliers=multipliers))
+
+
+def with_evidence(result: Result, *evidence: Evidence) -> Result:
+    """Return the result with this evidence and no other."""
+    return replace(result, certificate=replace(result.certificate, evidence=evidence))

@@ -1,13 +1,13 @@
 """Random options, plain references, and the checks that every answer must pass."""
 
+from fractions import Fraction
 from itertools import product
+from math import floor
 
 import numpy as np
 
 from muri_opt.algorithms.knapsack import Options
 from muri_opt.modelling import ModelBuilder
-from muri_opt.rounds import LinearDuals
-from muri_opt.verify.certificates.knapsack import options_bound
 
 
 def small_options(seed, most_jobs=5, most_options=4):
@@ -56,7 +56,7 @@ def whole_program(options):
     """Return the program with a column per option."""
     builder = ModelBuilder("options")
     x = builder.add_columns("x", np.arange(len(options)))
-    builder.add_groups("one", np.arange(options.jobs), members=(options.job, x), kind="at-most-one")
+    builder.add_rows("one", np.arange(options.jobs), entries=(options.job, x, 1), sense="<=", rhs=1)
     row, column = np.nonzero(options.use.T)
     entries = (row, column, options.use[column, row])
     builder.add_rows("capacity", np.arange(len(options.capacity)), entries=entries, sense="<=", rhs=options.capacity)
@@ -64,14 +64,16 @@ def whole_program(options):
 
 
 def verified_bound(options, priced):
-    """Return what the verifier makes of the multipliers."""
-    spans = [options.job == job for job in range(options.jobs)]
-    return options_bound(
-        [options.value[span] for span in spans],
-        [options.use[span] for span in spans],
-        options.capacity.tolist(),
-        LinearDuals(denominator=priced.denominator, multipliers={"capacity": priced.prices}),
-    )
+    """Return what the multipliers prove, by definition: all capacities at their price, and of each job the most that a
+    fitting option is worth above its own price.
+    """
+    price = [Fraction(p, priced.denominator) for p in priced.prices]
+    assert min(price, default=0) >= 0
+    most = [Fraction(0)] * options.jobs
+    for job, value, use in zip(options.job.tolist(), options.value.tolist(), options.use.tolist(), strict=True):
+        if all(amount <= has for amount, has in zip(use, options.capacity.tolist(), strict=True)):
+            most[job] = max(most[job], value - sum(p * amount for p, amount in zip(price, use, strict=True)))
+    return floor(sum(p * has for p, has in zip(price, options.capacity.tolist(), strict=True)) + sum(most))
 
 
 def check(options, answer):

@@ -12,7 +12,7 @@ from math import floor, isclose
 from brute_force import per_gpu, ranked
 
 from muri_opt import Job, Round
-from muri_opt.rounds import LinearDuals
+from muri_opt.rounds import Prices
 
 Stages = Sequence[Sequence[int]]
 PATTERNS = ("cyclic", "muri-cyclic", "muri-4slot", "muri-4slot-steady")
@@ -220,7 +220,7 @@ class Plain:
 
         return best(self.round_.jobs, ())
 
-    def bound(self, duals: LinearDuals) -> int:
+    def bound(self, duals: Prices) -> int:
         """Return what prices prove: the price of everything, and for each group what groups pay too little at most."""
         cluster, prices = self.round_.cluster, duals.multipliers
         (gpu,), (milli,), (mebibyte,) = prices["gpus"], prices.get("cpus", (0,)), prices.get("memory", (0,))
@@ -235,10 +235,14 @@ class Plain:
                 gpus, cpus, memory = need(group)
                 paid = sum(once[job.id] + quota.get(job.tenant, 0) * job.gpus for job in group)
                 paid += gpus * (gpu + milli * 1000 * cpus + mebibyte * 1024 * memory)
+                for odd in duals.odd_sets:
+                    several = len({self.round_.jobs[position].id for position in odd.jobs} & {j.id for j in group}) > 1
+                    paid += odd.price if several else 0
                 short = max(short, self.value(group) - Fraction(paid, duals.denominator))
         supply = gpu * cluster.total_gpus + sum(quota[t.id] * (t.quota_gpus or 0) for t in cluster.tenants)
         supply += milli * 1000 * sum(Fraction(str(node.cpus or 0)) for node in cluster.nodes)
         supply += mebibyte * 1024 * sum(Fraction(str(node.memory_gib or 0)) for node in cluster.nodes)
+        supply += sum(odd.price * ((len(odd.jobs) - 1) // 2) for odd in duals.odd_sets)
         count = min(len(able), cluster.total_gpus // min((job.gpus for job in able), default=1))
         total = Fraction(sum(once[job.id] for job in able) + supply, duals.denominator)
         return floor(total + count * short)

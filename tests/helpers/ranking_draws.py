@@ -1,22 +1,19 @@
-"""Random lists, and the least disagreement by going through all orders."""
+"""Random lists, and how many pairs an order puts the other way round."""
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 from hypothesis import strategies as st
 
-from muri_opt.algorithms.ranking import Rankings
-
 
 @st.composite
-def drawn_rankings(draw, most_jobs=6, most_lists=4, complete=False, most_weight=3):
+def drawn_lists(draw, most_jobs=6, most_lists=4, most_weight=3):
+    """Draw lists of some jobs each, their weights, and the number of jobs."""
     jobs = draw(st.integers(1, most_jobs))
-    lists = []
-    for _ in range(draw(st.integers(1, most_lists))):
-        order = draw(st.permutations(range(jobs)))
-        lists.append(order if complete else order[: draw(st.integers(0, jobs))])
+    count = draw(st.integers(1, most_lists))
+    lists = [draw(st.permutations(range(jobs)))[: draw(st.integers(0, jobs))] for _ in range(count)]
     weights = draw(st.lists(st.integers(1, most_weight), min_size=len(lists), max_size=len(lists)))
-    return Rankings.of(lists, jobs=jobs, weights=weights)
+    return lists, weights, jobs
 
 
 def random_lists(jobs, lists, seed):
@@ -32,15 +29,8 @@ def split_lists(jobs, seed):
     return [draw.permutation(jobs), known[:cut], known[cut:]]
 
 
-def plain_cost(rankings, order):
+def disagreement(lists, order):
+    """Return how many pairs of a list are the other way round in the order, over all lists."""
     place = {int(job): at for at, job in enumerate(order)}
-    return sum(
-        weight
-        for jobs, weight in zip(rankings.lists, rankings.weights.tolist(), strict=True)
-        for a, b in combinations(jobs.tolist(), 2)
-        if place[a] > place[b]
-    )
-
-
-def every_cost(rankings):
-    return {order: plain_cost(rankings, order) for order in permutations(range(rankings.jobs))}
+    pairs = (pair for entries in lists for pair in combinations(list(entries), 2))
+    return sum(place[int(a)] > place[int(b)] for a, b in pairs)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from plain_groups import OBJECTIVES, PATTERNS, Plain
 
 from muri_opt import Node, Round, Tenant
-from muri_opt.rounds import LinearDuals
+from muri_opt.rounds import LinearDuals, MatchingDuals, OddSet, Prices
 
 QUARTERS = st.integers(0, 12).map(lambda number: number / 4)
 THREE = ("data", "gpu", "network")
@@ -71,8 +71,8 @@ def plain_policies(draw: st.DrawFn, *, patterns: tuple[str, ...] = PATTERNS, max
 
 
 @st.composite
-def prices(draw: st.DrawFn, round_: Round) -> LinearDuals:
-    """Draw prices for everything that has a limit, some of them left out."""
+def prices(draw: st.DrawFn, round_: Round) -> Prices:
+    """Draw prices for everything that has a limit, some of them left out, and sometimes of odd sets of jobs."""
     nodes, tenants = round_.cluster.nodes, round_.cluster.tenants
     denominator = draw(st.sampled_from([1, 3, 1 << 20, 10**13, 10**25]))
     dear = st.integers(0, 3 * 10**5).map(lambda ppm: ppm * denominator) | st.integers(0, 10**30)
@@ -86,6 +86,10 @@ def prices(draw: st.DrawFn, round_: Round) -> LinearDuals:
         "quota": tuple(draw(dear) if tenant.quota_gpus is not None else 0 for tenant in tenants),
     }
     kept = draw(st.sets(st.sampled_from(sorted(optional))))
-    return LinearDuals(
-        denominator=denominator, multipliers=multipliers | {label: optional[label] for label in sorted(kept)}
-    )
+    multipliers |= {label: optional[label] for label in sorted(kept)}
+    if not round_.jobs or draw(st.booleans()):
+        return LinearDuals(denominator=denominator, multipliers=multipliers)
+    some = st.sets(st.integers(0, len(round_.jobs) - 1), min_size=1).map(sorted)
+    odd = some.map(lambda jobs: tuple(jobs if len(jobs) % 2 else jobs[1:]))
+    sets = draw(st.lists(st.builds(OddSet, jobs=odd, price=dear), max_size=3))
+    return MatchingDuals(denominator=denominator, multipliers=multipliers, odd_sets=tuple(sets))

@@ -13,7 +13,7 @@ HOLDS = {"<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b, "=": lambda a, b:
 
 @dataclass
 class Described:
-    """A model and, apart from its arrays, its bounds, objective and rows (label, index, when, terms, sense, rhs)."""
+    """A model and, apart from its arrays, its bounds, objective and rows (label, index, terms, sense, rhs)."""
 
     model: Model
     bounds: list = field(default_factory=list)  # (label, index, lower, upper, integer)
@@ -34,19 +34,16 @@ class Described:
             by = max(low - x, x - high, abs(x - round(x)) if integer else 0)
             if by > 0:
                 found.append((label, index, by))
-        for label, index, when, terms, sense, rhs in self.rows:
+        for label, index, terms, sense, rhs in self.rows:
             left = sum(Fraction(c) * Fraction(point[j]) for j, c in terms.items())
-            if (when is None or point[when] == 1) and not HOLDS[sense](left, rhs):
+            if not HOLDS[sense](left, rhs):
                 found.append((label, index, abs(left - rhs)))
         return found
 
 
 @st.composite
-def described(draw, *, size=3, plain=False, continuous=True, most=3):
-    """Draw a model with coefficients up to ``size``: families b (binary), x (whole) and y (any), rows, and the rest.
-
-    A ``plain`` one has rows only.
-    """
+def described(draw, *, size=3, continuous=True, most=3):
+    """Draw a model with coefficients up to ``size``: families b (binary), x (whole) and y (any), and rows."""
     builder = ModelBuilder("small")
     it = Described(model=None)
     coefficient = st.integers(-size, size)
@@ -59,7 +56,6 @@ def described(draw, *, size=3, plain=False, continuous=True, most=3):
         builder.add_columns(label, index, lower=low, upper=high, integer=label != "y")
         it.bounds += [(label, tuple(i), a, b, label != "y") for i, a, b in zip(index, low, high, strict=True)]
     total = len(it.bounds)
-    binaries = [j for j, (label, *_) in enumerate(it.bounds) if label == "b"]
     position = st.integers(0, total - 1)
     entry = st.tuples(position, coefficient)
 
@@ -74,22 +70,10 @@ def described(draw, *, size=3, plain=False, continuous=True, most=3):
         sums = [{j: sum(c for k, c in row if k == j) for j, _ in row} for row in terms]
         return count, parts, rhs, sums
 
-    for number, sense in enumerate(draw(st.lists(st.sampled_from(["<=", ">=", "="]), max_size=2))):
+    for number, sense in enumerate(draw(st.lists(st.sampled_from(["<=", ">=", "="]), max_size=4))):
         count, parts, rhs, sums = family()
         builder.add_rows(f"r{number}", range(count), entries=parts, sense=sense, rhs=rhs)
-        it.rows += [(f"r{number}", (k,), None, sums[k], sense, rhs[k]) for k in range(count)]
-    for number, sense in enumerate([] if plain else draw(st.lists(st.sampled_from(["<=", ">="]), max_size=2))):
-        count, parts, rhs, sums = family()
-        when = [draw(st.sampled_from(binaries)) for _ in range(count)]
-        builder.add_implications(f"i{number}", range(count), when=when, entries=parts, sense=sense, rhs=rhs)
-        it.rows += [(f"i{number}", (k,), when[k], sums[k], sense, rhs[k]) for k in range(count)]
-    for kind in (
-        [] if plain else draw(st.lists(st.sampled_from(["exactly-one", "at-most-one"]), max_size=2, unique=True))
-    ):
-        members = draw(st.lists(st.sampled_from(binaries), unique=True))
-        label = "one" if kind == "exactly-one" else "most"
-        builder.add_groups(label, [7], members=([0] * len(members), members), kind=kind)
-        it.rows.append((label, (7,), None, dict.fromkeys(members, 1), "=" if kind == "exactly-one" else "<=", 1))
+        it.rows += [(f"r{number}", (k,), sums[k], sense, rhs[k]) for k in range(count)]
     costs = draw(st.lists(entry, max_size=4))
     it.objective = {j: sum(c for k, c in costs if k == j) for j, _ in costs}
     it.model = builder.finish(

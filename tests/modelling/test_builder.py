@@ -89,9 +89,8 @@ def test_the_matrix_joins_the_families(builder):
 
 @given(it=described())
 def test_the_arrays_say_what_was_put_in(it):
-    for label, index, _, terms, sense, rhs in it.rows:
-        families = [*it.model.rows, *(family.rows for family in it.model.implications)]
-        for family in (family for family in families if family.label == label):
+    for label, index, terms, sense, rhs in it.rows:
+        for family in (family for family in it.model.rows if family.label == label):
             row = family.index.tolist().index(list(index))
             span = slice(family.starts[row], family.starts[row + 1])
             stored = dict(zip(family.columns[span].tolist(), family.coefficients[span].tolist(), strict=True))
@@ -179,53 +178,12 @@ def test_words_of_the_lp_format_need_a_subscript(builder, label):
     assert finished(builder).row_names == (f"{label}_0",)
 
 
-def test_groups_are_of_binary_columns_each_once(builder):
-    builder.add_columns("c", [0, 1, 2])
-    builder.add_groups("g", [0, 1], members=([1, 0, 1], [4, 2, 3]), kind="at-most-one")
-    (group,) = finished(builder).groups
-    assert (group.starts.tolist(), group.columns.tolist(), len(group)) == ([0, 1, 3], [2, 3, 4], 2)
-    for members, kind, field in (
-        (([0, 0], [2, 2]), "exactly-one", "g"),
-        (([0], [0]), "exactly-one", "g"),
-        (([0], [9]), "exactly-one", "g.column"),
-        (([0], [2]), "two", "g.kind"),
-    ):
-        with pytest.raises(InputError) as caught:
-            builder.add_groups("g", [0], members=members, kind=kind)
-        assert caught.value.field == field
-    assert len(finished(builder).groups) == 1
-
-
-def test_a_continuous_column_is_not_binary(builder):
-    y = builder.add_columns("y", [0], integer=False)
-    with pytest.raises(InputError, match="a column that is not binary"):
-        builder.add_groups("g", [0], members=([0], y), kind="exactly-one")
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"when": 0}, "i"),
-        ({"when": 9}, "i.when.column"),
-        ({"when": [2, 2]}, "i.when"),
-        ({"sense": "="}, "i.sense"),
-        ({"rhs": 0.5}, "i.rhs"),
-    ],
-)
-def test_wrong_implications_are_refused(builder, change, field):
-    with pytest.raises(InputError) as caught:
-        builder.add_implications("i", [0], **{"when": 2, **R, **change})
-    assert caught.value.field == field
-    assert finished(builder).implications == ()
-
-
 def test_labels_list_every_family_of_constraints(builder):
-    builder.add_implications("i", [0], when=2, **R)
-    builder.add_groups("g", [0], members=([0], [2]), kind="exactly-one")
     builder.add_rows("r", [0], **R)
+    builder.add_rows("g", [0], **R)
     model = finished(builder)
-    assert model.labels == ("r", "g", "i")
-    assert [len(family) for family in (*model.rows, *model.groups, *model.implications)] == [1, 1, 1]
+    assert model.labels == ("r", "g")
+    assert [len(family) for family in model.rows] == [1, 1]
 
 
 @pytest.mark.parametrize(

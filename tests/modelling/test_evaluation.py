@@ -83,14 +83,11 @@ def test_the_largest_unsigned_number():
 def test_every_broken_family_and_index_is_named():
     builder = ModelBuilder("all broken")
     x = builder.add_columns("x", [[4, 2], [4, 3]], lower=-1, upper=1)
-    b = builder.add_columns("b", [0, 1])
+    builder.add_columns("b", [0, 1])
     y = builder.add_columns("y", [0], upper=1, integer=False)
     builder.add_rows("le", [5, 6], entries=([0, 1], x, 1), sense="<=", rhs=[0, 9])
     builder.add_rows("ge", [7], entries=(0, x, 1), sense=">=", rhs=99)
     builder.add_rows("eq", np.zeros((1, 0)), entries=(0, y, 2), sense="=", rhs=8)
-    builder.add_groups("one", [1], members=([0, 0], b), kind="exactly-one")
-    builder.add_groups("most", [2], members=([0, 0], b), kind="at-most-one")
-    builder.add_implications("on", [8, 9], when=b, entries=([0, 1], [x[1], x[1]], 1), sense="<=", rhs=[1, 3])
     model = builder.finish(maximise=True, columns=[*x, *y], coefficients=[1, 10, 100])
     found = evaluate(model, np.array([2.5, 3, 1, 1, 1.75]))
     assert found.value == Fraction(5, 2) + 30 + 175
@@ -102,21 +99,7 @@ def test_every_broken_family_and_index_is_named():
         ("le", (5,), Fraction(5, 2)),
         ("ge", (7,), Fraction(187, 2)),
         ("eq", (), Fraction(9, 2)),
-        ("one", (1,), 1),
-        ("most", (2,), 1),
-        ("on", (8,), 2),
     ]
-
-
-def test_an_implication_binds_only_where_its_column_is_one():
-    builder = ModelBuilder("when")
-    b = builder.add_columns("b", [0])
-    x = builder.add_columns("x", [0], upper=5)
-    builder.add_implications("on", [0], when=b, entries=(0, x, 1), sense=">=", rhs=4)
-    model = builder.finish(maximise=True, columns=x, coefficients=1)
-    assert evaluate(model, np.array([0, 0])).feasible
-    assert evaluate(model, np.array([1, 4])).feasible
-    assert [broken.by for broken in evaluate(model, np.array([1, 1])).broken] == [3]
 
 
 def test_a_fraction_in_an_integer_column_breaks_it():

@@ -9,10 +9,11 @@ from muri_opt.errors import InputError
 from muri_opt.replay import Workload
 from muri_opt.replay.clocks.afs_clock import replay_afs
 from muri_opt.replay.traces import example, parse_trace
-from muri_opt.replay.workloads.muri_trace import muri_workload, read_muri
+from muri_opt.replay.workloads.files import read_workload
+from muri_opt.replay.workloads.muri_trace import muri_workload
 from muri_opt.replay.workloads.public_traces import without_large, workload_of
 from muri_opt.replay.workloads.rubick_tables import BATCH
-from muri_opt.replay.workloads.rubick_trace import read_rubick, read_rubick_rows
+from muri_opt.replay.workloads.rubick_trace import read_rubick_rows
 from muri_opt.replay.workloads.scaling import parsed_curves, read_curves, with_scaling
 from muri_opt.replay.workloads.skipped_rows import NOTES, ordered
 from muri_opt.rounds import Job
@@ -55,7 +56,7 @@ def job(name, gpus=1, submitted=0.0, work=1000, **more):
 
 def test_a_muri_file_is_read_in_seconds_and_sorted_by_submission(tmp_path):
     (tmp_path / "small.csv").write_text(MURI)
-    workload = read_muri(tmp_path / "small.csv")
+    workload = read_workload(str(tmp_path / "small.csv"))
     assert (workload.name, workload.resources) == ("small", ("data", "gpu", "network"))
     assert workload.notes == {"out-of-order": 1}
     assert [(j.id, j.gpus, j.submitted, j.restart_seconds) for j in workload.jobs] == [
@@ -87,19 +88,19 @@ def test_a_bad_muri_row_is_named(tmp_path, row, field, found):
     path = tmp_path / "bad.csv"
     path.write_text(MURI_HEADER + row + "\n")
     with pytest.raises(InputError) as error:
-        read_muri(path)
+        read_workload(str(path))
     assert error.value.field == f"{path}: {field}"
     assert error.value.found.startswith(found)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InputError) as error:
-        read_muri(tmp_path / "none.csv")
+        read_workload(str(tmp_path / "none.csv"))
     assert error.value.field == str(tmp_path / "none.csv")
 
 
 def test_rubicks_jobs_count_samples_and_are_promised_what_they_ask_for(folder):
-    workload = read_rubick(folder / "base.csv")
+    workload = read_workload(str(folder / "base.csv"))
     large, small = workload.jobs
     assert (workload.name, workload.notes) == ("base", {"out-of-order": 1})
     assert (large.id, large.remaining_iterations, large.iteration_seconds) == ("l", 800, 0.15625)
@@ -116,11 +117,11 @@ def test_rubicks_jobs_count_samples_and_are_promised_what_they_ask_for(folder):
 def test_rubicks_tables_may_be_elsewhere_and_restarts_may_cost_more(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other") / "w.csv"
     other.write_text(RUBICK)
-    workload = read_rubick(other, folder, restart_seconds=260)
+    workload = read_workload(f"{other}?measured={folder}&restart=260")
     assert {j.restart_seconds for j in workload.jobs} == {260}
     assert [row.line for row in read_rubick_rows(other)] == [2, 3]
     with pytest.raises(InputError, match=r"placements_vit\.csv: found No such file"):
-        read_rubick(other)
+        read_workload(str(other))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_rubicks_tables_may_be_elsewhere_and_restarts_may_cost_more(folder, tmp_
 def test_a_bad_row_of_rubicks_is_named(folder, row, field):
     (folder / "bad.csv").write_text(RUBICK_HEADER + row + "\n")
     with pytest.raises(InputError) as error:
-        read_rubick(folder / "bad.csv")
+        read_workload(str(folder / "bad.csv"))
     assert error.value.field == f"{folder / 'bad.csv'}: line 2.{field}"
 
 
@@ -149,7 +150,7 @@ def test_a_bad_row_of_rubicks_is_named(folder, row, field):
 def test_a_bad_measurement_is_named_once(folder, row, field):
     (folder / "placements_vit.csv").write_text(f"exec_plan,placement,iter_time\n{row}\n")
     with pytest.raises(InputError) as error:
-        read_rubick(folder / "base.csv")
+        read_workload(str(folder / "base.csv"))
     assert error.value.field == f"{folder / 'placements_vit.csv'}: line 2.{field}"
 
 

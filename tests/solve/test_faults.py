@@ -18,7 +18,7 @@ from muri_opt import Limits, Result, solve_round, verify
 from muri_opt.rounds import Stats
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import optimise
-from muri_opt.solve.solvers import WorkerError, borrowed_worker, start_worker, stop_workers
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, stop_workers
 from muri_opt.solve.solvers import process as workers
 from muri_opt.solve.solvers.process import Worker
 
@@ -34,7 +34,8 @@ SOON = 120.0
 def warm() -> Iterator[Worker]:
     """The one idle worker, started, with all loaded that a program needs."""
     stop_workers()
-    start_worker()
+    with borrowed_worker():
+        pass
     ((_, worker),) = workers._idle
     assert solve_round(SMALL, POLICY, "exact@highs", Limits(seconds=60)).termination.reason == "OPTIMAL"
     assert worker.alive

@@ -17,7 +17,7 @@ from muri_opt import InputError, Round, policy_from, solve_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import optimise, prepare, relax_within
 from muri_opt.solve.loading import load_backend, load_program
-from muri_opt.solve.solvers import WorkerError, borrowed_worker, start_worker, stop_workers
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, stop_workers
 from muri_opt.solve.solvers import process as workers
 from muri_opt.solve.solvers.process import Worker
 
@@ -218,7 +218,8 @@ def test_a_solve_reads_its_round_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_borrowed_worker_is_lent_again() -> None:
     stop_workers()
-    start_worker()
+    with borrowed_worker():
+        pass
     with borrowed_worker() as first:
         first_pid = first.call(os.getpid, seconds=60)
         with borrowed_worker() as second:

@@ -23,7 +23,7 @@ CHAPTERS = {  # a policy whose program has every constraint of the chapter, and 
     "placement": ("philly:migrate=inf", "toy/three-servers"),
     "configuration": ("aiturbo:objective=time", "toy/four-configurations"),
 }
-FAMILIES = {"defragmentation", "elastic", "ranking"}  # of no policy: tied by test_*_chapter.py of their packages
+FAMILIES = {"defragmentation", "elastic"}  # of no policy: tied by test_*_chapter.py of their packages
 MOST = {name: backend.capabilities.most_columns or 1 << 60 for name, backend in BACKENDS.items()}
 EXAMPLES = [
     pytest.param(chapter, example, id=f"{chapter}-{example['instance']}-{example['policy']}")

@@ -5,19 +5,22 @@ are fixed; a residue of a few vertices per type is matched by the general algori
 then *copies* two vertices of the residue that have its types, a tight edge, and the same blossoms around them: equal
 duals, inside the same blossoms. A copied pair pays for itself in the dual total, because its edge is tight, and what
 covers the edges of the originals covers those of the copies; only the edge between a copy and its original is new, and
-is checked. If some fixed pair has no such originals, the residue is widened.
+is checked. If some fixed pair has no such originals, the residue is widened, and soon to all vertices.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from muri_opt.algorithms.matching.engines import max_weight_matching
 from muri_opt.algorithms.matching.result import Ints, Matching
 from muri_opt.errors import InputError
+
+WORTHWHILE: Final = 4
+"""A residue of more than one vertex in so many is widened to all: several large ones would take longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +63,8 @@ def match_types(weights: Any, counts: Any) -> TypeMatching:
     spare = 1
     while True:
         kept, unpaired = np.maximum(fixed - spare, 0), np.maximum(alone - spare, 0)
+        if WORTHWHILE * _left(numbers, kept, unpaired).sum() > numbers.sum():
+            kept, unpaired = np.zeros_like(fixed), np.zeros_like(alone)
         found = _copied(edges, numbers, kept, unpaired)
         if found is not None:
             return found
@@ -84,10 +89,14 @@ def _fractional(edges: Ints, numbers: Ints) -> tuple[Ints, Ints]:
     return pairs, np.maximum(0, numbers - flow.sum(axis=1))
 
 
+def _left(numbers: Ints, kept: Ints, unpaired: Ints) -> Ints:
+    """Return how many vertices of each type are in the residue."""
+    return np.asarray(numbers - kept.sum(axis=1) - np.diag(kept) - unpaired)
+
+
 def _copied(edges: Ints, numbers: Ints, kept: Ints, unpaired: Ints) -> TypeMatching | None:
     """Return the matching with ``kept`` pairs and ``unpaired`` vertices copied from the residue, or ``None``."""
-    left = numbers - kept.sum(axis=1) - np.diag(kept) - unpaired
-    kind = np.repeat(np.arange(len(numbers)), left)
+    kind = np.repeat(np.arange(len(numbers)), _left(numbers, kept, unpaired))
     inside = edges[np.ix_(kind, kind)]
     np.fill_diagonal(inside, 0)
     matching = max_weight_matching(inside)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from muri_opt.errors import InputError
 from muri_opt.modelling import Ints
 
 _MOST = 1 << 40
-"""More than this no weights of all pairs may add up to: a solver in floating point still sees every unit of it."""
+"""More than this no weights of all pairs may add up to, so that no sum leaves a machine word."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,44 +66,11 @@ class Rankings:
         return np.diff(self.starts)
 
     @cached_property
-    def lists(self) -> tuple[Ints, ...]:
-        """The jobs of each list, best first."""
-        return tuple(np.split(self.entries, self.starts[1:-1])) if len(self) else ()
-
-    @cached_property
     def ranked(self) -> Ints:
         """For each job, the weight of the lists that name it."""
         total = np.zeros(self.jobs, dtype=np.int64)
         np.add.at(total, self.entries, np.repeat(self.weights, self.lengths))
         return total
-
-    @cached_property
-    def before(self) -> Ints:
-        """The weight of the lists that name both jobs, a before b, at ``[a, b]``."""
-        matrix = np.zeros((self.jobs, self.jobs), dtype=np.int64)
-        for entries, weight in zip(self.lists, self.weights.tolist(), strict=True):
-            matrix[np.ix_(entries, entries)] += np.triu(np.full((len(entries),) * 2, weight, dtype=np.int64), 1)
-        return matrix
-
-    @property
-    def agreed(self) -> NDArray[np.bool_]:
-        """Whether every list that names one of two jobs names both, a before b, and there is such a list.
-
-        Then a comes first in every order of least disagreement (chapter `ranking`). It is not enough that the lists
-        which name both agree: one that names a alone may have reasons to put it late.
-        """
-        either = self.ranked[:, None] + self.ranked[None, :] - self.before - self.before.T
-        same: NDArray[np.bool_] = (self.before == either) & (either > 0)
-        return same
-
-
-def checked_order(rankings: Rankings, order: ArrayLike) -> Ints:
-    """Return an order as an array, refusing one that does not name every job exactly once."""
-    array = _whole("order", order)
-    _check_list("order", array, rankings.jobs)
-    if len(array) != rankings.jobs:
-        raise InputError("order", f"{len(array)} jobs", f"all {rankings.jobs} jobs")
-    return array
 
 
 def _whole(field: str, values: ArrayLike) -> Ints:

@@ -14,7 +14,6 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.replay.outcome import JobOutcomes, Outcome, Timeline
-from muri_opt.studies.runner.atomic_write import replace_file
 
 OUTCOME_FORMAT: Literal["muri-opt/outcome/1"] = "muri-opt/outcome/1"
 _TEXTS: Final = ("ids", "tenants")
@@ -57,14 +56,9 @@ def outcome_bytes(outcome: Outcome) -> bytes:
     return buffer.getvalue()
 
 
-def save_outcome(outcome: Outcome, path: str | os.PathLike[str]) -> None:
-    """Write an outcome to an ``.npz`` file."""
-    replace_file(path, outcome_bytes(outcome))
-
-
 def load_outcome(path: str | os.PathLike[str]) -> Outcome:
     """Return the outcome in a file; one that holds something else is refused."""
-    allowed = "a file of an outcome, as save_outcome() writes it"
+    allowed = "a file of an outcome, as a study that keeps them writes it"
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
             words = msgspec.json.decode(found["words"].tobytes(), type=_Words)

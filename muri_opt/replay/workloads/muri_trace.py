@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from muri_opt.replay.clocks.muri_task import UNKNOWN_TOLL
 from muri_opt.replay.traces.csv_columns import Layout, number_cell, rows
 from muri_opt.replay.workload import Workload
-from muri_opt.replay.workloads.rows import count_cell, id_cell, read_as, time_cell
+from muri_opt.replay.workloads.rows import count_cell, id_cell, time_cell
 from muri_opt.replay.workloads.skipped_rows import ordered
 from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import MAX_ITERATIONS, MAX_SECONDS, MILLISECONDS_PER_SECOND
@@ -43,13 +41,8 @@ RESTART_SECONDS: Final[Mapping[str, Mapping[int, float]]] = {
 _MOST: Final = MAX_SECONDS * MILLISECONDS_PER_SECOND
 
 
-def read_muri(path: str | os.PathLike[str]) -> Workload:
-    """Return the workload in a trace file of the Muri authors."""
-    return read_as(path, "a workload", lambda text: muri_workload(text, Path(path).stem))
-
-
 def muri_workload(text: str, name: str) -> Workload:
-    """Return the workload in the text of such a file; other columns are not read."""
+    """Return the workload in the text of a trace file of the Muri authors; other columns are not read."""
     seen: dict[str, int] = {}
     return ordered(name, [_job(line, cells, seen) for line, cells in rows(text, LAYOUT)], resources=RESOURCES)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.replay.traces.csv_columns import Layout, name_cell, number_cell, rows, whole_cell
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.rows import count_cell, id_cell, read_as, time_cell
-from muri_opt.replay.workloads.rubick_tables import BATCH, read_plans, worthwhile
+from muri_opt.replay.workloads.rubick_tables import BATCH, worthwhile
 from muri_opt.replay.workloads.skipped_rows import ordered
 from muri_opt.rounds import Guarantee, Job, Plan
 from muri_opt.rounds.error_text import listed, shown
@@ -41,26 +40,13 @@ class RubickRow:
     guaranteed: bool
 
 
-def read_rubick(
-    path: str | os.PathLike[str],
-    measured: str | os.PathLike[str] | None = None,
-    restart_seconds: float = RESTART_SECONDS,
-) -> Workload:
-    """Return a workload of Rubick's authors with the plans of the tables in the folder ``measured``.
+def rubick_workload(text: str, name: str, plans: Mapping[str, Sequence[Plan]]) -> Workload:
+    """Return the workload in the text of a file of Rubick's authors, by the measured plans of each application.
 
-    The folder is the file's own unless it is given. Work is counted in samples, as the throughput of the plans is. A
-    job that was promised its service is guaranteed the throughput of what it asks for.
+    Work is counted in samples, as the throughput of the plans is. A job that was promised its service is guaranteed the
+    throughput of what it asks for.
     """
-    source = Path(path)
-    plans, _ = read_plans(source.parent if measured is None else measured)
-    return read_as(path, "a workload", lambda text: rubick_workload(text, source.stem, plans, restart_seconds))
-
-
-def rubick_workload(
-    text: str, name: str, plans: Mapping[str, Sequence[Plan]], restart_seconds: float = RESTART_SECONDS
-) -> Workload:
-    """Return the workload in the text of such a file, by the measured plans of each application."""
-    jobs = [_job(row, plans[row.application], restart_seconds) for row in rubick_rows(text)]
+    jobs = [_job(row, plans[row.application]) for row in rubick_rows(text)]
     return ordered(name, jobs)
 
 
@@ -92,7 +78,7 @@ def _row(line: int, cells: list[str], seen: dict[str, int]) -> RubickRow:
     )
 
 
-def _job(row: RubickRow, plans: Sequence[Plan], restart_seconds: float) -> Job:
+def _job(row: RubickRow, plans: Sequence[Plan]) -> Job:
     asked = requested(row, plans)
     return Job(
         id=row.name,
@@ -103,7 +89,7 @@ def _job(row: RubickRow, plans: Sequence[Plan], restart_seconds: float) -> Job:
         plans=worthwhile(plans, row.plan),
         plan=row.plan,
         guarantee=Guarantee(throughput=asked.throughput) if row.guaranteed else None,
-        restart_seconds=restart_seconds,
+        restart_seconds=RESTART_SECONDS,
     )
 
 

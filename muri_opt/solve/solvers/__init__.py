@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from muri_opt.solve.solvers.highs import Relaxed, relaxation, relaxation_duals
     from muri_opt.solve.solvers.lexicographic_solve import solve_stages
     from muri_opt.solve.solvers.outcome import Outcome, checked, exact_bound
-    from muri_opt.solve.solvers.process import WorkerError, borrowed_worker, start_worker, stop_workers
-    from muri_opt.solve.solvers.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, available, backend_named
+    from muri_opt.solve.solvers.process import WorkerError, borrowed_worker, stop_workers
+    from muri_opt.solve.solvers.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, backend_named
 
 __all__ = [
     "BACKENDS",
@@ -27,7 +27,6 @@ __all__ = [
     "Outcome",
     "Relaxed",
     "WorkerError",
-    "available",
     "backend_named",
     "borrowed_worker",
     "check_capabilities",
@@ -40,7 +39,6 @@ __all__ = [
     "restricted",
     "solve_stages",
     "solve_wide",
-    "start_worker",
     "stop_workers",
 ]
 
@@ -54,11 +52,10 @@ __getattr__, __dir__ = names_on_demand(
             "BACKENDS",
             "FIRST_BACKEND",
             "SECOND_BACKEND",
-            "available",
             "backend_named",
         ),
         "muri_opt.solve.solvers.lexicographic_solve": ("solve_stages",),
         "muri_opt.solve.solvers.column_pricing": ("is_wide", "priced", "restricted", "solve_wide"),
-        "muri_opt.solve.solvers.process": ("WorkerError", "borrowed_worker", "start_worker", "stop_workers"),
+        "muri_opt.solve.solvers.process": ("WorkerError", "borrowed_worker", "stop_workers"),
     },
 )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import RefusalError
-from muri_opt.modelling import INFINITY, Groups, Ints, Model, Rows, Values, evaluate, lower
+from muri_opt.modelling import INFINITY, Ints, Model, Rows, Values, evaluate
 from muri_opt.rounds import Limit, Limits, Reason
 from muri_opt.solve.solvers import costs
 from muri_opt.solve.solvers.outcome import Outcome, checked, keeping, nothing, something
@@ -24,7 +24,6 @@ from muri_opt.solve.solvers.trust import KnownFault, known_fault
 class Capabilities:
     """What a backend can take; a model outside is refused before the solve, with the remedy.
 
-    ``native_logic`` says whether groups and implications are taken as they are; elsewhere they become rows first.
     ``largest_coefficient`` is that of rows and their right sides, ``largest_weight`` that of the objective;
     ``largest_objective`` limits what the objective can reach over the column bounds, ``largest_sum`` what a row or a
     column can.
@@ -32,7 +31,6 @@ class Capabilities:
 
     continuous: bool
     unbounded_columns: bool
-    native_logic: bool
     largest_coefficient: int
     largest_weight: int
     largest_objective: int
@@ -73,10 +71,9 @@ class Backend(ABC):
 
         The outcome is never worse than a feasible ``start``; an infeasible one is ignored.
         """
-        plain = model if self.capabilities.native_logic else lower(model)
-        check_capabilities(self, plain)
+        check_capabilities(self, model)
         known = None if start is None else _feasible(model, start)
-        outcome = checked(model, at_once(model) or self._timed(plain, limits, known))
+        outcome = checked(model, at_once(model) or self._timed(model, limits, known))
         return outcome if known is None else keeping(model, outcome, known)
 
     def unbounded_or_infeasible(self, model: Model, limits: Limits, said: str) -> Outcome:
@@ -142,11 +139,9 @@ def _feasible(model: Model, start: Values) -> Values | None:
 
 
 def _impossible(model: Model) -> Iterator[tuple[str, tuple[int, ...]]]:
-    families: tuple[Rows | Groups, ...] = (*model.rows, *(g for g in model.groups if g.kind == "exactly-one"))
-    for family in families:
-        bad = np.diff(family.starts) == 0
-        if isinstance(family, Rows):
-            bad &= {"<=": family.rhs < 0, ">=": family.rhs > 0, "=": family.rhs != 0}[family.sense]
+    for family in model.rows:
+        bad = {"<=": family.rhs < 0, ">=": family.rhs > 0, "=": family.rhs != 0}[family.sense]
+        bad &= np.diff(family.starts) == 0
         for at in np.flatnonzero(bad).tolist():
             yield family.label, tuple(family.index[at].tolist())
 
@@ -171,8 +166,7 @@ def check_capabilities(backend: Backend, model: Model) -> None:
         raise RefusalError(what, "a column without a finite bound", "finite bounds, or use highs, cbc or scip")
     if can.most_columns is not None and model.column_count > can.most_columns:
         raise RefusalError(what, f"{model.column_count} columns", f"at most {can.most_columns}; use another backend")
-    families = (*model.rows, *(family.rows for family in model.implications))
-    numbers = [*(rows.coefficients for rows in families), *(rows.rhs for rows in families)]
+    numbers = [*(rows.coefficients for rows in model.rows), *(rows.rhs for rows in model.rows)]
     for kind, parts, most in (
         ("a coefficient", numbers, can.largest_coefficient),
         ("an objective coefficient", [model.objective], can.largest_weight),
@@ -186,7 +180,7 @@ def check_capabilities(backend: Backend, model: Model) -> None:
         raise RefusalError(
             what, f"objective values up to {total:,.0f}", f"at most {can.largest_objective:,}; rescale, or use cp-sat"
         )
-    total = max(float(np.max(part, initial=0.0)) for part in (reach, *(_totals(rows, reach) for rows in families)))
+    total = max(float(np.max(part, initial=0.0)) for part in (reach, *(_totals(rows, reach) for rows in model.rows)))
     if total > can.largest_sum:
         raise RefusalError(what, f"sums up to {total:,.0f}", f"at most {can.largest_sum:,}; rescale, or use cp-sat")
 

@@ -35,7 +35,7 @@ def is_wide(model: Model) -> bool:
     """Return whether the model is a packing program with far more columns than rows."""
     packing = model.maximise and bool((model.lower == 0).all())
     packing = packing and all(family.sense == "<=" and bool((family.rhs >= 0).all()) for family in model.rows)
-    plain = not model.groups and not model.implications and len(model.columns) == 1 and model.columns[0].integer
+    plain = len(model.columns) == 1 and model.columns[0].integer
     size = model.column_count
     return (
         packing and plain and size >= max(WIDE, _TIMES_ROWS * model.row_count) and bool((model.upper < INFINITY).all())

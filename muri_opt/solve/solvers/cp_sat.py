@@ -1,4 +1,4 @@
-"""CP-SAT of OR-Tools: whole numbers all the way, groups and implications as the solver's own constraints.
+"""CP-SAT of OR-Tools: whole numbers all the way.
 
 The model goes over as fields of ``CpModelProto``, filled a row at a time from lists; that is twice as fast as the
 Python expressions of CP-SAT, and the same code fills the protocol buffer of OR-Tools 9.14 and the wrapper of 9.15.
@@ -6,7 +6,6 @@ Python expressions of CP-SAT, and the same code fills the protocol buffer of OR-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from muri_opt.modelling import Groups, Model, Rows, Values
+from muri_opt.modelling import Model, Rows, Values
 from muri_opt.rounds import Limit, Limits, Reason
 from muri_opt.solve.solvers.base import Backend, Capabilities
 from muri_opt.solve.solvers.outcome import Outcome, nothing, something
@@ -31,7 +30,6 @@ class CpSat(Backend):
     capabilities = Capabilities(
         continuous=False,
         unbounded_columns=False,
-        native_logic=True,
         largest_coefficient=2**50,
         largest_weight=2**50,
         largest_objective=2**60,
@@ -53,10 +51,6 @@ class CpSat(Backend):
             proto.variables.add().domain.extend(bounds)
         for rows in model.rows:
             _add_rows(proto.constraints, rows)
-        for groups in model.groups:
-            _add_groups(proto.constraints, groups)
-        for family in model.implications:
-            _add_rows(proto.constraints, family.rows, family.when.tolist())
         used = np.flatnonzero(model.objective)
         if len(used):
             sign = -1 if model.maximise else 1
@@ -107,28 +101,11 @@ def _limit(limits: Limits, work: float) -> Limit:
     return Limit.FAULT if limits.seconds is None else Limit.TIME
 
 
-def _add_rows(constraints: Any, rows: Rows, when: list[int] | None = None) -> None:
-    coefficients = rows.coefficients.tolist()
-    sides = rows.rhs.tolist()
-    for at, (columns, start, stop) in enumerate(_members(rows)):
-        added = constraints.add()
-        if when is not None:
-            added.enforcement_literal.append(when[at])
-        linear = added.linear
-        linear.vars.extend(columns)
+def _add_rows(constraints: Any, rows: Rows) -> None:
+    columns, coefficients = rows.columns.tolist(), rows.coefficients.tolist()
+    for (start, stop), side in zip(pairwise(rows.starts.tolist()), rows.rhs.tolist(), strict=True):
+        linear = constraints.add().linear
+        linear.vars.extend(columns[start:stop])
         linear.coeffs.extend(coefficients[start:stop])
-        low = _LOWEST if rows.sense == "<=" else sides[at]
-        linear.domain.extend([low, _HIGHEST if rows.sense == ">=" else sides[at]])
-
-
-def _add_groups(constraints: Any, groups: Groups) -> None:
-    for columns, _, _ in _members(groups):
-        added = constraints.add()
-        (added.exactly_one if groups.kind == "exactly-one" else added.at_most_one).literals.extend(columns)
-
-
-def _members(family: Rows | Groups) -> Iterator[tuple[list[int], int, int]]:
-    """Yield the columns of each member, and where they begin and end in the family."""
-    columns, starts = family.columns.tolist(), family.starts.tolist()
-    for start, stop in pairwise(starts):
-        yield columns[start:stop], start, stop
+        low = _LOWEST if rows.sense == "<=" else side
+        linear.domain.extend([low, _HIGHEST if rows.sense == ">=" else side])

@@ -28,7 +28,6 @@ class Exhaustive(Backend):
     capabilities = Capabilities(
         continuous=False,
         unbounded_columns=False,
-        native_logic=False,
         largest_coefficient=INFINITY,
         largest_weight=INFINITY,
         largest_objective=_NO_LIMIT,

@@ -25,7 +25,6 @@ def floating(*, largest_coefficient: int, largest_objective: int) -> Capabilitie
     return Capabilities(
         continuous=True,
         unbounded_columns=True,
-        native_logic=False,
         largest_coefficient=largest_coefficient,
         largest_weight=10**9,
         largest_objective=largest_objective,

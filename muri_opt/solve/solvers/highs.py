@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Model, Values, lower
+from muri_opt.modelling import Model, Values
 from muri_opt.rounds import Budget, Limit, Limits, Reason, unlimited
 from muri_opt.solve.solvers import costs
 from muri_opt.solve.solvers.base import Backend, at_once, remaining
@@ -150,26 +150,25 @@ class Relaxed:
 
 
 def relaxation(model: Model, budget: Budget | None) -> Relaxed | None:
-    """Return the linear relaxation of ``lower(model)`` solved, or ``None`` without an optimum within the budget.
+    """Return the linear relaxation of a model solved, or ``None`` without an optimum within the budget.
 
-    Rows are in the order of ``lower(model).matrix``. The multiplier of a row is the rate at which the optimum changes
+    Rows are in the order of ``model.matrix``. The multiplier of a row is the rate at which the optimum changes
     with the row's right side. For a maximisation that of a binding ``<=`` row is therefore >= 0 and that of a binding
     ``>=`` row <= 0; for a minimisation it is the other way round. A row that does not bind has 0, an equation any sign.
     """
     from highspy import HighsModelStatus
 
-    plain = lower(model)
-    trivial = at_once(plain)
+    trivial = at_once(model)
     if trivial is not None:
         if trivial.values is None:
             return None
-        return Relaxed(values=trivial.values.astype(np.float64), duals=np.zeros(plain.row_count))
-    solver = linear_solver(plain)
+        return Relaxed(values=trivial.values.astype(np.float64), duals=np.zeros(model.row_count))
+    solver = linear_solver(model)
     within = unlimited() if budget is None else budget
     if within.over():
         return None
     left = within.left()
-    meter = _Meter(plain, left, whole=False)
+    meter = _Meter(model, left, whole=False)
     _limit(solver, Limits(seconds=left.seconds))
     meter.watch(solver)
     _run(solver)
@@ -187,7 +186,7 @@ def relaxation_duals(model: Model, budget: Budget | None) -> NDArray[np.float64]
 
 
 def linear_solver(model: Model) -> Any:
-    """Return a ``highspy.Highs`` that holds the linear relaxation of a model without groups and implications."""
+    """Return a ``highspy.Highs`` that holds the linear relaxation of a model."""
     return _solver(model, np.zeros(model.column_count, dtype=np.int32))
 
 

@@ -222,12 +222,6 @@ def borrowed_worker() -> Iterator[Worker]:
             _idle.append((os.getpid(), worker if worker.alive else Worker(spare=True)))
 
 
-def start_worker() -> None:
-    """Start a worker in the background, so that the next solve does not wait for one."""
-    with borrowed_worker():
-        pass
-
-
 def stop_workers() -> None:
     """Stop the idle workers of this process."""
     with _lock:

@@ -64,15 +64,3 @@ def backend_named(name: str) -> Backend:
         return BACKENDS[name]()
     except KeyError:
         raise unknown_name("backend", name, BACKENDS) from None
-
-
-def available() -> dict[str, str]:
-    """Return for every backend the version that would run, or why it would not."""
-    return {name: _version_or_fault(backend()) for name, backend in BACKENDS.items()}
-
-
-def _version_or_fault(backend: Backend) -> str:
-    try:
-        return backend.version()
-    except (ImportError, OSError) as error:
-        return f"not available: {error}"

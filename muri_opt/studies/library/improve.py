@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 import muri_opt
-from muri_opt.rounds import Agreement, Evidence, Limits, LinearDuals, Proof, Result, Round, Violation
+from muri_opt.rounds import Agreement, Evidence, Limits, LinearDuals, MatchingDuals, Proof, Result, Round, Violation
 from muri_opt.solve.round import solve_round
 from muri_opt.studies.library.best import Optimum
 from muri_opt.studies.library.check import check_optimum
@@ -20,6 +20,7 @@ from muri_opt.verify import proved_bound
 
 _EVIDENCE: Final[Mapping[Proof | None, type[Evidence]]] = {
     Proof.LINEAR_DUALS: LinearDuals,
+    Proof.MATCHING_DUALS: MatchingDuals,
     Proof.AGREEMENT: Agreement,
 }
 """What a proof follows from; the others need the round alone."""

@@ -25,9 +25,9 @@ muri-opt library table     this page
 
 A value is compared within one policy only: what it counts is a matter of the policy (`muri-opt solve` prints the unit).
 More is better. The bound is no less than the optimum; where the two are equal, the value is the optimum. *Proved by*:
-`LinearDuals`, `Counting` and `Exhaustive` are checked again in whole numbers by `verify`, without a solver; `Agreement`
-is the word of two independent solvers. Where a *gap* of an algorithm is listed, `verify` runs the algorithm again and
-checks the proof of the optimum beside it.
+`LinearDuals`, `MatchingDuals`, `Counting` and `Exhaustive` are checked again in whole numbers by `verify`, without a
+solver; `Agreement` is the word of two independent solvers. Where a *gap* of an algorithm is listed, `verify` runs the
+algorithm again and checks the proof of the optimum beside it.
 """
 
 

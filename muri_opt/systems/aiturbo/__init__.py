@@ -7,17 +7,17 @@ from muri_opt.rounds.lazy import names_on_demand
 if TYPE_CHECKING:
     from muri_opt.systems.aiturbo.optimus_ps import OptimusTasksPolicy
     from muri_opt.systems.aiturbo.policy import AITurboPolicy
-    from muri_opt.systems.aiturbo.program import AdmissionFormulation, ConfigurationFormulation
+    from muri_opt.systems.aiturbo.program import ConfigurationFormulation
     from muri_opt.systems.aiturbo.system import SYSTEM
 
-__all__ = ["SYSTEM", "AITurboPolicy", "AdmissionFormulation", "ConfigurationFormulation", "OptimusTasksPolicy"]
+__all__ = ["SYSTEM", "AITurboPolicy", "ConfigurationFormulation", "OptimusTasksPolicy"]
 
 __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.aiturbo.optimus_ps": ("OptimusTasksPolicy",),
         "muri_opt.systems.aiturbo.policy": ("AITurboPolicy",),
-        "muri_opt.systems.aiturbo.program": ("AdmissionFormulation", "ConfigurationFormulation"),
+        "muri_opt.systems.aiturbo.program": ("ConfigurationFormulation",),
         "muri_opt.systems.aiturbo.system": ("SYSTEM",),
     },
 )

@@ -9,7 +9,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from muri_opt.algorithms.matching import max_weight_matching
+from muri_opt.algorithms.matching import match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
@@ -19,6 +19,8 @@ from muri_opt.systems.muri.periods import Group, stage_times
 _FINER = 1000
 """Edges are weighed in parts per billion, so that groups of nearly equal efficiency are told apart."""
 PARTS_PER_BILLION = 10**9
+MANY, ALIKE = 300, 8
+"""So many groups, so many of a type on average, are matched type by type, which is faster from there on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,23 +91,47 @@ def _match(members: tuple[bytes, ...], stages: int, options: GroupingOptions) ->
     """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion.
 
     ``members`` are the stage times of each group. From one round to the next most buckets are as they were, so answers
-    are kept.
+    are kept. Of many groups that are mostly alike only their types are matched.
     """
+    types = list(dict.fromkeys(members))
+    if len(members) >= MANY and len(types) * ALIKE <= len(members):
+        place = {kind: at for at, kind in enumerate(types)}
+        of = np.array([place[group] for group in members])
+        weights = _weights(types, stages, options)
+        mate = _mates_by_type(of, match_types(weights, np.bincount(of)).pairs(len(types)))
+        return mate, np.where(mate >= 0, weights[of, of[mate]], 0)
+    weights = _weights(members, stages, options)
+    np.fill_diagonal(weights, 0)
+    mate = _first_of_equals(members, max_weight_matching(weights).mate)
+    return mate, np.where(mate >= 0, weights[np.arange(len(members)), mate], 0)
+
+
+def _weights(members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:
+    """Return the efficiency of the union of each two groups, on the diagonal of a group and one like it; 0: no edge."""
     rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
     sizes = np.array([len(group) for group in rows])
     ends = np.cumsum(sizes)
     table = np.arange(options.largest_group) + (ends - sizes)[:, None]
     weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
     for p, q in product(np.unique(sizes).tolist(), repeat=2):
-        first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q), 1))
+        first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q)))
         if p + q <= options.largest_group and len(first):
             unions = np.hstack([table[first, :p], table[second, :q]])
             efficiency = efficiencies(np.concatenate(rows), unions, options)
             floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
             weights[first, second] = np.where(efficiency > floor, efficiency, 0)
-    weights += weights.T
-    mate = _first_of_equals(members, max_weight_matching(weights).mate)
-    return mate, np.where(mate >= 0, weights[np.arange(len(rows)), mate], 0)
+    return np.maximum(weights, weights.T)
+
+
+def _mates_by_type(of: Ints, pairs: Ints) -> Ints:
+    """Return the partner of each group, given the number of pairs of each two types; of equals the first have one."""
+    waiting = [iter(np.flatnonzero(of == kind).tolist()) for kind in range(len(pairs))]
+    mate = np.full(len(of), -1, dtype=np.int64)
+    for s, t in np.argwhere(np.triu(pairs)).tolist():
+        for _ in range(int(pairs[s, t])):
+            u, v = next(waiting[s]), next(waiting[t])
+            mate[u], mate[v] = v, u
+    return mate
 
 
 def _first_of_equals(members: tuple[bytes, ...], mate: Ints) -> Ints:

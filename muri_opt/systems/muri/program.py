@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values
-from muri_opt.rounds import Decision, LinearDuals, Round
+from muri_opt.rounds import Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
 from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
@@ -32,6 +33,7 @@ class GroupingFormulation(Formulation):
     rules: GroupRules
 
     chapter: ClassVar[str] = "grouping"
+    late_imports: ClassVar[tuple[str, ...]] = ("scipy.optimize",)
 
     def build(self, round_: Round) -> Model:
         """Return the program: every job in at most one group, groups within the GPUs, CPUs, memory and quotas."""
@@ -97,11 +99,11 @@ class GroupingFormulation(Formulation):
         """Jobs and everything that is limited have a price in the linear relaxation."""
         return True
 
-    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.
 
         A group that runs as often as it can may be worth more than its rows charge; the type that it uses up is charged
-        the rest.
+        the rest. Where groups are pairs, odd sets of jobs have prices too.
         """
         columns = GroupColumns.of(round_, self.rules)
         matrix = model.matrix
@@ -115,7 +117,8 @@ class GroupingFormulation(Formulation):
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
         prices = row_prices(round_, model, duals)
         prices["once"] = (prices["once"] + extra)[columns.type_of]
-        return whole_prices(prices, always=("once", "gpus"))
+        linear = whole_prices(prices, always=("once", "gpus"))
+        return matching_duals(round_, columns, linear) or linear
 
     def _timed(self, round_: Round, columns: GroupColumns, jobs: tuple[int, ...], share: Ints) -> Placed:
         if len(jobs) == 1:

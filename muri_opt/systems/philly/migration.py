@@ -22,20 +22,11 @@ MOST_ITEMS = 10
 Moves = tuple[dict[int, Held], Held]
 
 
-def smallest_moves(floor: Floor, job: int, level: int, may: Bools, budget: int | None) -> Moves | None:
-    """Return jobs with the places they would move to, and where the job sits then; ``None`` if nothing was found.
-
-    Only jobs that ``may`` are moved, none of them spread further than its level, with at most ``budget`` GPUs together
-    (``None``: any). For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its
-    tightest place, the largest first; that is a rule of thumb, and other places might have let fewer do.
-    """
-    return Moving(floor, may, budget).smallest(job, level)
-
-
 class Moving:
     """What can be moved on a floor. Made once, it answers for many gangs, till the floor changes.
 
-    It takes jobs from the floor while it looks, and puts them back.
+    Only jobs that ``may`` are moved, with at most ``budget`` GPUs together (``None``: any). It takes jobs from the
+    floor while it looks, and puts them back.
     """
 
     def __init__(self, floor: Floor, may: Bools, budget: int | None) -> None:
@@ -45,7 +36,12 @@ class Moving:
         self._known: dict[tuple[int, int, int, int], Moves | None] = {}
 
     def smallest(self, job: int, level: int) -> Moves | None:
-        """Return the moves for a gang that may spread as far as ``level``; gangs of equal demands get equal ones."""
+        """Return jobs with the places they would move to, and where the gang sits then; ``None`` if nothing was found.
+
+        The gang may spread as far as ``level``; gangs of equal demands get equal moves. No job is spread further than
+        its level. For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its tightest
+        place, the largest first; that is a rule of thumb, and other places might have let fewer do.
+        """
         amounts = self._floor.amounts
         key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
         if key not in self._known:

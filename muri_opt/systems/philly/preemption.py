@@ -20,23 +20,12 @@ MOST_TIES = 16
 Victims = tuple[tuple[int, ...], Held]
 
 
-def smallest_victims(
-    floor: Floor, job: int, level: int, may: Bools, *, keeps_quota: bool, unpaid: Bools | None = None
-) -> Victims | None:
-    """Return jobs among those that ``may`` leave, and where the job sits without them; ``None`` if there are none.
-
-    No proper subset of them would do. For a gang on one node they have the fewest GPUs there can be; on several nodes
-    they are looked for in a few racks. With ``keeps_quota`` no tenant falls below its quota. Jobs that are ``unpaid``
-    count for nothing, as those that have not yet started.
-    """
-    return Removals(floor, may, keeps_quota=keeps_quota, unpaid=unpaid).smallest(job, level)
-
-
 class Removals:
     """What the floor would have without some of its jobs. Made once, it answers for many gangs, till the floor changes.
 
-    It takes jobs from the floor while it looks, and puts them back. What each restart costs is as it stands before the
-    round, unless ``restart`` says it.
+    Only jobs that ``may`` leave; with ``keeps_quota`` no tenant falls below its quota, and jobs that are ``unpaid``
+    count for nothing, as those that have not yet started. It takes jobs from the floor while it looks, and puts them
+    back. What each restart costs is as it stands before the round, unless ``restart`` says it.
     """
 
     def __init__(
@@ -109,7 +98,12 @@ class Removals:
         return room
 
     def smallest(self, job: int, level: int) -> Victims | None:
-        """Return the victims for a gang that may spread as far as ``level``; gangs of equal demands get equal ones."""
+        """Return jobs that leave, and where the gang sits without them; ``None`` if there are none.
+
+        The gang may spread as far as ``level``; gangs of equal demands get equal victims. No proper subset of them
+        would do. For a gang on one node they have the fewest GPUs there can be; on several nodes they are looked for in
+        a few racks.
+        """
         amounts = self._floor.amounts
         key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
         if key not in self._known:

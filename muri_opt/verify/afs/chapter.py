@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.afs.rules import SETTINGS, share_breaches
 from muri_opt.verify.afs.value import Curve, Elastic
 from muri_opt.verify.amounts import Need, need_of
-from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import cpu_breaches
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -56,10 +56,10 @@ class ShareChapter(Chapter):
         """Yield changes that would not start the job they are told to."""
         return wrong_changes(self.round_, decision, self.held_of_tenants(decision))
 
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality and of counting GPUs and quotas."""
         values = self.rules.values(self.round_)
-        found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in duals]
+        found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
         counted = counted_bound(self.round_, values)
         return best_bound([*found, *([] if counted is None else [(counted, Proof.COUNTING)])])
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import empty_rooms, need_of
-from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import (
     capacity_breaches,
     cpu_breaches,
@@ -73,10 +73,10 @@ class GangChapter(Chapter):
         held = self.held_of_tenants(decision)
         return wrong_changes(self.round_, decision, held, fewest_nodes=self.rules.fewest_nodes)
 
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
         values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
-        found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in duals]
+        found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
         if self.rules.lexicographic:
             found.append((prefix_bound(left, values, decision), Proof.COUNTING))
         if not found or min(found)[0] > self.value(decision):

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound
 from muri_opt.verify.feasibility import cpu_breaches, gang_breaches, period_breaches
@@ -80,7 +80,7 @@ class GroupChapter(Chapter):
         """Yield changes that would not start the job they are told to."""
         return wrong_changes(self.round_, decision, self.held_of_tenants(decision))
 
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
-        """Return the best of weak duality."""
-        found = (sharing_bound(self.round_, self.rules, item) for item in duals)
-        return best_bound((bound, Proof.LINEAR_DUALS) for bound in found if bound is not None)
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return the best of weak duality, of linear programs and of matchings."""
+        found = ((sharing_bound(self.round_, self.rules, item), item.proof) for item in prices)
+        return best_bound((bound, proof) for bound, proof in found if bound is not None)

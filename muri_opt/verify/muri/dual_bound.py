@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds import Prices, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import word_for
 from muri_opt.verify.gangs.counting import able_jobs
@@ -24,12 +24,13 @@ _AT_ONCE = 100_000
 
 
 @recalled
-def sharing_bound(round_: Round, rules: Sharing, duals: LinearDuals) -> int | None:
+def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
     If every group paid at least its value, the price of all jobs and of everything there is would bound the total.
     Where groups pay up to ``short`` too little, a grouping has at most as many groups as jobs, and as GPUs over the
-    smallest job, so that many times ``short`` is added. Every group that the rules allow is looked at; a job
+    smallest job, so that many times ``short`` is added. Groups with two jobs or more of an odd set of 2k + 1 jobs are
+    at most k, so the price of the set counts k times. Every group that the rules allow is looked at; a job
     that could not run alone is in none. ``None`` where a job has no GPUs or no stage times to share, and where
     there are too many groups to look at.
     """
@@ -60,6 +61,8 @@ class _Offers:
     prices: SharingPrices
     pay: Ints
     per_gpu: Ints
+    within: NDArray[np.bool_]
+    """At ``[s, j]`` whether odd set s has job j."""
 
     @classmethod
     def of(cls, round_: Round, rules: Sharing, prices: SharingPrices) -> _Offers:
@@ -67,12 +70,17 @@ class _Offers:
         most = 4 * max(prices.pay, default=0) + (4 * max(prices.per_gpu, default=0) + prices.gpu) * max(
             (job.gpus for job in round_.jobs), default=0
         )
+        most += sum(odd.price for odd in prices.odd_sets)
         word = word_for(most)  # prices are anybody's: they may be too large for a machine word
+        within = np.zeros((len(prices.odd_sets), len(round_.jobs)), dtype=np.bool_)
+        for place, odd in enumerate(prices.odd_sets):
+            within[place, list(odd.jobs)] = True
         return cls(
             sharers=sharers,
             prices=prices,
             pay=np.array(prices.pay, dtype=word),
             per_gpu=np.array(prices.per_gpu, dtype=word),
+            within=within,
         )
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
@@ -94,12 +102,14 @@ class _Offers:
         """Return all that tells a job from others: of jobs alike in it, any may stand for another."""
         sharers = self.sharers
         traits = (sharers.gpus, sharers.alone, sharers.weight, self.pay, self.per_gpu)
-        return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist())
+        return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist(), self.within[:, job].tobytes())
 
     def _unpaid(self, groups: Ints) -> int:
         value, scale = self.sharers.values(groups), self.prices.denominator
         gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)
         paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.prices.gpu)
+        for odd, has in zip(self.prices.odd_sets, self.within, strict=True):
+            paid[has[groups].sum(axis=1) >= 2] += odd.price
         word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
         return int((value.astype(word) * scale - paid.astype(word)).max(initial=0))
 

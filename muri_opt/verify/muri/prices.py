@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds import OddSet, Prices, Round
 from muri_opt.verify.amounts import empty_rooms, need_of
 
 
@@ -14,7 +14,8 @@ class SharingPrices:
     """What groups pay, over one denominator.
 
     Job j pays ``pay[j]``, for itself and its GPUs of a quota. A GPU of a group costs ``gpu`` and, for each of its jobs,
-    ``per_gpu[j]`` for CPUs and memory. ``supply`` is the price of all GPUs, CPUs, memory and quotas there are.
+    ``per_gpu[j]`` for CPUs and memory. A group with two jobs or more of an odd set pays the price of the set.
+    ``supply`` is the price of all GPUs, CPUs, memory and quotas there are, and of k groups for each set of 2k + 1 jobs.
     """
 
     denominator: int
@@ -23,9 +24,10 @@ class SharingPrices:
     gpu: int
     per_gpu: tuple[int, ...]
     supply: int
+    odd_sets: tuple[OddSet, ...]
 
 
-def sharing_prices(round_: Round, duals: LinearDuals) -> SharingPrices:
+def sharing_prices(round_: Round, duals: Prices) -> SharingPrices:
     """Return the prices that multipliers give, or refuse them by their label.
 
     ``once`` has a price per job and ``gpus`` one; ``cpus`` (of a milli-CPU) and ``memory`` (of a MiB) have one each,
@@ -44,6 +46,9 @@ def sharing_prices(round_: Round, duals: LinearDuals) -> SharingPrices:
             raise InputError(f"multipliers.quota ({tenant.id!r})", str(price), "0 for a tenant without a quota")
         quota[tenant.id] = price
         supply += price * (tenant.quota_gpus or 0)
+    for place, odd in enumerate(duals.odd_sets):
+        _check_odd_set(f"odd_sets[{place}]", odd, len(round_.jobs))
+        supply += odd.price * (len(odd.jobs) // 2)
     needs = [need_of(job) for job in round_.jobs]
     return SharingPrices(
         denominator=duals.denominator,
@@ -54,10 +59,18 @@ def sharing_prices(round_: Round, duals: LinearDuals) -> SharingPrices:
         gpu=gpu,
         per_gpu=tuple(milli * need.milli + mebibyte * need.mebibytes for need in needs),
         supply=supply,
+        odd_sets=duals.odd_sets,
     )
 
 
-def _limited_price(duals: LinearDuals, label: str, amounts: list[int | None]) -> tuple[int, int]:
+def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
+    if odd.price < 0:
+        raise InputError(f"{field}.price", str(odd.price), "a whole number of at least 0")
+    if len(odd.jobs) % 2 == 0 or len(set(odd.jobs)) < len(odd.jobs) or not set(odd.jobs) <= set(range(jobs)):
+        raise InputError(f"{field}.jobs", str(odd.jobs), f"an odd number of different positions of {jobs} jobs")
+
+
+def _limited_price(duals: Prices, label: str, amounts: list[int | None]) -> tuple[int, int]:
     """Return the price of one unit, and of all that the nodes have."""
     (price,) = _prices(duals, label, 1, (0,))
     if price and None in amounts:
@@ -65,7 +78,7 @@ def _limited_price(duals: LinearDuals, label: str, amounts: list[int | None]) ->
     return price, price * sum(amount or 0 for amount in amounts)
 
 
-def _prices(duals: LinearDuals, label: str, count: int, left_out: tuple[int, ...] = ()) -> tuple[int, ...]:
+def _prices(duals: Prices, label: str, count: int, left_out: tuple[int, ...] = ()) -> tuple[int, ...]:
     prices = duals.multipliers.get(label, left_out)
     if len(prices) != count or min(prices, default=0) < 0:
         raise InputError(f"multipliers.{label}", f"{len(prices)} numbers", f"{count} whole numbers of at least 0")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from muri_opt.rounds import Assignment, Decision, Job, LinearDuals, Proof, Round, Violation, Waiting, WaitingReason
-from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import capacity_breaches, cpu_breaches, gang_breaches, period_breaches
 from muri_opt.verify.philly.breaches import placement_breaches
 from muri_opt.verify.philly.counting import counted_places
@@ -83,9 +83,9 @@ class PlacementChapter(Chapter):
         """Yield changes that would not start the job they are told to."""
         return wrong_placement_changes(self.round_, decision, self.reading)
 
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, and of counting GPUs where that leaves a gap."""
-        found = [(placed_bound(self.round_, self.reading, item), Proof.LINEAR_DUALS) for item in duals]
+        found = [(placed_bound(self.round_, self.reading, item), Proof.LINEAR_DUALS) for item in linear(prices)]
         if not found or min(found)[0] > self.value(decision):
             counted = counted_places(self.reading)
             found += [] if counted is None else [(counted, Proof.COUNTING)]

@@ -9,8 +9,8 @@ from muri_opt.rounds import (
     Assignment,
     Decision,
     Job,
-    LinearDuals,
     Plan,
+    Prices,
     Proof,
     Round,
     Violation,
@@ -18,7 +18,7 @@ from muri_opt.rounds import (
     WaitingReason,
 )
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound
+from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.menu import Menu
@@ -103,10 +103,10 @@ class PlanChapter(Chapter):
         """Yield why each job waits."""
         return plan_reasons(self.round_, self.menu, decision, self.held_of_tenants(decision))
 
-    def bound(self, decision: Decision, duals: Sequence[LinearDuals]) -> Bound | None:
+    def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, and of counting GPUs where that leaves a gap."""
         menu = self.menu
-        found = [(planned_bound(self.round_, menu, item), Proof.LINEAR_DUALS) for item in duals]
+        found = [(planned_bound(self.round_, menu, item), Proof.LINEAR_DUALS) for item in linear(prices)]
         if not found or min(found)[0] > self.value(decision):
             counted = counted_plans(self.round_, menu)
             found += [] if counted is None else [(counted, Proof.COUNTING)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from muri_opt import InputError
-from muri_opt.algorithms.matching import match_types, max_weight_matching
+from muri_opt.algorithms.matching import match_types, max_weight_matching, typed_matching
 from muri_opt.verify.certificates.matching import type_matching_breaches
 
 
@@ -30,7 +30,9 @@ def random_types(draw, most_types, most_vertices, high):
 
 @pytest.mark.parametrize("high", [4, 50, 1000])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_value_is_that_of_the_graph_written_out(seed, high):
+@pytest.mark.parametrize("worthwhile", [0, typed_matching.WORTHWHILE])
+def test_the_value_is_that_of_the_graph_written_out(monkeypatch, worthwhile, seed, high):
+    monkeypatch.setattr(typed_matching, "WORTHWHILE", worthwhile)  # 0: copies even in graphs as small as these
     draw = np.random.default_rng([seed, high])
     for _ in range(12):
         weights, counts = random_types(draw, 6, 12, high)

@@ -18,7 +18,7 @@ HOLDS["="] = lambda left, right: left == right
 
 
 class Drawn:
-    """A model, and the same again as plain Python: bounds, objective and (condition, terms, sense, side) per row."""
+    """A model, and the same again as plain Python: bounds, objective and (terms, sense, side) per row."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -32,31 +32,25 @@ class Drawn:
         self.builder.add_columns("x", np.arange(others), lower=lows[binaries:], upper=highs[binaries:])
         self.bounds = list(zip(lows, highs, strict=True))
         self.binary = st.integers(0, binaries - 1)
-        for number in range(draw(st.integers(0, 3))):
-            terms, sense, side = self._row(st.sampled_from(["<=", ">=", "="]))
+        for number in range(draw(st.integers(0, 4))):
+            terms, sense, side = self._row()
             entries = ([0] * len(terms), list(terms), list(terms.values()))
             self.builder.add_rows(f"r{number}", [0], entries=entries, sense=sense, rhs=side)
-            self.rows.append((None, terms, sense, side))
+            self.rows.append((terms, sense, side))
         for number in range(draw(st.integers(0, 2))):
-            terms, sense, side = self._row(st.sampled_from(["<=", ">="]))
-            when = draw(self.binary)
-            entries = ([0] * len(terms), list(terms), list(terms.values()))
-            self.builder.add_implications(f"i{number}", [0], when=when, entries=entries, sense=sense, rhs=side)
-            self.rows.append((when, terms, sense, side))
-        for number in range(draw(st.integers(0, 2))):
-            members = draw(st.sets(self.binary))
-            kind, sense = draw(st.sampled_from([("exactly-one", "="), ("at-most-one", "<=")]))
-            self.builder.add_groups(f"g{number}", [0], members=([0] * len(members), sorted(members)), kind=kind)
-            self.rows.append((None, dict.fromkeys(members, 1), sense, 1))
+            members = sorted(draw(st.sets(self.binary)))
+            sense = draw(st.sampled_from(["=", "<="]))
+            self.builder.add_rows(f"g{number}", [0], entries=([0] * len(members), members, 1), sense=sense, rhs=1)
+            self.rows.append((dict.fromkeys(members, 1), sense, 1))
         self.maximise = draw(st.booleans())
         self.objective = [draw(st.integers(-9, 9)) for _ in self.bounds]
         columns = np.arange(len(self.bounds))
         self.model = self.builder.finish(maximise=self.maximise, columns=columns, coefficients=self.objective)
 
-    def _row(self, senses):
+    def _row(self):
         columns = self.draw(st.sets(st.integers(0, len(self.bounds) - 1), max_size=4))
         terms = {column: self.draw(st.integers(-7, 7).filter(bool)) for column in sorted(columns)}
-        return terms, self.draw(senses), self.draw(st.integers(-12, 12))
+        return terms, self.draw(st.sampled_from(["<=", ">=", "="])), self.draw(st.integers(-12, 12))
 
     def best(self):
         """Return the best value over all points, ``None`` where no point is feasible."""
@@ -64,9 +58,8 @@ class Drawn:
             sum(weight * value for weight, value in zip(self.objective, point, strict=True))
             for point in product(*(range(low, high + 1) for low, high in self.bounds))
             if all(
-                (when is not None and point[when] == 0)
-                or HOLDS[sense](sum(weight * point[column] for column, weight in terms.items()), side)
-                for when, terms, sense, side in self.rows
+                HOLDS[sense](sum(weight * point[column] for column, weight in terms.items()), side)
+                for terms, sense, side in self.rows
             )
         ]
         return (max if self.maximise else min)(values, default=None)

@@ -72,12 +72,10 @@ def test_another_program_is_not_wide_however_large(changes):
     assert not is_wide(packing(0, **changes))
 
 
-def test_logic_several_families_and_lower_bounds_are_not_wide():
-    for change in ("group", "family", "lower"):
+def test_several_families_and_lower_bounds_are_not_wide():
+    for change in ("family", "lower"):
         builder = ModelBuilder("other")
         x = builder.add_columns("x", np.arange(3_000), lower=-1 if change == "lower" else 0)
-        if change == "group":
-            builder.add_groups("one", [0], members=([0, 0], x[:2]), kind="at-most-one")
         if change == "family":
             builder.add_columns("y", [0])
         builder.add_rows("all", [0], entries=([0], x[:1], [1]), sense="<=", rhs=1)

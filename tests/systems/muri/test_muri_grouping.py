@@ -8,13 +8,16 @@ from fractions import Fraction
 from itertools import combinations
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muri_opt import InputError, Job
-from muri_opt.systems.muri import AUTHORS, PAPER, Grouping, GroupingOptions, group_jobs
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri import AUTHORS, PAPER, Grouping, GroupingOptions, group_jobs, grouping
 from muri_opt.systems.muri.interleaving import best_period, slot_count
+from muri_opt.systems.muri.periods import stage_times
 
 # Milliseconds of data, GPU and network of one iteration on 1 GPU (github.com/Rivendile/Muri, Apache-2.0).
 PROFILE = {
@@ -246,3 +249,53 @@ def test_the_first_round_is_a_maximum_matching(case: tuple[list[Job], GroupingOp
         assert bucket.nodes == len(members)
         assert bucket.pairs == len(members) // 2
         assert round(bucket.weight * 10**9) == sum(graph.edges[edge]["weight"] for edge in best)
+
+
+@st.composite
+def alike(draw: st.DrawFn, kinds: int) -> list[Job]:
+    """Draw jobs of up to four types, in any order."""
+    rows = draw(st.lists(st.tuples(*[st.integers(1, 9)] * kinds), min_size=1, max_size=4))
+    types = draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=40))
+    return [job(j, tuple(ms / 1000 for ms in rows[kind])) for j, kind in enumerate(types)]
+
+
+@given(
+    st.tuples(alike(4), st.just(PAPER)) | st.tuples(alike(3), st.sampled_from([PAPER, AUTHORS])),
+    st.sampled_from([0.0, 0.7]),
+    st.integers(2, 4),
+)
+@settings(max_examples=80)
+def test_matching_type_by_type_weighs_as_much_as_matching_job_by_job(
+    case: tuple[list[Job], GroupingOptions], least: float, largest: int
+) -> None:
+    jobs, preset = case
+    kinds = len(jobs[0].stage_seconds or ())
+    largest = min(largest, slot_count(preset.pattern, kinds))
+    options = replace(preset, least_weight=least, largest_group=largest)
+    singles = tuple(stage_times([one]).tobytes() for one in jobs)
+    pairs = tuple(stage_times(jobs[at : at + 2]).tobytes() for at in range(0, len(jobs), 2))
+    for members in (singles, pairs, singles + pairs):
+        mate, efficiency = by_type(members, kinds, options)
+        matched = np.flatnonzero(mate >= 0)
+        assert np.array_equal(mate[mate[matched]], matched)
+        assert efficiency.sum() == grouping._match.__wrapped__(members, kinds, options)[1].sum()
+        assert np.array_equal(efficiency > 0, mate >= 0)
+        for u, v in combinations(range(len(members)), 2):  # of equals the first are matched
+            assert not (members[u] == members[v] and mate[u] < 0 <= mate[v])
+
+
+def by_type(members: tuple[bytes, ...], kinds: int, options: GroupingOptions) -> tuple[Ints, Ints]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grouping, "MANY", 0)
+        patched.setattr(grouping, "ALIKE", 0)
+        return grouping._match.__wrapped__(members, kinds, options)
+
+
+def test_many_jobs_of_few_types_are_matched_type_by_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = models(*(list(PROFILE) * 60)[:350])
+    found = group_jobs(jobs, 100, AUTHORS)
+    monkeypatch.setattr(grouping, "max_weight_matching", None)
+    grouping._match.cache_clear()
+    (first, *_) = group_jobs(jobs, 300, AUTHORS).rounds
+    assert first == found.rounds[0]
+    assert sorted(position for group in found for position in group) == list(range(350))

@@ -12,8 +12,8 @@ from muri_opt import Job, Node, Tenant, policy_from
 from muri_opt.systems.philly import Standing
 from muri_opt.systems.philly import migration as moves
 from muri_opt.systems.philly.cluster_state import Floor, seat
-from muri_opt.systems.philly.migration import smallest_moves
-from muri_opt.systems.philly.preemption import smallest_victims
+from muri_opt.systems.philly.migration import Moving
+from muri_opt.systems.philly.preemption import Removals
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 ROUNDS = tenant_rounds(max_nodes=4, max_jobs=9)
@@ -66,7 +66,7 @@ def test_victims_are_enough_and_none_is_one_too_many(round_, text, keeps_quota, 
     standing, before = floor.standing, seen(floor)
     may = standing.evictable if keeps_quota else standing.running
     for job in np.flatnonzero(~standing.running & standing.locality.fits).tolist():
-        found = smallest_victims(floor, job, level, may, keeps_quota=keeps_quota)
+        found = Removals(floor, may, keeps_quota=keeps_quota).smallest(job, level)
         assert seen(floor) == before
         fewest = fewest_gpus(floor, job, level, may, keeps_quota)
         if found is None:
@@ -93,9 +93,9 @@ def test_started_jobs_give_way_before_running_ones():
     tenants = [Tenant(id="low", quota_gpus=0), Tenant(id="high", quota_gpus=8)]
     floor = floor_of(round_of([4, 4], jobs, tenants))
     may = np.array([True, True, False])
-    assert smallest_victims(floor, 2, 0, may, keeps_quota=True) == ((0,), {0: 4})
+    assert Removals(floor, may, keeps_quota=True).smallest(2, 0) == ((0,), {0: 4})
     unpaid = np.array([False, True, False])
-    assert smallest_victims(floor, 2, 0, may, keeps_quota=True, unpaid=unpaid) == ((1,), {1: 4})
+    assert Removals(floor, may, keeps_quota=True, unpaid=unpaid).smallest(2, 0) == ((1,), {1: 4})
 
 
 def running(name, gpus, **fields):
@@ -112,7 +112,7 @@ def running(name, gpus, **fields):
 def victims_of(nodes, jobs, new, *, text="philly", level=0, tenants=(), keeps_quota=False):
     round_ = round_of(nodes, [*jobs, new], tenants)
     floor = floor_of(round_, text)
-    found = smallest_victims(floor, len(jobs), level, floor.standing.running, keeps_quota=keeps_quota)
+    found = Removals(floor, floor.standing.running, keeps_quota=keeps_quota).smallest(len(jobs), level)
     return None if found is None else [round_.jobs[victim].id for victim in found[0]]
 
 
@@ -190,7 +190,7 @@ def test_moves_keep_to_the_rules_and_the_budget(round_, text, budget, level):
     standing, before = floor.standing, seen(floor)
     may = standing.running & np.array([job.restart_seconds is not None for job in round_.jobs])
     for job in np.flatnonzero(~standing.running & standing.locality.fits).tolist():
-        found = smallest_moves(floor, job, level, may, budget)
+        found = Moving(floor, may, budget).smallest(job, level)
         assert seen(floor) == before
         if found is None:
             assert seat(floor, job, level) is None
@@ -220,7 +220,7 @@ LOADS = (("n0", (4, 2, 1)), ("n1", (4, 2)), ("n2", (4, 2, 1)))
 def test_three_servers_are_defragmented_with_three_gpus(budget, moved):
     jobs = [running(f"{node}-{gpus}", {node: gpus}) for node, sizes in LOADS for gpus in sizes]
     floor = floor_of(round_of([8, 8, 8], [*jobs, Job(id="new", gpus=4)]))
-    found = smallest_moves(floor, len(jobs), 0, floor.standing.running, budget)
+    found = Moving(floor, floor.standing.running, budget).smallest(len(jobs), 0)
     assert (found and gpus_of(floor, found[0])) == moved
     assert found is None or len(found[0]) == 2
 
@@ -229,11 +229,11 @@ def test_moves_make_room_on_several_nodes_and_empty_a_dedicated_server():
     nodes = [Node(id=f"n{s}", gpus=2) for s in range(4)]
     jobs = [running(f"j{s}", {f"n{s}": 1}) for s in range(4)]
     floor = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=4), Job(id="small", gpus=2)]), "philly:dedicated=2")
-    moved, held = smallest_moves(floor, 4, 0, floor.standing.running, None)
+    moved, held = Moving(floor, floor.standing.running, None).smallest(4, 0)
     assert (len(moved), len(held)) == (2, 2)
-    assert smallest_moves(floor, 4, 0, floor.standing.running, 1) is None
-    assert smallest_moves(floor, 4, 0, floor.standing.evictable, None) is None
-    moved, held = smallest_moves(floor, 5, 0, floor.standing.running, 1)
+    assert Moving(floor, floor.standing.running, 1).smallest(4, 0) is None
+    assert Moving(floor, floor.standing.evictable, None).smallest(4, 0) is None
+    moved, held = Moving(floor, floor.standing.running, 1).smallest(5, 0)
     assert (len(moved), len(held)) == (1, 1)
 
 
@@ -244,13 +244,13 @@ def test_only_so_many_sets_are_tried(monkeypatch, most, moved):
     nodes = [Node(id="n0", gpus=2), Node(id="n1", gpus=2), Node(id="n2", gpus=1, cpus=0.0)]
     jobs = [running("b", {"n1": 1}, cpus=1.0), running("a0", {"n0": 1}), running("a1", {"n0": 1})]
     floor = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=2)]))
-    found = smallest_moves(floor, 3, 0, floor.standing.running, None)
+    found = Moving(floor, floor.standing.running, None).smallest(3, 0)
     assert (found and found[0]) == moved
 
 
 def test_a_relaxed_gang_is_spread_where_no_node_can_be_freed():
     jobs = [running("a", {"n0": 3}), running("b", {"n1": 3}), running("c", {"n2": 1})]
     floor = floor_of(round_of([4, 4, 3], [*jobs, Job(id="new", gpus=4)]))
-    assert smallest_moves(floor, 3, 1, floor.standing.running, None) == ({}, {2: 2, 0: 1, 1: 1})
-    assert smallest_moves(floor, 3, 0, floor.standing.running, 0) is None
-    assert smallest_moves(floor, 3, -1, floor.standing.running, None) is None
+    assert Moving(floor, floor.standing.running, None).smallest(3, 1) == ({}, {2: 2, 0: 1, 1: 1})
+    assert Moving(floor, floor.standing.running, 0).smallest(3, 0) is None
+    assert Moving(floor, floor.standing.running, None).smallest(3, -1) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from alterations import claiming, replace, rules_broken_by, with_duals
+from alterations import claiming, replace, rules_broken_by, with_duals, with_evidence
 from by_policy import settings_of
 from handmade import gang, round_of
 from hypothesis import event, given, settings
@@ -12,7 +12,7 @@ from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 
 from muri_opt import InputError, Node, Reason, Round, Tenant, solve_round, verify
-from muri_opt.rounds import LinearDuals, Proof
+from muri_opt.rounds import LinearDuals, MatchingDuals, OddSet, Proof
 from muri_opt.verify.muri import dual_bound as bounds
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
@@ -48,6 +48,51 @@ def test_the_right_prices_prove_the_optimum() -> None:
     assert (short.proof, short.checked_bound) == (Proof.LINEAR_DUALS, 4 * 249_998 + 1 + 7)
     dear = verify(round_, with_duals(proved, once=(250_000,) * 4, gpus=(1,)))
     assert (dear.proof, dear.checked_bound) == (Proof.CLAIM_ONLY, 1_000_001)
+
+
+def test_the_price_of_an_odd_set_proves_what_linear_prices_cannot() -> None:
+    """Any two of three jobs save a GPU, and only one pair can be made; linear prices grant half of each pair."""
+    unit = [tuple(float(r == j) for r in range(4)) for j in range(3)]
+    round_ = round_of([2], [gang(j, 1, stage_seconds=times) for j, times in enumerate(unit)])
+    plain = Plain(round_=round_, objective="gpu-time", largest=2)
+    best = solve_round(round_, plain.spec, "heuristic")
+    assert best.value == plain.optimum() == 1_000_000
+    half = LinearDuals(denominator=1, multipliers={"once": (500_000,) * 3, "gpus": (0,)})
+    odd = MatchingDuals(
+        denominator=1,
+        multipliers={"once": (0,) * 3, "gpus": (0,)},
+        odd_sets=(OddSet(jobs=(0, 1, 2), price=1_000_000),),
+    )
+    for evidence, proof, bound in (
+        ((half,), Proof.LINEAR_DUALS, 1_500_000),
+        ((odd,), Proof.MATCHING_DUALS, 1_000_000),
+        ((half, odd), Proof.MATCHING_DUALS, 1_000_000),
+    ):
+        said = claiming(with_evidence(best, *evidence), bound=bound, reason=Reason.FEASIBLE)
+        certificate = verify(round_, said)
+        assert (certificate.proof, certificate.checked_bound) == (proof, bound)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "price", "field"),
+    [
+        ((0, 1), 0, "odd_sets[1].jobs"),
+        ((), 0, "odd_sets[1].jobs"),
+        ((0, 1, 1), 0, "odd_sets[1].jobs"),
+        ((0, 1, 4), 0, "odd_sets[1].jobs"),
+        ((-1, 0, 1), 0, "odd_sets[1].jobs"),
+        ((0, 1, 2), -1, "odd_sets[1].price"),
+    ],
+)
+def test_sets_that_are_not_odd_sets_of_jobs_are_refused(jobs: tuple[int, ...], price: int, field: str) -> None:
+    round_ = complementary()
+    sets = (OddSet(jobs=(3,), price=5), OddSet(jobs=jobs, price=price))
+    duals = MatchingDuals(denominator=1, multipliers={"once": (0,) * 4, "gpus": (0,)}, odd_sets=sets)
+    with pytest.raises(InputError) as refused:
+        sharing_bound(round_, settings_of("muri-s"), duals)
+    assert refused.value.field == field
+    right = solve_round(round_, "muri-s", "heuristic")
+    assert rules_broken_by(round_, with_evidence(right, duals)) == {"evidence"}
 
 
 EVEN = (1.0, 1.0, 1.0, 1.0)
