@@ -17,6 +17,7 @@ import numpy as np
 from muri_opt import Cluster, Job, Limits, Node, Round, solve_round
 from muri_opt.algorithms.knapsack import quick_answer
 from muri_opt.rounds import Decision, Plan, Proof, relative_gap
+from muri_opt.systems import policy_from
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.node_patterns import ClusterKnapsack
 from muri_opt.verify import decision_value

@@ -32,6 +32,7 @@ from muri_opt import Cluster, Job, Limits, Node, Result, Round, solve_round
 from muri_opt.replay.workloads.rubick_tables import read_plans, worthwhile
 from muri_opt.replay.workloads.rubick_trace import RESTART_SECONDS, read_rubick_rows
 from muri_opt.rounds import Decision, Plan
+from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules
 from muri_opt.verify import decision_value
 
