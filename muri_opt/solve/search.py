@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -30,8 +30,14 @@ from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
-from muri_opt.systems import Formulation, Policy, Rules, has_program, program_of, unit_of
+from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
 from muri_opt.verify import broken_rules, completed, decision_value, enumerable_optimum, proved_bound, verify
+
+if TYPE_CHECKING:
+    from muri_opt.systems import Formulation
+
+GRACE_SECONDS = 0.25
+"""How much longer than its own limit a solver process may take before it is stopped."""
 
 
 def decided(policy: Policy, round_: Round, seed: int) -> Decision:
@@ -40,10 +46,6 @@ def decided(policy: Policy, round_: Round, seed: int) -> Decision:
     if not isinstance(decision, Decision):
         raise InputError(f"decision of policy {policy.spec!r}", type(decision).__name__, "a Decision")
     return completed(round_, policy.rules, decision)
-
-
-GRACE_SECONDS = 0.25
-"""How much longer than its own limit a solver process may take before it is stopped."""
 
 
 @dataclass(slots=True, kw_only=True)

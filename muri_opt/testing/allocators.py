@@ -13,7 +13,7 @@ import msgspec
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Limits, Round, canonical_json
 from muri_opt.solve.round import solve_round
-from muri_opt.systems import policy_from
+from muri_opt.systems import Named, policy_from
 
 Allocator = Callable[[Round], Decision]
 """Decides a round. A job that the decision does not name waits."""
@@ -58,8 +58,8 @@ def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Alloc
     return decide
 
 
-def published(policy: str, method: str = "heuristic", *, seconds: float = 10.0) -> Allocator:
-    """Return a policy of this library as an allocator: its algorithm, or ``solve_round`` by another method."""
+def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0) -> Allocator:
+    """Return a policy as an allocator: its algorithm, or ``solve_round`` by another method."""
     chosen = policy_from(policy)
     if method == "heuristic":
         return lambda round_: chosen.decide(round_, 0)

@@ -11,7 +11,8 @@ from hypothesis import Phase
 from hypothesis import strategies as st
 
 from muri_opt.rounds import Round
-from muri_opt.testing.allocators import Allocator
+from muri_opt.systems import Policy, policy_from
+from muri_opt.testing.allocators import Allocator, published
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
 from muri_opt.testing.invariant import SECONDS, Breach, Case, Invariant, Tier
 from muri_opt.testing.invariants_safety import ANSWERS, DETERMINISTIC, SAFETY
@@ -29,10 +30,10 @@ REPEATS = 5
 
 
 def check_allocator(
-    allocator: Allocator,
+    allocator: Allocator | Policy | type[Policy],
     invariants: Sequence[Invariant] = SAFETY,
     *,
-    policy: str | None = None,
+    policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
     max_examples: int = EXAMPLES,
     seed: int = 0,
@@ -60,10 +61,10 @@ def check_allocator(
 
 
 def find_breaches(
-    allocator: Allocator,
+    allocator: Allocator | Policy | type[Policy],
     invariants: Sequence[Invariant] = SAFETY,
     *,
-    policy: str | None = None,
+    policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
     max_examples: int = EXAMPLES,
     seed: int = 0,
@@ -73,13 +74,17 @@ def find_breaches(
 ) -> Report:
     """Return which of the invariants an allocator breaks on rounds of the strategy, each on its smallest round.
 
-    ``policy`` names the rules and the value that invariants without any of their own are judged by. The rounds are
+    A policy, or a subclass of :class:`~muri_opt.Policy`, is tested by its own rules. For a bare function, ``policy``
+    names the rules and the value that invariants without any of their own are judged by. The rounds are
     those of its family, ``full_rounds``, unless a ``strategy`` is given. The same seed draws the same rounds.
     ``seconds`` is how long one call of the allocator may take; one that does not answer is not tested any further.
     Without ``shrink`` the report has the first round that breaks each. A report in which an aspect of an invariant that
     held was in no round is not ``ok``; ``require_exercised=False`` is for strategies and numbers of examples that leave
     something out on purpose.
     """
+    if isinstance(allocator, (Policy, type)):
+        own = policy_from(allocator)
+        allocator, policy = published(own), own if policy is None else policy
     chosen = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]
     search = _Search(
         allocator=allocator,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 
 from muri_opt.rounds import Decision, Round, Violation, canonical_json, parse_round
+from muri_opt.systems import Policy
 from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, RefusedError, TooLateError, answer
 from muri_opt.testing.aspects import Aspect
 from muri_opt.testing.rules_and_value import PLAIN, Judge
@@ -125,7 +126,7 @@ class Invariant:
     judge: Judge = PLAIN
     aspects: tuple[Aspect, ...] = ()
 
-    def under(self, policy: str) -> Invariant:
+    def under(self, policy: str | Policy) -> Invariant:
         """Return the same invariant by the rules and the value of a policy."""
         return replace(self, judge=Judge(policy=policy, worth=self.judge.worth))
 

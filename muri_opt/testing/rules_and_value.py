@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from muri_opt.rounds import Assignment, Decision, Plan, Round, Violation
-from muri_opt.systems import PLAIN_RULES, policy_from
+from muri_opt.systems import PLAIN_RULES, Policy, policy_from
 from muri_opt.systems.capacity import Leftover, best_fit
 from muri_opt.verify import Chapter, Rules, chapter_of
 from muri_opt.verify.amounts import empty_rooms
@@ -23,7 +23,7 @@ class Judge:
     Without either, a decision is worth the GPUs in use.
     """
 
-    policy: str | None = None
+    policy: str | Policy | None = None
     worth: Callable[[Round, Decision], float] | None = None
 
     @property

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from muri_opt.errors import unknown_name
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant, after
-from muri_opt.systems import policy_from, systems
+from muri_opt.systems import Policy, policy_from, systems
 from muri_opt.systems.capacity import Leftover
 from muri_opt.systems.muri.interleaving import best_period
 from muri_opt.testing.rules_and_value import Judge
@@ -38,7 +38,7 @@ Draft = dict[str, Any]
 """The fields of a job that has no name yet, and on which node it starts if it runs already."""
 
 
-def family_of(policy: str | None) -> str:
+def family_of(policy: str | Policy | None) -> str:
     """Return the family of rounds that have what a policy needs."""
     if policy is None:
         return "gangs"

@@ -55,7 +55,7 @@ def always(given: object):
 
 def test_any_function_can_be_the_policy():
     found = replay(TWO, ONE_GPU, first_listed)
-    assert found.policy == "first_listed"
+    assert found.policy == "test_replay_run:first_listed"
     assert found.jobs.ended.tolist() == [10.0, 15.0]
 
 
@@ -202,7 +202,7 @@ def test_without_verification_what_cannot_be_carried_out_is_refused(gpus, jobs, 
 def test_without_verification_nodes_are_not_overfull_either():
     with pytest.raises(ReplayError, match="at 2 s: node 'n0' has 1 GPUs, and 2 are given"):
         replay(TWO, ONE_GPU, overfull, verify=False)
-    with pytest.raises(ReplayError, match="NoneType is no decision"):
+    with pytest.raises(ReplayError, match="found NoneType; allowed: a Decision"):
         replay(TWO, ONE_GPU, always(None))
     twice = Assignment(jobs=("a",), gpus={"n0": 1})
     with pytest.raises(ReplayError, match="two seats"):
@@ -227,7 +227,9 @@ def test_what_a_solver_returns_is_verified_too():
             return overfull(round_)
 
     with pytest.raises(ReplayError, match="gpu-capacity"):
-        replay(TWO, ONE_GPU, Careless(name="las"), method="auto")
+        replay(TWO, ONE_GPU, Careless(name="las"), method="heuristic")
+    found = replay(TWO, ONE_GPU, Careless(name="las"), method="auto", limits=Limits(seconds=60))
+    assert found.jobs.ended.tolist() == replay(TWO, ONE_GPU, "las", method="auto").jobs.ended.tolist()
 
 
 def test_functions_are_verified_by_the_rules_that_are_named():
