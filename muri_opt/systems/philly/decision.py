@@ -52,9 +52,9 @@ def waiting_reason(floor: Floor, job: int, closest: int | None) -> WaitingReason
     standing = floor.standing
     if not standing.locality.fits[job]:
         return WaitingReason.CAPACITY
-    if standing.level[job] < 0:
+    if standing.widest[job] < 0:
         return WaitingReason.BACKOFF
-    if closest is not None and closest <= standing.level[job]:
+    if closest is not None and closest <= standing.widest[job]:
         return WaitingReason.PRIORITY
     if not floor.within_quota(job):
         return WaitingReason.QUOTA

@@ -31,7 +31,7 @@ class Reach:
 
     def spreads(self, job: int) -> tuple[int, ...]:
         """Return the ways to sit that the job may have, and that the rooms allow."""
-        level = int(self._standing.level[job])
+        level = int(self._standing.widest[job])
         return tuple(spread for spread in self._look(job)[0] if spread <= level)
 
     def least(self, job: int) -> int:

@@ -72,9 +72,9 @@ class Ground:
             quota=np.where(limited, amounts.U, 0),
             limited=limited,
             fixed=fixed,
-            fixed_worth=int(standing.stay[standing.fixed].sum()) + kept,
+            fixed_worth=int(standing.values.kept[standing.fixed].sum()) + kept,
             removable=int(amounts.g[gone].sum()) - int(rooms.stayers.units.sum()),
-            cost=int(standing.cost[gone].sum()),
+            cost=int(standing.values.restart[gone].sum()),
         )
 
     def premium(self, weights: Weights, prices: Prices, tenant: Ints) -> Floats:
