@@ -37,6 +37,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     ``bound`` and ``gap`` were checked or are those of two solvers that agree, as ``certificate.proof`` says.
     ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "exact")
+    >>> result.value, result.bound, result.gap
+    (5, 5, 0.0)
     """
 
     format: Literal["muri-opt/result/1"] = RESULT_FORMAT
@@ -55,7 +59,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def result_json(result: Result) -> str:
-    """Return the result as indented JSON text."""
+    """Return the result as indented JSON text.
+
+    >>> "muri-opt/result/1" in result_json(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic"))
+    True
+    """
     content = msgspec.to_builtins(result)
     if result.claimed_bound is None:
         del content["claimed_bound"]
@@ -67,6 +75,10 @@ def parse_result(text: bytes | str) -> Result:
 
     Files from before claims were kept apart have them as ``bound``: what the file's own certificate does not prove is
     read as a claim.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic")
+    >>> parse_result(result_json(result)).value == result.value
+    True
     """
     try:
         return _with_claim_apart(msgspec.json.decode(text, type=Result))
@@ -92,7 +104,14 @@ def _with_claim_apart(result: Result) -> Result:
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
-    """Return the result in the file at ``path``."""
+    """Return the result in the file at ``path``.
+
+    >>> from pathlib import Path
+    >>> text = result_json(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic"))
+    >>> size = Path("result.json").write_text(text)
+    >>> read_result("result.json").method
+    'heuristic'
+    """
     try:
         text = Path(path).read_bytes()
     except OSError as error:

@@ -55,6 +55,9 @@ class Policy(ABC):
     """A policy with its parameters: every one is a text, a field with a default, and ``choices`` says what it may be.
 
     A number has one text only, so that equal policies have equal texts.
+
+    >>> policy_from("srtf:nodes=fewest").nodes
+    'fewest'
     """
 
     name: str

@@ -33,7 +33,11 @@ POLICIES: Final[Mapping[str, type[Policy]]] = OnDemand(
 
 
 def policy_from(policy: str | Policy) -> Policy:
-    """Return the policy that a name or text such as ``srtf:nodes=fewest`` stands for; a policy object is itself."""
+    """Return the policy that a name or text such as ``srtf:nodes=fewest`` stands for; a policy object is itself.
+
+    >>> policy_from("afs-l:scan=arrival").scan
+    'arrival'
+    """
     if isinstance(policy, Policy):
         return policy
     name, colon, text = str(policy).partition(":")

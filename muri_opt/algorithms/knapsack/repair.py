@@ -25,6 +25,10 @@ def feasible_choice(options: Options, priced: Priced) -> Ints:
     """Return a choice that fits, near the best as far as changing one job at a time can tell.
 
     All options must fit alone.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> feasible_choice(options, lagrangian(options))
+    array([0, 2])
     """
     count = min(_PER_JOB * options.jobs, len(options))
     most = int(np.partition(priced.loss, count - 1)[count - 1]) if count else 0

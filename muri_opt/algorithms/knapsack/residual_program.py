@@ -24,6 +24,11 @@ class Rest:
     ``kinds[k]`` are the jobs of kind k; column i is its candidate ``places[i][0]`` for the first of them,
     ``places[i][1]`` for the second, and so on. ``start`` is the known choice as values of the program. ``worth`` is
     what the decided jobs add.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> multipliers = lagrangian(options)
+    >>> len(rest_program(options, multipliers, feasible_choice(options, multipliers)).start)
+    0
     """
 
     model: Model
@@ -46,7 +51,13 @@ class Rest:
 
 
 def rest_program(options: Options, priced: Priced, choice: Ints) -> Rest:
-    """Return the program of all that could be worth more than ``choice``, which fits; ``choice`` itself is in it."""
+    """Return the program of all that could be worth more than ``choice``, which fits; ``choice`` itself is in it.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> multipliers = lagrangian(options)
+    >>> rest_program(options, multipliers, feasible_choice(options, multipliers)).worth
+    9
+    """
     known = candidates(options, priced, choice, priced.gap(options.worth(choice)))
     order = np.lexsort((known.option, known.job))
     starts = np.flatnonzero(np.diff(known.job[order], prepend=-1))

@@ -13,6 +13,9 @@ def disagreement(rankings: Rankings, order: ArrayLike) -> int:
     """Return the number of pairs (a before b in a list that names both, after it in the order), by weight of the list.
 
     Inversions are counted list by list, so that thousands of jobs need no table of pairs.
+
+    >>> disagreement(Rankings.of([[0, 1, 2], [1, 0, 2]]), [0, 1, 2])
+    1
     """
     place = np.empty(rankings.jobs, dtype=np.int64)
     place[checked_order(rankings, order)] = np.arange(rankings.jobs)

@@ -18,7 +18,11 @@ from muri_opt.rounds import Limits, Reason, Termination
 
 
 class Block(NamedTuple):
-    """Jobs that were ordered on their own, and weights over one denominator of directed triangles among them."""
+    """Jobs that were ordered on their own, and weights over one denominator of directed triangles among them.
+
+    >>> kemeny_order(Rankings.of([[0, 1], [0, 1]])).proof
+    (Block(jobs=(0,), denominator=1, triangles={}), Block(jobs=(1,), denominator=1, triangles={}))
+    """
 
     jobs: tuple[int, ...]
     denominator: int
@@ -31,6 +35,10 @@ class Kemeny:
 
     ``proof`` has blocks that together are all jobs: pairs of different blocks cost what they must, and inside a block
     its triangles bound the rest; a block of few jobs needs none, since its orders can be gone through.
+
+    >>> found = kemeny_order(Rankings.of([[0, 1, 2], [1, 0, 2], [0, 2, 1]]))
+    >>> found.value, found.bound
+    (2, 2)
     """
 
     order: tuple[int, ...]
@@ -47,6 +55,9 @@ def kemeny_order(
 
     ``solve`` is the ``solve`` of a backend; ``relax`` solves linear relaxations and makes large cases quick and their
     proofs checkable. Without either, blocks beyond 16 jobs get a good order and the bound of a greedy packing.
+
+    >>> kemeny_order(Rankings.of([[0, 1, 2], [1, 0, 2], [0, 2, 1]])).order
+    (0, 1, 2)
     """
     before, agreed = rankings.before, rankings.agreed
     start = improved(before, np.array(borda_order(rankings, average=True), dtype=np.int64))

@@ -27,6 +27,11 @@ def kemeny_program(rankings: Rankings) -> Model:
 
     The constant, the weight of all lists that put a before b for a < b, is the disagreement of the jobs in descending
     order, where every column is 0.
+
+    >>> kemeny_program(Rankings.of([[0, 1, 2], [1, 0, 2]])).columns
+    (Columns(label='y', index=array([[0, 1],
+           [0, 2],
+           [1, 2]]), lower=array([0, 0, 0]), upper=array([1, 1, 1]), integer=True),)
     """
     return pair_program(rankings.before, all_triangles(rankings.jobs)).model
 

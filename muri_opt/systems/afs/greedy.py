@@ -37,6 +37,11 @@ def afs_shares(
 
     With a ``ladder`` of legal shares a job climbs from one to the next, judged by the average gain per GPU, and leaves
     the scan when its next step takes more GPUs than are left.
+
+    >>> speed = np.array([[0, 10, 18, 24], [0, 10, 19, 27]])
+    >>> time = np.array([[NEVER, 100, 55, 41], [NEVER, 300, 157, 111]])
+    >>> afs_shares(speed, np.array([3, 3]), time, 3, scan=[0, 1])
+    array([2, 1])
     """
     check_rule(tie, phi)
     places = checked_scan(scan, len(cap))

@@ -24,7 +24,13 @@ MOST_RANKED: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationFormulation(PlanningFormulation):
-    """Run as many jobs as can be, then with the least remaining time, or remaining time by service units."""
+    """Run as many jobs as can be, then with the least remaining time, or remaining time by service units.
+
+    >>> from muri_opt.systems.plans import PlanRules
+    >>> program = ConfigurationFormulation(rules=PlanRules(objective="time"))
+    >>> len(program.build(shipped_round("toy/four-configurations")).objective)
+    16
+    """
 
     chapter: ClassVar[str] = "configuration"
 
@@ -34,6 +40,11 @@ class AdmissionFormulation(PlanningFormulation):
     """Admit the best set of jobs for an order of all jobs, by their names, first served first.
 
     ``weighted``: the job of rank r among n counts n - r. ``lexicographic``: a job counts more than all after it.
+
+    >>> from muri_opt.systems.plans import PlanRules
+    >>> program = AdmissionFormulation(rules=PlanRules(), order=("c", "a", "b", "d", "e"))
+    >>> len(program.build(shipped_round("toy/five-plans")).objective)
+    24
     """
 
     order: tuple[str, ...]

@@ -69,6 +69,12 @@ class Standing:
 
     ``held[j]`` is where a running job is. ``widest[j]`` is how far a job may be spread (-1: not at all now): a waiting
     one by how long it has waited, a running one also as far as it is. ``used[v]`` are the GPUs of tenant v.
+
+    >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
+    >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
+    >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
+    >>> Standing.of(shipped_round("toy/four-tenants"), rules).may.start
+    array([False, False, False, False, False,  True,  True, False,  True])
     """
 
     rules: TenantRules

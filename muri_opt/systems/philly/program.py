@@ -28,7 +28,14 @@ from muri_opt.systems.program import Formulation, Searched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementFormulation(Formulation):
-    """Run gangs within quotas first, then with the fewest preempted GPUs, then as fast as locality allows."""
+    """Run gangs within quotas first, then with the fewest preempted GPUs, then as fast as locality allows.
+
+    >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
+    >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
+    >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
+    >>> len(PlacementFormulation(rules=rules).build(shipped_round("toy/four-tenants")).objective)
+    29
+    """
 
     rules: TenantRules
 

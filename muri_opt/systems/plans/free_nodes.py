@@ -16,6 +16,10 @@ class FreeNodes:
     """Free GPUs, milli-CPUs and MiB per node, and the quota that guaranteed jobs have not used yet, per tenant.
 
     ``amounts`` has a row of each resource; ``gpus``, ``cpus`` and ``memory`` are those rows.
+
+    >>> round_ = shipped_round("toy/five-plans")
+    >>> FreeNodes(round_, PlanOptions.of(round_, PlanRules())).gpus
+    array([4, 4])
     """
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:

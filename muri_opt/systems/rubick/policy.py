@@ -31,6 +31,9 @@ class RubickPolicy(ThroughputPolicy):
     Every change adds throughput in total or starts a guaranteed job, so no decision is worth less than the present
     allocation. Where the publication is silent: slopes count the time of a restart as lost throughput and look past
     the next GPU to the steepest rise; a job takes the option with the highest net gain; CPUs change without a restart.
+
+    >>> sorted(policy_from("rubick").decide(shipped_round("toy/five-plans"), 0).running)
+    ['a', 'b', 'd', 'e']
     """
 
     change: str = "both"
