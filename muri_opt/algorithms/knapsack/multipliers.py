@@ -1,4 +1,9 @@
-"""Multipliers of the capacities, and what they prove: a bound and the price of every option, in exact integers."""
+"""Multipliers of the capacities, and what they prove: a bound and the price of every option, in exact integers.
+
+Lagrangian relaxation of the capacities (Geoffrion 1974). For any prices l >= 0 the sum over jobs of max(0, max_c (v_jc
+- l.a_jc)), plus l times the capacities, is at least what any answer is worth (weak duality); prices are put over one
+denominator so that the sum is exact.
+"""
 
 from __future__ import annotations
 

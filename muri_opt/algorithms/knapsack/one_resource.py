@@ -1,4 +1,8 @@
-"""At most one option of each choice under a single capacity: the best for every amount, by dynamic programming."""
+"""At most one option of each choice under a single capacity: the best for every amount, by dynamic programming.
+
+The textbook recursion of the multiple-choice knapsack, over the amounts of the one resource (Kellerer, Pferschy and
+Pisinger, Knapsack Problems, chapter 11).
+"""
 
 from __future__ import annotations
 

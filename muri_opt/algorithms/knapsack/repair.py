@@ -2,6 +2,8 @@
 
 Many jobs are changed at a time. In every pass each job names the one change it would make, the changes are sorted, and
 as many of them are made, in that order, as the free capacity allows.
+
+A Lagrangian heuristic: the answer of the relaxation is made feasible where that loses least, then filled greedily.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Making a job take an option lowers the bound by the loss of the option; where that leaves no more than a known value,
 no better solution has it. A job with a single candidate left is decided. Jobs with the same candidates left are one
 kind, and the program counts how many of a kind take each option.
+
+Fixing by reduced costs (Ingargiola and Korsh 1973) with the loss of an option as its reduced cost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The whole way: multipliers, an answer, a better answer, and the proof that it is best, as far as limits allow."""
+"""The whole way: multipliers, an answer, a better answer, and the proof that it is best, as far as limits allow.
+
+In the usual words: Lagrangian bound, Lagrangian heuristic, large neighbourhood search, fixing by reduced costs, and
+then the core by enumeration or, where that is too large, by a solver.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``max_weight_matching``: the exact matching of a dense graph, with its proof."""
+"""``max_weight_matching``: the exact matching of a dense graph, with its proof.
+
+Edmonds' blossom algorithm from an optimal fractional matching: only vertices that its odd cycles leave over are
+searched from, one alternating tree each.
+"""
 
 from __future__ import annotations
 

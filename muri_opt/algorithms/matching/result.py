@@ -1,4 +1,8 @@
-"""A matching and its dual solution: everything needed to check that no matching is heavier."""
+"""A matching and its dual solution: everything needed to check that no matching is heavier.
+
+Weak duality: the duals cover every edge, so no matching is heavier than half their total; the matching found is as
+heavy as that.
+"""
 
 from __future__ import annotations
 

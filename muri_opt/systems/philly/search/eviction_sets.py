@@ -1,4 +1,7 @@
-"""The cheapest way to make room for a gang: who would have to go from which nodes, and what that costs."""
+"""The cheapest way to make room for a gang: who would have to go from which nodes, and what that costs.
+
+One step of an ejection chain (Glover 1996), all nodes and small sets of jobs at once in matrices.
+"""
 
 from __future__ import annotations
 

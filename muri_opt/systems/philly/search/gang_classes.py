@@ -1,4 +1,7 @@
-"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together."""
+"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together.
+
+Counting equal gangs takes symmetry out of the master problem: one row ``once`` per class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Better places step by step: a gang is put where it gains more than those lose who have to go."""
+"""Better places step by step: a gang is put where it gains more than those lose who have to go.
+
+Greedy insertion with ejection: what an inserted gang throws out is inserted again at the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes that are alike: the same room beside fixed jobs, and the same jobs in it that may go."""
+"""Nodes that are alike: the same room beside fixed jobs, and the same jobs in it that may go.
+
+Counting equal nodes takes symmetry out of the decomposition: one pricing problem per class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A decision in the making: who sits where, what it is worth, and whether the rules allow it."""
+"""A decision in the making: who sits where, what it is worth, and whether the rules allow it.
+
+The value of a decision (objective of the chapter *placement*) is kept up to date by differences, for the local search.
+"""
 
 from __future__ import annotations
 

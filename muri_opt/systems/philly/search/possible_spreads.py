@@ -1,4 +1,7 @@
-"""How close together a gang could sit if all jobs were gone that may go."""
+"""How close together a gang could sit if all jobs were gone that may go.
+
+A relaxation: whoever may go is gone, so that a spread that is impossible here is impossible in every decision.
+"""
 
 from __future__ import annotations
 

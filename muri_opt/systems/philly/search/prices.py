@@ -1,4 +1,8 @@
-"""What is weighed against what, prices that split a round into its nodes, and the part of a bound that is no node's."""
+"""What is weighed against what, prices that split a round into its nodes, and the part of a bound that is no node's.
+
+Lagrangian relaxation of the rows ``once`` and ``quota`` of the chapter *placement*: the bound is what these pay, plus
+what fixed jobs are worth, plus the best of every node.
+"""
 
 from __future__ import annotations
 

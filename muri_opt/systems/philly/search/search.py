@@ -1,4 +1,7 @@
-"""The search: prices that bound a round, and places for its gangs that come close to the bound."""
+"""The search: prices that bound a round, and places for its gangs that come close to the bound.
+
+Column generation (:mod:`.column_generation`) gives the bound, ruin and recreate (:mod:`.local_search`) the places.
+"""
 
 from __future__ import annotations
 
