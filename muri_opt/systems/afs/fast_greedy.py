@@ -83,7 +83,7 @@ class FastGreedy:
             if ahead > self._tail:
                 candidate, ahead = self._walk(candidate, ahead), self._tail
             wins += 1
-            if not wins % 4:
+            if wins % 4 == 0:
                 self._asked.append((numbers.growth[candidate], numbers.strength[candidate], numbers.brevity[candidate]))
                 self._resumed.append(ahead)
             winner = self._winner(candidate, ahead)
@@ -97,24 +97,28 @@ class FastGreedy:
                 candidate = ahead = state.first()
 
     def _winner(self, candidate: int, ahead: int) -> int:
-        """Return the winner of a scan with the last ``ahead`` jobs before it; stack the candidates it replaces."""
+        """Return the winner of a scan with the last ``ahead`` jobs before it; stack the candidates it replaces.
+
+        Each turn finds the first of these jobs that replaces the candidate. ``lead`` is what the pair rule compares, in
+        floating point; where it is 0, or not a number, whole numbers decide.
+        """
         state, sets, masks = self._state, self._sets, self._masks
         growth, strength, brevity = state.numbers.growth, state.numbers.strength, state.numbers.brevity
         by_growth, by_brevity, by_strength = sets.by_growth.sets, sets.by_brevity.sets, sets.by_strength.sets
         turned_away = 0
         while True:
             gain, force, brief = growth[candidate], strength[candidate], brevity[candidate]
-            if gain == gain:
+            if gain == gain:  # a number, so the candidate has a GPU
                 grown, briefer, strong = sets.asks[candidate] or sets.ask(candidate)
                 found = (by_growth[grown] & by_brevity[briefer] | by_strength[strong]) & masks[ahead]
-            else:  # no GPU yet
+            else:
                 found = sets.rivals_of_idle(candidate) & masks[ahead]
             while found:
                 place = found.bit_length() - 1
                 lead = growth[place] - force if brevity[place] > brief else strength[place] - gain
                 if lead > 0 or (not lead < 0 and state.replaces(place, candidate)):
                     break
-                found &= masks[place]
+                found &= masks[place]  # those scanned after it
                 turned_away += 1
             else:
                 self._turned_away += turned_away

@@ -214,6 +214,31 @@ def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
     assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), phi=phi)
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_sixty_jobs_equal_the_plain_scan_whatever_the_rule(seed, monkeypatch):
+    """Curves that double at times, equal jobs and equal times, all rules by turns; sets of a few places only."""
+    monkeypatch.setattr(fast_greedy, "_FIRST_STRETCH", 5 + seed)
+    monkeypatch.setattr(fast_greedy, "_LEAST_TAIL", 4 + 3 * (seed % 10))
+    draw = np.random.default_rng(seed)
+    jobs, most = 60, 8
+    kinds = np.cumsum(draw.integers(0, 9, (6, most)), axis=1) + 1
+    curves = kinds[draw.integers(0, 6, jobs)]
+    cap, work = draw.integers(0, most + 1, jobs), draw.integers(1, 30, jobs)
+    inside = np.arange(1, most + 1) <= cap[:, None]
+    speed, time = np.zeros((jobs, most + 1), dtype=np.int64), np.full((jobs, most + 1), NEVER)
+    speed[:, 1:] = np.where(inside, curves, 0)
+    time[:, 1:] = np.where(inside, work[:, None] * 1000 // curves, NEVER)
+    rule = {
+        "tie": ("longer", "shorter")[seed % 2],
+        "phi": (1, 1, 2, None)[seed // 2 % 4],
+        "ladder": (None, None, legal_shares(4, most))[seed % 3],
+    }
+    order, gpus = draw.permutation(jobs), int(draw.integers(30, 240))
+    found = afs_shares(speed, cap, time, gpus, scan=order, **rule)
+    rows = speed.tolist(), cap.tolist(), time.tolist()
+    assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), **rule)
+
+
 @settings(max_examples=50, deadline=None)
 @given(rounds(), st.integers(2, 9))
 def test_the_unit_of_a_curve_and_its_work_do_not_matter(round_, factor):
