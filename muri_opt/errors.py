@@ -7,7 +7,12 @@ from difflib import get_close_matches
 
 
 class InputError(ValueError):
-    """Bad input: names the field, what was found there and what is allowed."""
+    """Bad input: names the field, what was found there and what is allowed.
+
+    >>> try: Limits(gap=-1)
+    ... except InputError as error: print(error)
+    limits.gap: found -1; allowed: a finite number from 0 to 1,000,000,000
+    """
 
     def __init__(self, field: str, found: str, allowed: str) -> None:
         super().__init__(field, found, allowed)
@@ -24,7 +29,11 @@ class InputError(ValueError):
 
 
 class RefusalError(InputError):
-    """A backend or formulation declines a valid model; ``allowed`` names the remedy."""
+    """A backend or formulation declines a valid model; ``allowed`` names the remedy.
+
+    >>> RefusalError("seconds", "0.001", "at least 0.01")
+    RefusalError('seconds', '0.001', 'at least 0.01')
+    """
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:

@@ -15,6 +15,9 @@ class Proof(StrEnum):
     Duals of a matching or a linear program; every set of jobs counted against GPUs and quotas; every decision of a
     small round enumerated; two independent solvers; or nobody but the solver that claims it. The last proves nothing:
     what rests on it is the result's ``claimed_bound``, never its ``bound``.
+
+    >>> solve_round(shipped_round("toy/two-gangs"), "fifo", "exact").certificate.proof
+    <Proof.COUNTING: 'Counting'>
     """
 
     MATCHING_DUALS = "MatchingDuals"
@@ -26,7 +29,11 @@ class Proof(StrEnum):
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One broken rule: its name, the job, node, tenant or field concerned, and the numbers."""
+    """One broken rule: its name, the job, node, tenant or field concerned, and the numbers.
+
+    >>> Violation(rule="capacity", where="node 'n0'", detail="3 of 2 GPUs").rule
+    'capacity'
+    """
 
     rule: str
     where: str
@@ -97,6 +104,9 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     ``proof`` is ``None`` where the result has no bound and nobody claims one. ``evidence`` is what the checks were
     made from.
+
+    >>> Certificate(feasible=True, proof=Proof.COUNTING, checked_bound=120).checked_bound
+    120
     """
 
     feasible: bool

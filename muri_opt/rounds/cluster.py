@@ -18,7 +18,11 @@ Name = Annotated[str, Meta(min_length=1)]
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One server. CPUs or memory left out are not limited."""
+    """One server. CPUs or memory left out are not limited.
+
+    >>> Node(id="n0", gpus=8, cpus=96, memory_gib=1600).cpus
+    96.0
+    """
 
     id: Name
     gpus: GpuCount
@@ -36,7 +40,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A team of users. A quota left out is no limit."""
+    """A team of users. A quota left out is no limit.
+
+    >>> Cluster(nodes=(Node(id="n0", gpus=8),), tenants=(Tenant(id="vision", quota_gpus=4),)).tenants[0].quota_gpus
+    4
+    """
 
     id: Name
     quota_gpus: GpuCount | None = None
@@ -48,7 +56,11 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
-    """All nodes and tenants; ids are unique in each list."""
+    """All nodes and tenants; ids are unique in each list.
+
+    >>> Cluster(nodes=(Node(id="n0", gpus=8), Node(id="n1", gpus=8))).total_gpus
+    16
+    """
 
     nodes: tuple[Node, ...]
     tenants: tuple[Tenant, ...] = ()

@@ -10,7 +10,11 @@ import msgspec
 
 
 class WaitingReason(StrEnum):
-    """Why a job does not run in this round: what keeps it from starting, or that it runs now and is stopped."""
+    """Why a job does not run in this round: what keeps it from starting, or that it runs now and is stopped.
+
+    >>> [reason.value for reason in WaitingReason][:3]
+    ['quota', 'capacity', 'fragmentation']
+    """
 
     QUOTA = "quota"
     CAPACITY = "capacity"
@@ -24,6 +28,9 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One or more jobs on the same GPUs, exclusive of every other assignment.
 
     ``order`` are the positions of ``jobs`` in their interleaving; ``gpus`` and ``cpus`` are amounts per node id.
+
+    >>> Assignment(jobs=("a",), gpus={"n0": 2}).gpus
+    {'n0': 2}
     """
 
     jobs: tuple[str, ...]
@@ -52,7 +59,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A job that does not run: the rule that binds, in words, and what would let it start."""
+    """A job that does not run: the rule that binds, in words, and what would let it start.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic")
+    >>> [(wait.job, wait.reason.value) for wait in result.decision.waiting]
+    [('job-1', 'capacity')]
+    """
 
     job: str
     reason: WaitingReason
@@ -62,7 +74,11 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
-    """Every job of the round once: in an assignment or among the waiting."""
+    """Every job of the round once: in an assignment or among the waiting.
+
+    >>> sorted(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic").decision.running)
+    ['job-0', 'job-2']
+    """
 
     assignments: tuple[Assignment, ...] = ()
     waiting: tuple[Waiting, ...] = ()

@@ -28,7 +28,12 @@ _DECODER = msgspec.json.Decoder(Round)
 
 
 def read_round(path: str | os.PathLike[str]) -> Round:
-    """Return the round in the file at ``path``; every fault is one :class:`InputError`."""
+    """Return the round in the file at ``path``; every fault is one :class:`InputError`.
+
+    >>> write_round(shipped_round("toy/two-gangs"), "round.json")
+    >>> read_round("round.json").name
+    'toy/two-gangs'
+    """
     where = shortened(str(path))
     try:
         with Path(path).open("rb") as file:
@@ -43,7 +48,12 @@ def read_round(path: str | os.PathLike[str]) -> Round:
 
 
 def parse_round(text: bytes | bytearray | str) -> Round:
-    """Return the round that the JSON ``text`` holds."""
+    """Return the round that the JSON ``text`` holds.
+
+    >>> text = '{"format": "muri-opt/round/1", "cluster": {"nodes": [{"id": "n0", "gpus": 2}]}, "jobs": []}'
+    >>> parse_round(text).cluster.total_gpus
+    2
+    """
     try:
         data = text.encode() if isinstance(text, str) else text
         found = _HEADER.decode(data).format
@@ -61,7 +71,12 @@ def parse_round(text: bytes | bytearray | str) -> Round:
 
 
 def write_round(round_: Round, path: str | os.PathLike[str]) -> None:
-    """Write ``round_`` so that reading the file gives an equal round; the same round always gives the same bytes."""
+    """Write ``round_`` so that reading the file gives an equal round; the same round always gives the same bytes.
+
+    >>> write_round(shipped_round("toy/two-gangs"), "round.json")
+    >>> read_round("round.json") == shipped_round("toy/two-gangs")
+    True
+    """
     Path(path).write_bytes(msgspec.json.format(canonical_json(round_), indent=1) + b"\n")
 
 

@@ -43,6 +43,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
 
     ``gpus`` 0 is a plan for CPUs only.
+
+    >>> Plan(name="dp2", gpus=2, throughput=7.5).throughput
+    7.5
     """
 
     name: Name
@@ -67,7 +70,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a job was promised: a throughput no decision may take it below."""
+    """What a job was promised: a throughput no decision may take it below.
+
+    >>> plans = (Plan(name="dp1", gpus=1, throughput=4.0),)
+    >>> Job(id="a", gpus=1, plans=plans, guarantee=Guarantee(throughput=2.0)).guarantee
+    Guarantee(throughput=2.0)
+    """
 
     throughput: Rate
 
@@ -82,6 +90,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     ``stage_seconds`` has one time per resource of the round; ``scaling`` maps GPU counts to throughput, of which only
     ratios matter where ``iteration_seconds`` (at ``gpus`` GPUs) is given; ``remaining_iterations`` ``None`` is unknown.
     ``placement`` are GPUs per node, all 0 for a job on CPUs only.
+
+    >>> Job(id="a", gpus=4, iteration_seconds=0.5, remaining_iterations=7200).gpus
+    4
     """
 
     id: Name

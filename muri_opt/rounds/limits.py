@@ -23,6 +23,9 @@ class Limits:
     work only. A unit of work is about a second of one core, but it is counted in steps of the searches and not by a
     clock: with work, no seconds and one thread, the same call gives the same answer on a slow machine and a fast one.
     Where both are given the first to be used up ends the call, and only if that was the work is the answer repeatable.
+
+    >>> Limits(work=2).work
+    2.0
     """
 
     seconds: float | None = _NOT_SAID

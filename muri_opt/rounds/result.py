@@ -37,6 +37,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
     ``rules`` are those it is checked by: a chapter and its settings. Files of format 1 have none; they are read as if
     they had those of their policy.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "exact")
+    >>> result.value, result.bound, result.gap
+    (5, 5, 0.0)
     """
 
     format: Literal["muri-opt/result/2", "muri-opt/result/1"] = RESULT_FORMAT
@@ -56,7 +60,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def result_json(result: Result) -> str:
-    """Return the result as indented JSON text."""
+    """Return the result as indented JSON text.
+
+    >>> "muri-opt/result/1" in result_json(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic"))
+    True
+    """
     content = msgspec.to_builtins(result)
     if result.claimed_bound is None:
         del content["claimed_bound"]
@@ -68,6 +76,10 @@ def decode_result(text: bytes | str) -> Result:
 
     Files from before claims were kept apart have them as ``bound``: what the file's own certificate does not prove is
     read as a claim.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic")
+    >>> parse_result(result_json(result)).value == result.value
+    True
     """
     try:
         return _with_claim_apart(msgspec.json.decode(text, type=Result))

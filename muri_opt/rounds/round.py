@@ -27,6 +27,10 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Refused are two jobs, nodes or tenants of one id, a job of a tenant that is not listed (when any is), stage times
     that do not match ``resources``, a placement on a node that is missing or too small, and running jobs that do not
     say where they are, hold GPUs they cannot run with, or together overfill a node.
+
+    >>> round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=(Job(id="a", gpus=2), Job(id="b", gpus=1)))
+    >>> len(round_.jobs), round_.cluster.total_gpus
+    (2, 2)
     """
 
     format: Literal["muri-opt/round/1"] = ROUND_FORMAT

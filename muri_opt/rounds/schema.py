@@ -19,7 +19,8 @@ def round_schema() -> dict[str, Any]:
     schema["title"] = "muri-opt round, format muri-opt/round/1"
     types = schema["$defs"]
     for definition in types.values():
-        definition["description"] = cleandoc(definition["description"])  # Python 3.13 does it, 3.11 does not
+        text = cleandoc(definition["description"])  # Python 3.13 does it, 3.11 does not
+        definition["description"] = text.partition("\n\n>>>")[0]  # examples are for Python
     types["Round"]["required"] = ["format", *types["Round"]["required"]]
     # A key in JSON is text, so what the type says of its number is lost on the way and said again as a pattern.
     table, _absent = types["Job"]["properties"]["scaling"]["anyOf"]

@@ -9,7 +9,11 @@ from muri_opt.errors import InputError
 
 
 class Reason(StrEnum):
-    """What is known at the end."""
+    """What is known at the end.
+
+    >>> solve_round(shipped_round("toy/two-gangs"), "fifo", "exact").termination.reason
+    <Reason.OPTIMAL: 'OPTIMAL'>
+    """
 
     OPTIMAL = "OPTIMAL"
     FEASIBLE = "FEASIBLE"
@@ -23,6 +27,9 @@ class Limit(StrEnum):
 
     ``CLAIM``: one solver says that it knows, and nothing proves it. ``SIZE``: the program, or its numbers, are beyond
     what a solver takes.
+
+    >>> Limit.TIME.value
+    'TIME'
     """
 
     TIME = "TIME"
@@ -37,7 +44,11 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Termination:
-    """Reason, the limit that was hit (for FEASIBLE and NO_SOLUTION, and only then), and the solver's own words."""
+    """Reason, the limit that was hit (for FEASIBLE and NO_SOLUTION, and only then), and the solver's own words.
+
+    >>> Termination(reason=Reason.FEASIBLE, limit=Limit.TIME).limit
+    <Limit.TIME: 'TIME'>
+    """
 
     reason: Reason
     limit: Limit | None = None

@@ -23,6 +23,8 @@ def warm_up(policy: Named = DEFAULT_POLICY) -> None:
 
     Without it the first calls do so, on top of their limits (``stats.startup_seconds`` says how long that took). What
     is wrong with a solver is not told here but by the solve that needs it.
+
+    >>> warm_up("fifo")
     """
     chosen = policy_from(policy)
     load_here(chosen)

@@ -14,7 +14,12 @@ from muri_opt.systems import policy_from
 
 
 def parse_result(text: bytes | str) -> Result:
-    """Return the result that the JSON ``text`` holds; every fault is one :class:`~muri_opt.InputError`."""
+    """Return the result that the JSON ``text`` holds; every fault is one :class:`~muri_opt.InputError`.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic")
+    >>> parse_result(result_json(result)) == result
+    True
+    """
     result = decode_result(text)
     if result.format == RESULT_FORMAT:
         return result
@@ -23,7 +28,14 @@ def parse_result(text: bytes | str) -> Result:
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
-    """Return the result in the file at ``path``."""
+    """Return the result in the file at ``path``.
+
+    >>> from pathlib import Path
+    >>> text = result_json(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic"))
+    >>> size = Path("result.json").write_text(text)
+    >>> read_result("result.json").method
+    'heuristic'
+    """
     try:
         text = Path(path).read_bytes()
     except OSError as error:

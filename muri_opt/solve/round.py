@@ -29,6 +29,10 @@ def solve_round(
     first call of a process takes longer by ``stats.startup_seconds``, unless :func:`~muri_opt.warm_up` was called.
     With ``Limits(work=...)`` no clock is asked for anything, and the same call gives the same result (but for the
     seconds in its ``stats``) wherever it runs.
+
+    >>> result = solve_round(shipped_round("toy/two-gangs"), policy="fifo", method="exact")
+    >>> result.value, result.bound, sorted(result.decision.running)
+    (5, 5, ['job-0', 'job-2'])
     """
     chosen = policy_from(policy)
     kind, _, backend = method.partition("@")

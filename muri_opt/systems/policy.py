@@ -59,6 +59,9 @@ class Policy(ABC):
 
     A number has one text only, so that equal policies have equal texts. A policy of one's own is a subclass, in any
     package, with a ``decide``; what else it is asked has an answer here that will do for gangs.
+
+    >>> policy_from("srtf:nodes=fewest").nodes
+    'fewest'
     """
 
     name: str

@@ -43,6 +43,9 @@ def register_system(system: System) -> None:
 
     Processes that a study starts do not know it: there, name its policies as ``module:attribute``, or say the system
     by an entry point of the package it is in.
+
+    >>> from muri_opt.systems.gangs import SYSTEM
+    >>> register_system(SYSTEM)  # it is known already
     """
     if not isinstance(system, System):
         raise InputError("system", type(system).__name__, "a System")

@@ -45,6 +45,10 @@ def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Alloc
     The round is what ``read_round`` reads. The decision is what ``muri-opt solve --json`` prints as ``decision``, or
     just the GPUs per node of each job that runs: ``{"j0": {"n0": 2}}``. Jobs that are not named wait. CPUs, periods and
     reasons may be left out.
+
+    >>> nothing = from_dicts(lambda round_: {"assignments": []})
+    >>> nothing(shipped_round("toy/two-gangs")).assignments
+    ()
     """
 
     def decide(round_: Round) -> Decision:
@@ -59,7 +63,11 @@ def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Alloc
 
 
 def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0) -> Allocator:
-    """Return a policy as an allocator: its algorithm, or ``solve_round`` by another method."""
+    """Return a policy as an allocator: its algorithm, or ``solve_round`` by another method.
+
+    >>> sorted(published("fifo")(shipped_round("toy/two-gangs")).running)
+    ['job-0', 'job-2']
+    """
     chosen = policy_from(policy)
     if method == "heuristic":
         return lambda round_: chosen.decide(round_, 0)

@@ -23,6 +23,9 @@ class Aspect:
     """Something that makes an invariant hard to keep: its name, and whether a round has it.
 
     ``families`` are those whose rounds can have it; ``None`` is all.
+
+    >>> Aspect(name="no job", holds=lambda round_: not round_.jobs).holds(shipped_round("toy/two-gangs"))
+    False
     """
 
     name: str

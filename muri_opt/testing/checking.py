@@ -44,6 +44,9 @@ def check_allocator(
 
     That is where an allocator breaks an invariant, or where an aspect of one was in no round, so that nothing can be
     said of it. The arguments are those of ``find_breaches``.
+
+    >>> check_allocator(published("fifo"), SAFETY, max_examples=5, require_exercised=False).broken
+    ()
     """
     report = find_breaches(
         allocator,
@@ -81,6 +84,9 @@ def find_breaches(
     Without ``shrink`` the report has the first round that breaks each. A report in which an aspect of an invariant that
     held was in no round is not ``ok``; ``require_exercised=False`` is for strategies and numbers of examples that leave
     something out on purpose.
+
+    >>> find_breaches(published("fifo"), SAFETY, max_examples=5).broken
+    ()
     """
     if isinstance(allocator, (Policy, type)):
         own = policy_from(allocator)

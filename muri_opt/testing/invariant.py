@@ -18,7 +18,11 @@ SECONDS = 5.0
 
 
 class Tier(StrEnum):
-    """How much is asked: safety of every allocator, rationality of those that promise it, fairness in numbers."""
+    """How much is asked: safety of every allocator, rationality of those that promise it, fairness in numbers.
+
+    >>> [tier.value for tier in Tier]
+    ['safety', 'rationality', 'fairness']
+    """
 
     SAFETY = "safety"
     RATIONALITY = "rationality"
@@ -27,7 +31,11 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """How far a decision is from an invariant, and the same in words; an amount of 0 is no fault."""
+    """How far a decision is from an invariant, and the same in words; an amount of 0 is no fault.
+
+    >>> Finding(amount=1.0, detail="node 'n0' has 3 of 2 GPUs").amount
+    1.0
+    """
 
     amount: float
     detail: str
@@ -35,7 +43,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach:
-    """One invariant that an allocator does not keep on one round: by how much, and in words."""
+    """One invariant that an allocator does not keep on one round: by how much, and in words.
+
+    >>> Breach(invariant="capacity", tier=Tier.SAFETY, amount=1.0, detail="node 'n0' has 3 of 2 GPUs").tier
+    <Tier.SAFETY: 'safety'>
+    """
 
     invariant: str
     tier: Tier
@@ -51,6 +63,11 @@ class Case:
     """One allocator on one round: its decisions, each asked for once, and the rules they are judged by.
 
     Invariants of one case share its decisions, so that each further invariant costs only what it asks for anew.
+
+    >>> from muri_opt.testing.rules_and_value import PLAIN
+    >>> case = Case(allocator=published("fifo"), round_=shipped_round("toy/two-gangs"), judge=PLAIN)
+    >>> sorted(case.decision().running)
+    ['job-0', 'job-2']
     """
 
     allocator: Allocator
@@ -116,6 +133,9 @@ class Invariant:
 
     ``judge`` says by which rules, and what a decision is worth; ``aspects`` what a round must have to put it to the
     test.
+
+    >>> INVARIANTS["capacity"].tier
+    <Tier.SAFETY: 'safety'>
     """
 
     name: str
@@ -166,7 +186,12 @@ class Invariant:
 def invariant(
     name: str, tier: Tier, *, most: float = 0.0, aspects: tuple[Aspect, ...] = ()
 ) -> Callable[[Test], Invariant]:
-    """Return a decorator that makes a test an invariant; its docstring is what the invariant says."""
+    """Return a decorator that makes a test an invariant; its docstring is what the invariant says.
+
+    >>> few = invariant("few-jobs", Tier.RATIONALITY, most=2)
+    >>> few(lambda case: Finding(amount=len(case.decision().running), detail="jobs that run")).name
+    'few-jobs'
+    """
     return partial(_made, name, tier, most, aspects)
 
 

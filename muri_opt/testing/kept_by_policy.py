@@ -21,6 +21,9 @@ def promised(policy: str) -> tuple[Invariant, ...]:
     """Return the invariants that the algorithm of a policy keeps by its own rules and value, as it is by default.
 
     Amounts of fairness are measured, and nobody promises any.
+
+    >>> len(promised("fifo")) > 10
+    True
     """
     if policy not in POLICIES:
         raise unknown_name("policy", policy, POLICIES)

@@ -54,6 +54,9 @@ def allocator_machine(
     ``patience`` times while nothing arrives or ends and no time passes is a loop. What is reported is the smallest
     round that shows it when it is decided, once or again and again. ``policy`` names the rules and the family of the
     jobs.
+
+    >>> allocator_machine(published("fifo")).__name__
+    'AllocatorMachine'
     """
     family = family_of(policy)
     checked = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]

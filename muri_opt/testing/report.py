@@ -12,7 +12,12 @@ from muri_opt.testing.invariant import Breach
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """The breach of an invariant on the smallest round that was found, and how many rounds were drawn until one."""
+    """The breach of an invariant on the smallest round that was found, and how many rounds were drawn until one.
+
+    >>> breach = Breach(invariant="capacity", tier=Tier.SAFETY, amount=1.0, detail="node 'n0' has 3 of 2 GPUs")
+    >>> Broken(breach=breach, round_=shipped_round("toy/two-gangs"), after_examples=7).breach.invariant
+    'capacity'
+    """
 
     breach: Breach
     round_: Round
@@ -36,6 +41,10 @@ class Report:
     ``exercised`` says of each invariant in how many different rounds each of its aspects was. ``refused`` counts the
     rounds that do not say what the allocator needs, by its own words; they count for nothing else. ``complete`` is
     whether every aspect has to have been exercised.
+
+    >>> report = find_breaches(published("fifo"), SAFETY[:1], max_examples=3, require_exercised=False)
+    >>> report.ok, report.kept
+    (True, ('answers',))
     """
 
     examples: int

@@ -34,7 +34,12 @@ def _amount(most: int) -> st.SearchStrategy[float | None]:
 
 @st.composite
 def nodes(draw: st.DrawFn, *, name: str = "n0", max_gpus: int = 4, tight: bool = True) -> Node:
-    """Draw a node; a ``tight`` one may lack the CPUs or the memory for all its GPUs."""
+    """Draw a node; a ``tight`` one may lack the CPUs or the memory for all its GPUs.
+
+    >>> from hypothesis import find
+    >>> find(nodes(max_gpus=4), lambda node: node.gpus > 2).gpus
+    3
+    """
     gpus = draw(_count(max_gpus) if tight else st.integers(1, max_gpus))
     if not tight:
         return Node(id=name, gpus=gpus)
@@ -43,7 +48,15 @@ def nodes(draw: st.DrawFn, *, name: str = "n0", max_gpus: int = 4, tight: bool =
 
 @st.composite
 def clusters(draw: st.DrawFn, *, max_nodes: int = 3, max_gpus: int = 4, tight: bool = True) -> Cluster:
-    """Draw a cluster of up to ``max_nodes`` nodes; a ``tight`` one may have two tenants with or without a quota."""
+    """Draw a cluster of up to ``max_nodes`` nodes; a ``tight`` one may have two tenants with or without a quota.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(clusters(max_nodes=2))
+    ... def holds(cluster):
+    ...     assert len(cluster.nodes) <= 2
+    >>> holds()
+    """
     drawn = [draw(nodes(name=f"n{s}", max_gpus=max_gpus, tight=tight)) for s in range(draw(_count(max_nodes)))]
     total = sum(node.gpus for node in drawn)
     quotas = [draw(st.none() | st.integers(0, total)) for _ in range(draw(st.integers(0, 2)) if tight else 0)]
@@ -55,7 +68,12 @@ def clusters(draw: st.DrawFn, *, max_nodes: int = 3, max_gpus: int = 4, tight: b
 def jobs(
     draw: st.DrawFn, *, name: str = "job-0", max_gpus: int = 8, tenants: Sequence[str] = (), tight: bool = True
 ) -> Job:
-    """Draw a waiting job; a ``tight`` one may ask for CPUs and memory."""
+    """Draw a waiting job; a ``tight`` one may ask for CPUs and memory.
+
+    >>> from hypothesis import find
+    >>> find(jobs(max_gpus=8), lambda job: job.gpus > 5).gpus
+    6
+    """
     gpus = draw(st.integers(1, max_gpus))
     return Job(
         id=name,
@@ -85,6 +103,13 @@ def rounds(
     In a ``tight`` round CPUs, memory and quotas bind at times, and a node may have no GPU at all; otherwise GPUs are
     the only limit. A job may ask for more GPUs than the cluster has. With ``running``, some jobs hold GPUs that no
     other job holds, within the CPUs, memory and quotas.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(rounds(max_jobs=3))
+    ... def holds(round_):
+    ...     assert len(round_.jobs) <= 3
+    >>> holds()
     """
     cluster = draw(clusters(max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
     tenants = [tenant.id for tenant in cluster.tenants]

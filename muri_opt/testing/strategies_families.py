@@ -39,7 +39,11 @@ Draft = dict[str, Any]
 
 
 def family_of(policy: str | Policy | None) -> str:
-    """Return the family of rounds that have what a policy needs."""
+    """Return the family of rounds that have what a policy needs.
+
+    >>> family_of("afs-l")
+    'scaling'
+    """
     if policy is None:
         return "gangs"
     chapter = policy_from(policy).chapter
@@ -47,7 +51,15 @@ def family_of(policy: str | Policy | None) -> str:
 
 
 def full_rounds(family: str = "gangs") -> st.SearchStrategy[Round]:
-    """Return a strategy of rounds of a family that say all that such a round can say: what checks draw by default."""
+    """Return a strategy of rounds of a family that say all that such a round can say: what checks draw by default.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(full_rounds("scaling"))
+    ... def holds(round_):
+    ...     assert all(job.scaling for job in round_.jobs)
+    >>> holds()
+    """
     return gang_rounds() if family == "gangs" else family_rounds(family, tight=True)
 
 
@@ -68,6 +80,13 @@ def family_rounds(
     have no GPU. A job may ask for one GPU more than the cluster has. With ``running``, some jobs hold GPUs already,
     scattered over the nodes. ``configurations`` are limited by CPUs in every round, have at most 4 GPUs, and meet nodes
     without any.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(family_rounds("scaling", max_jobs=3))
+    ... def holds(round_):
+    ...     assert len(round_.jobs) <= 3
+    >>> holds()
     """
     cluster = draw(family_clusters(family, max_nodes=max_nodes, max_gpus=max_gpus, tight=tight))
     one = family_drafts(family, max_gpus=max_nodes * max_gpus + 1, tight=tight, running=running)
@@ -79,7 +98,12 @@ def family_rounds(
 def family_clusters(
     draw: st.DrawFn, family: str = "gangs", *, max_nodes: int = 3, max_gpus: int = 4, tight: bool = False
 ) -> Cluster:
-    """Draw a cluster of nodes ``n0``, ``n1``, ... and up to two tenants ``t0`` and ``t1`` with or without a quota."""
+    """Draw a cluster of nodes ``n0``, ``n1``, ... and up to two tenants ``t0`` and ``t1`` with or without a quota.
+
+    >>> from hypothesis import find
+    >>> find(family_clusters("plans"), lambda cluster: cluster.total_gpus > 2).total_gpus
+    3
+    """
     if family not in FAMILIES:
         raise unknown_name("family", family, FAMILIES)
     one = _node_drafts(family, max_gpus, tight)
@@ -178,6 +202,10 @@ def decisions(draw: st.DrawFn, round_: Round, *, policy: str | None = None) -> D
     """Draw a decision of a round that breaks no rule of the policy, or of plain gangs.
 
     Where rules say who may be preempted, nobody is.
+
+    >>> from hypothesis import find
+    >>> find(decisions(shipped_round("toy/two-gangs")), lambda decision: len(decision.running) == 1).running
+    frozenset({'job-2'})
     """
     judge = Judge(policy=policy)
     decision = judge.completed(round_, Decision() if judge.chapter(round_).has_quotas else _kept(round_))

@@ -28,6 +28,13 @@ def gang_rounds(draw: st.DrawFn, *, max_jobs: int = 5, theme: str | None = None)
     """Draw a round of up to ``max_jobs`` gangs, as ``gang_round`` builds it.
 
     In every round something is short: GPUs, quotas, CPUs, memory, or all of them. ``theme`` says which.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(gang_rounds(max_jobs=3))
+    ... def holds(round_):
+    ...     assert len(round_.jobs) <= 3
+    >>> holds()
     """
     return gang_round(_drawn(draw), max_jobs=max_jobs, theme=theme)
 

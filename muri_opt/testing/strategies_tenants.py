@@ -44,6 +44,13 @@ def tenant_rounds(
     About two thirds of the jobs run, as far as there is room. A quota may be nothing, left out, or up to the whole
     cluster. In a ``tight`` round CPUs and memory bind at times; otherwise GPUs are the only limit. A job may ask for
     more GPUs than the cluster has.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5)
+    ... @given(tenant_rounds(max_jobs=3))
+    ... def holds(round_):
+    ...     assert len(round_.jobs) <= 3
+    >>> holds()
     """
     count = draw(st.integers(1, max_nodes))
     drawn = tuple(draw(_nodes(name=f"n{s}", max_gpus=max_gpus, tight=tight)) for s in range(count))
@@ -60,7 +67,12 @@ def tenant_rounds(
 
 @st.composite
 def tenant_policies(draw: st.DrawFn, *, without: Sequence[str] = ()) -> str:
-    """Draw the text of a policy ``philly`` with up to four settings, none of those named in ``without``."""
+    """Draw the text of a policy ``philly`` with up to four settings, none of those named in ``without``.
+
+    >>> from hypothesis import find
+    >>> find(tenant_policies(), lambda text: "migrate" in text).startswith("philly")
+    True
+    """
     # Those that decide who is preempted, moved or left alone are drawn more often than the others.
     able = [name for name in (*_SETTINGS, *["preempt_at"] * 4, *["migrate"] * 2, "backoff") if name not in without]
     chosen = draw(st.lists(st.sampled_from(able), unique=True, max_size=4))

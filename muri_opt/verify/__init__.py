@@ -1,4 +1,10 @@
-"""Is it true? Rules and arithmetic of its own; of this package it imports the types of rounds and results only."""
+"""Is it true? Rules and arithmetic of its own; of this package it imports the types of rounds and results only.
+
+>>> round_ = shipped_round("toy/two-gangs")
+>>> certificate = verify(round_, solve_round(round_, "fifo", "heuristic"))
+>>> certificate.feasible, certificate.violations
+(True, ())
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""All that a job can be made to do, waiting included, with what it is worth, takes, and loses at given prices."""
+"""All that a job can be made to do, waiting included, with what it is worth, takes, and loses at given prices.
+
+The loss is the reduced cost of an option in the Lagrangian relaxation: what loses more than the gap cannot be in a
+better answer.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,9 @@ are extended by the candidates of the job. Of equal s the least L is kept, and a
 worth more than the best solution known: for any d >= -m it costs at least L - d.s - F(d), where F(d) sums, over the
 jobs to come, the most that -loss - d.more of a candidate can be. If no state ever goes for lack of room, what is
 found, or that nothing is, is proved.
+
+The core of a knapsack (Balas and Zemel 1980), solved by dynamic programming over lists of states with dominance
+(Nemhauser and Ullmann 1969) and bounds, as in Pisinger's minimal-core algorithms.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 First the jobs that are nearest to changing at these prices, then jobs drawn from those; in every fourth turn, jobs with
 changes that are unlike each other.
+
+Large neighbourhood search: the neighbourhood is the core of a few jobs, searched by :mod:`.core_enumeration` with few
+states.
 """
 
 from __future__ import annotations

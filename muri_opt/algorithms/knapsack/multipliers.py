@@ -1,4 +1,9 @@
-"""Multipliers of the capacities, and what they prove: a bound and the price of every option, in exact integers."""
+"""Multipliers of the capacities, and what they prove: a bound and the price of every option, in exact integers.
+
+Lagrangian relaxation of the capacities (Geoffrion 1974). For any prices l >= 0 the sum over jobs of max(0, max_c (v_jc
+- l.a_jc)), plus l times the capacities, is at least what any answer is worth (weak duality); prices are put over one
+denominator so that the sum is exact.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,10 @@ class Priced:
     is made to wait; one of these is 0 for every job. Choices spread over the options by exp(-loss / ``spread``) take,
     on average, about what there is. int64 where ``exact`` says that all sums are far from overflow, Python integers
     elsewhere.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> lagrangian(options).bound
+    9
     """
 
     denominator: int
@@ -49,7 +58,12 @@ class Priced:
 
 
 def lagrangian(options: Options) -> Priced:
-    """Return nearly the best multipliers there are, and what they prove."""
+    """Return nearly the best multipliers there are, and what they prove.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> lagrangian(options).bound
+    9
+    """
     scale = int(options.value.max(initial=0))
     tight = np.flatnonzero(options.use.max(axis=0, initial=0) > 0)
     prices, heat = np.zeros(len(options.capacity)), 1.0
@@ -65,7 +79,12 @@ def lagrangian(options: Options) -> Priced:
 
 
 def priced(options: Options, denominator: int, prices: list[int], spread: float = 1.0) -> Priced:
-    """Return what given multipliers of at least 0 prove."""
+    """Return what given multipliers of at least 0 prove.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> priced(options, 1, [4]).bound
+    9
+    """
     if len(prices) != len(options.capacity) or min(prices, default=0) < 0 or denominator < 1:
         found = f"{prices} over {denominator}"
         raise InputError("prices", found, f"{len(options.capacity)} whole numbers of at least 0 over one of at least 1")

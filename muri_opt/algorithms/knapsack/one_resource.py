@@ -1,4 +1,8 @@
-"""At most one option of each choice under a single capacity: the best for every amount, by dynamic programming."""
+"""At most one option of each choice under a single capacity: the best for every amount, by dynamic programming.
+
+The textbook recursion of the multiple-choice knapsack, over the amounts of the one resource (Kellerer, Pferschy and
+Pisinger, Knapsack Problems, chapter 11).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,10 @@ class OneResource:
     """The best value of all choices together for every amount up to a capacity (``best``), and what makes it.
 
     Values are whole numbers whose sums fit 64 bits. Of equally good options the smallest is taken.
+
+    >>> best = OneResource([(np.array([1, 2]), np.array([5, 7])), (np.array([1]), np.array([4]))], 2)
+    >>> int(best.best[2]), best.chosen(2)
+    (9, [0, 0])
     """
 
     def __init__(self, choices: Sequence[Choice], capacity: int) -> None:

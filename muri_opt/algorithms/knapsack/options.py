@@ -20,6 +20,10 @@ class Options:
 
     A job takes at most one of its options; waiting is worth 0 and takes nothing. All that is taken of resource r is at
     most ``capacity[r]``. Jobs are 0 to ``jobs - 1``; a job need not have an option.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> len(options), options.capacity
+    (3, array([2]))
     """
 
     jobs: int

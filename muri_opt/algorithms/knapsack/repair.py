@@ -2,6 +2,8 @@
 
 Many jobs are changed at a time. In every pass each job names the one change it would make, the changes are sorted, and
 as many of them are made, in that order, as the free capacity allows.
+
+A Lagrangian heuristic: the answer of the relaxation is made feasible where that loses least, then filled greedily.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ def feasible_choice(options: Options, priced: Priced) -> Ints:
     """Return a choice that fits, near the best as far as changing one job at a time can tell.
 
     All options must fit alone.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> feasible_choice(options, lagrangian(options))
+    array([0, 2])
     """
     count = min(_PER_JOB * options.jobs, len(options))
     most = int(np.partition(priced.loss, count - 1)[count - 1]) if count else 0

@@ -3,6 +3,8 @@
 Making a job take an option lowers the bound by the loss of the option; where that leaves no more than a known value,
 no better solution has it. A job with a single candidate left is decided. Jobs with the same candidates left are one
 kind, and the program counts how many of a kind take each option.
+
+Fixing by reduced costs (Ingargiola and Korsh 1973) with the loss of an option as its reduced cost.
 """
 
 from __future__ import annotations
@@ -24,6 +26,11 @@ class Rest:
     ``kinds[k]`` are the jobs of kind k; column i is its candidate ``places[i][0]`` for the first of them,
     ``places[i][1]`` for the second, and so on. ``start`` is the known choice as values of the program. ``worth`` is
     what the decided jobs add.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> multipliers = lagrangian(options)
+    >>> len(rest_program(options, multipliers, feasible_choice(options, multipliers)).start)
+    0
     """
 
     model: Model
@@ -46,7 +53,13 @@ class Rest:
 
 
 def rest_program(options: Options, priced: Priced, choice: Ints) -> Rest:
-    """Return the program of all that could be worth more than ``choice``, which fits; ``choice`` itself is in it."""
+    """Return the program of all that could be worth more than ``choice``, which fits; ``choice`` itself is in it.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> multipliers = lagrangian(options)
+    >>> rest_program(options, multipliers, feasible_choice(options, multipliers)).worth
+    9
+    """
     known = candidates(options, priced, choice, priced.gap(options.worth(choice)))
     order = np.lexsort((known.option, known.job))
     starts = np.flatnonzero(np.diff(known.job[order], prepend=-1))

@@ -6,6 +6,9 @@ t log(1 + sum_c exp((v_jc - l.a_jc) / t)), which is smooth, has a Hessian as sma
 never more than t log(1 + options) above the maximum. Each temperature starts where the last one ended, and options far
 below the maximum of their job, whose weight is nothing, are left out as the temperature falls. What comes out is only
 good, not proved: any multipliers give a bound, and the bound is computed elsewhere, in integers.
+
+Smoothing by entropy (log-sum-exp) with continuation in the temperature; Newton's steps are damped, projected on prices
+of at least 0, and shortened until they help.
 """
 
 from __future__ import annotations

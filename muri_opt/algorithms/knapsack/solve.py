@@ -1,4 +1,8 @@
-"""The whole way: multipliers, an answer, a better answer, and the proof that it is best, as far as limits allow."""
+"""The whole way: multipliers, an answer, a better answer, and the proof that it is best, as far as limits allow.
+
+In the usual words: Lagrangian bound, Lagrangian heuristic, large neighbourhood search, fixing by reduced costs, and
+then the core by enumeration or, where that is too large, by a solver.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,9 @@ class Basis(StrEnum):
     ``MULTIPLIERS``: the prices alone; anybody can check them in one pass over the options. ``ENUMERATION``: the prices
     exclude all but some options, and all combinations of those that could be better were gone through here, in exact
     integers. ``SOLVER``: the prices exclude all but some options, and for those a solver's claim is taken.
+
+    >>> [basis.name for basis in Basis]
+    ['MULTIPLIERS', 'ENUMERATION', 'SOLVER']
     """
 
     MULTIPLIERS = "multipliers"
@@ -41,6 +48,11 @@ class Answer:
     ``priced`` has the multipliers: whatever ``basis`` is, they prove ``priced.bound`` on their own. Its losses are
     those of ``considered``, the options that are worth something and fit alone. ``left`` is how many columns the
     program for a solver had, 0 if there was none.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> found = quick_answer(options, Limits())
+    >>> found.value, found.bound
+    (9, 9)
     """
 
     choice: Ints
@@ -55,7 +67,12 @@ class Answer:
 
 
 def quick_answer(options: Options, limits: Limits) -> Answer:
-    """Return a good answer and the bound of its multipliers; no solver is needed."""
+    """Return a good answer and the bound of its multipliers; no solver is needed.
+
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> quick_answer(options, Limits()).choice
+    array([0, 2])
+    """
     return _Solve(options, limits).quick()
 
 
@@ -64,6 +81,11 @@ def solve_options(options: Options, solve_rest: Solve, limits: Limits) -> Answer
 
     ``solve_rest`` is called at most once, with what multipliers and enumeration leave open; the ``solve`` of a backend
     fits.
+
+    >>> from muri_opt.solve.solvers import backend_named
+    >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
+    >>> solve_options(options, backend_named("highs").solve, Limits()).value
+    9
     """
     return _Solve(options, limits).prove(solve_rest)
 

@@ -3,6 +3,9 @@
 A single alternating tree is grown. Its outer nodes (``OUTER``) are reached from the root by paths that end with a
 matched edge, its inner ones (``INNER``) by paths that end with an unmatched edge. All vertices of one tree have duals
 of one parity, because tight edges join vertices of equal parity; so every step of the duals is a whole number.
+
+This is one phase of Edmonds' primal-dual algorithm for weighted matching: grow, shrink an odd cycle, expand a blossom
+of dual 0, augment, and change the duals by the least slack when none of these can be done.
 """
 
 from __future__ import annotations

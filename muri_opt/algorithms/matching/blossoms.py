@@ -1,4 +1,8 @@
-"""Vertices and nested blossoms, and how a matching turns inside them."""
+"""Vertices and nested blossoms, and how a matching turns inside them.
+
+Edmonds' nested odd cycles: shrunk, a blossom is one vertex; opened, its matching is turned so that any of its vertices
+may be the one matched outside.
+"""
 
 from __future__ import annotations
 

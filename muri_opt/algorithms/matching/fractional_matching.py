@@ -4,6 +4,10 @@ An optimal assignment of vertices to vertices (a vertex assigned to itself stays
 even ones split into pairs, odd ones leave one vertex over. Its duals a, b give every vertex ``a + b``, which is a
 feasible dual solution of the matching in halves of a weight unit, and tight on every edge of every cycle. What is left
 to do for an exact matching is to repair the odd cycles, of which there are few.
+
+That vertices of the fractional matching polytope are half-integral is Balinski's theorem (1965); to start the blossom
+algorithm from there is due to Derigs and Metz (1986). The assignment itself is by shortest augmenting paths (Jonker and
+Volgenant 1987).
 """
 
 from __future__ import annotations

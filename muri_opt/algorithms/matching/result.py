@@ -1,4 +1,8 @@
-"""A matching and its dual solution: everything needed to check that no matching is heavier."""
+"""A matching and its dual solution: everything needed to check that no matching is heavier.
+
+Weak duality: the duals cover every edge, so no matching is heavier than half their total; the matching found is as
+heavy as that.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blossom:
-    """An odd set of vertices and its dual variable, in halves of a weight unit."""
+    """An odd set of vertices and its dual variable, in halves of a weight unit.
+
+    >>> max_weight_matching([[0, 6, 6], [6, 0, 6], [6, 6, 0]]).blossoms
+    (Blossom(vertices=(0, 1, 2), dual=12),)
+    """
 
     vertices: tuple[int, ...]
     dual: int
@@ -25,6 +33,10 @@ class Matching:
     Duals are whole numbers of halves of a weight unit: for every pair ``vertex_duals[u] + vertex_duals[v]`` plus the
     duals of all blossoms that hold both is at least twice the weight; and the sum of the vertex duals plus
     ``dual * (size - 1) / 2`` of every blossom is twice ``value``. By weak duality no matching is heavier.
+
+    >>> found = max_weight_matching([[0, 7], [7, 0]])
+    >>> found.value, int(found.vertex_duals.sum())
+    (7, 14)
     """
 
     mate: Ints

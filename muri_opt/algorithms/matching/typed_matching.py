@@ -29,6 +29,9 @@ class TypeMatching:
 
     ``residue[v]`` is the type of vertex v of ``matching``. ``copied_pairs`` are (u, v, times): so many further pairs of
     a copy of u and a copy of v. ``copied_alone`` are (u, times): so many further unmatched copies of u.
+
+    >>> match_types([[5, 3], [3, 1]], [4, 3]).value
+    11
     """
 
     value: int
@@ -52,6 +55,9 @@ def match_types(weights: Any, counts: Any) -> TypeMatching:
 
     ``weights[s, t]`` is the weight of a pair of types s and t, ``weights[t, t]`` of a pair inside a type; an entry of
     at most 0 is no edge.
+
+    >>> match_types([[5, 3], [3, 1]], [4, 3]).value
+    11
     """
     edges = np.maximum(np.asarray(weights, dtype=np.int64), 0)
     numbers = np.asarray(counts, dtype=np.int64)

@@ -18,13 +18,20 @@ def borda_scores(rankings: Rankings, *, normalised: bool = True, average: bool =
     list scores one half. With ``average`` the sum is divided by the weight of the lists that name the job: a job in
     one list of two counts as if that list were both, the rule by which AITurbo counts the service rank of
     unpredictable jobs twice. A job in no list scores 0.
+
+    >>> borda_scores(Rankings.of([[0, 1, 2], [1, 0, 2]]))
+    (Fraction(3, 4), Fraction(3, 4), Fraction(3, 2))
     """
     top, bottom = _scores(rankings, normalised, average)
     return tuple(Fraction(score, bottom) for score in top)
 
 
 def borda_order(rankings: Rankings, *, normalised: bool = True, average: bool = False) -> tuple[int, ...]:
-    """Return all jobs by :func:`borda_scores`, ties by position; jobs in no list come last."""
+    """Return all jobs by :func:`borda_scores`, ties by position; jobs in no list come last.
+
+    >>> borda_order(Rankings.of([[0, 1, 2], [1, 0, 2], [0, 2, 1]]))
+    (0, 1, 2)
+    """
     scores, _ = _scores(rankings, normalised, average)
     nowhere = (rankings.ranked == 0).tolist()
     return tuple(sorted(range(rankings.jobs), key=lambda job: (nowhere[job], scores[job])))

@@ -21,6 +21,10 @@ class Rankings:
     """List l names the jobs ``entries[starts[l]:starts[l + 1]]``, best first, and counts ``weights[l]`` times.
 
     Jobs are 0 to ``jobs - 1``; a list names a job at most once.
+
+    >>> lists = Rankings.of([[0, 1, 2], [1, 0, 2]])
+    >>> lists.jobs
+    3
     """
 
     jobs: int

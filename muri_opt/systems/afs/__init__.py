@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from muri_opt.systems.afs.node_sizes import gpus_per_node, share_sizes
     from muri_opt.systems.afs.optimum.search import ElasticOptimum, elastic_optimum
     from muri_opt.systems.afs.pair_rule import TIES
+    from muri_opt.systems.afs.plain_greedy import plain_afs_shares
     from muri_opt.systems.afs.policy import ElasticPolicy
     from muri_opt.systems.afs.program import SharingFormulation
     from muri_opt.systems.afs.restart_hysteresis import kept_shares
@@ -50,6 +51,7 @@ __all__ = [
     "max_min_shares",
     "next_measurements",
     "optimus_shares",
+    "plain_afs_shares",
     "run_clock",
     "scaling_table",
     "scan_order",
@@ -75,6 +77,7 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.afs.node_sizes": ("gpus_per_node", "share_sizes"),
         "muri_opt.systems.afs.optimum.search": ("ElasticOptimum", "elastic_optimum"),
         "muri_opt.systems.afs.pair_rule": ("TIES",),
+        "muri_opt.systems.afs.plain_greedy": ("plain_afs_shares",),
         "muri_opt.systems.afs.policy": ("ElasticPolicy",),
         "muri_opt.systems.afs.program": ("SharingFormulation",),
         "muri_opt.systems.afs.restart_hysteresis": ("kept_shares",),

@@ -23,6 +23,9 @@ class AfsPolicy(ElasticPolicy):
     one GPU first, ``arrival`` as in the authors' code, or ``shortest``. ``tie`` says who gets the GPU at equality, the
     ``longer`` job as in the authors' code or the ``shorter``. ``phi`` is how many GPUs more the longer job is taken to
     have once the shorter has ended: 1 is AFS, more is more optimistic, ``inf`` is shortest first.
+
+    >>> policy_from("afs-l:scan=arrival").decide(shipped_round("toy/three-elastic"), 0).assignments[0].gpus
+    {'n0': 2}
     """
 
     scan: str = "longest"

@@ -25,6 +25,9 @@ class UnknownLengthPolicy(ElasticPolicy):
     from its ``executed_seconds``, as if every decision in between had left it its share; a running job that does not
     say them is in no quantum. What the rule leaves to chance the seed decides. Whether a change of shares pays cannot
     be told without lengths.
+
+    >>> policy_from("afs-p:quantum=3600").decide(shipped_round("toy/three-elastic"), 0).assignments[0].gpus
+    {'n0': 1}
     """
 
     restarts: str = "ignore"

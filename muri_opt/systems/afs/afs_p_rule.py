@@ -21,6 +21,11 @@ def afs_p_shares(
 
     With as many jobs as GPUs or more, ``keeps[j]`` GPUs first stay with a job whose quantum has not ended (0: it has,
     or never began), as far as the GPUs go; such a job takes no part in the scans. With fewer jobs nobody keeps a share.
+
+    >>> none = np.zeros(2, dtype=np.int64)
+    >>> speed, cap, coin = np.array([[0, 10, 19], [0, 10, 11]]), np.array([2, 2]), np.random.default_rng(0)
+    >>> afs_p_shares(speed, cap, 3, quanta=none, keeps=none, order=[0, 1], coin=coin)
+    array([2, 1])
     """
     turns = checked_scan(order, len(cap))
     turns = turns[np.argsort(quanta[turns], kind="stable")]

@@ -15,6 +15,9 @@ def max_min_shares(cap: Ints, gpus: int, *, order: ArrayLike) -> Ints:
     """Return the shares of a round robin: one GPU at a time in the given order to the jobs below their cap.
 
     Everybody gets as much as the others, or its cap; who comes first in ``order`` gets what does not divide evenly.
+
+    >>> max_min_shares(np.array([1, 4, 4]), 6, order=[0, 1, 2])
+    array([1, 3, 2])
     """
     places = checked_scan(order, len(cap))
     rounds = 0
@@ -37,6 +40,9 @@ def optimus_shares(cap: Ints, time: Ints, gpus: int) -> Ints:
 
     ``time[j, k]`` is the remaining time with k GPUs. Of equal jobs the first is served first; a GPU that would save
     nobody any time is not given.
+
+    >>> optimus_shares(np.array([2, 2]), np.array([[NEVER, 10, 6], [NEVER, 30, 16]]), 3)
+    array([1, 2])
     """
     shares = np.zeros(len(cap), dtype=np.int64)
     first = _by_time(time[:, 1], cap)[: max(gpus, 0)]
@@ -60,6 +66,9 @@ def srtf_shares(cap: Ints, time: Ints, gpus: int) -> Ints:
     """Return the shares of elastic shortest remaining time first: all it can use to the job that then ends first.
 
     What is left goes to the next. Of equally long jobs the first is served first.
+
+    >>> srtf_shares(np.array([2, 2]), np.array([[NEVER, 10, 6], [NEVER, 30, 16]]), 3)
+    array([2, 1])
     """
     shares = np.zeros(len(cap), dtype=np.int64)
     most = np.minimum(cap, max(gpus, 0))

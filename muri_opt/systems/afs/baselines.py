@@ -13,7 +13,12 @@ from muri_opt.systems.afs.policy import Demand, ElasticPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimusPolicy(ElasticPolicy):
-    """One GPU each, shortest first, then one by one where a GPU saves most time."""
+    """One GPU each, shortest first, then one by one where a GPU saves most time.
+
+    >>> decision = policy_from("optimus").decide(shipped_round("toy/three-elastic"), 0)
+    >>> [sum(one.gpus.values()) for one in decision.assignments]
+    [1, 2, 1]
+    """
 
     own_name: ClassVar[str] = "optimus"
     objective: str = "time"
@@ -25,7 +30,12 @@ class OptimusPolicy(ElasticPolicy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxMinPolicy(ElasticPolicy):
-    """GPUs dealt one by one in turn, in the order of submission."""
+    """GPUs dealt one by one in turn, in the order of submission.
+
+    >>> decision = policy_from("max-min-elastic").decide(shipped_round("toy/three-elastic"), 0)
+    >>> [sum(one.gpus.values()) for one in decision.assignments]
+    [2, 1, 1]
+    """
 
     own_name: ClassVar[str] = "max-min-elastic"
 
@@ -36,7 +46,12 @@ class MaxMinPolicy(ElasticPolicy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortestFirstPolicy(ElasticPolicy):
-    """All GPUs it can use to the job that then ends first, what is left to the next."""
+    """All GPUs it can use to the job that then ends first, what is left to the next.
+
+    >>> decision = policy_from("srtf-elastic").decide(shipped_round("toy/three-elastic"), 0)
+    >>> [sum(one.gpus.values()) for one in decision.assignments]
+    [3, 1]
+    """
 
     own_name: ClassVar[str] = "srtf-elastic"
 

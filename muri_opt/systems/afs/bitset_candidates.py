@@ -1,152 +1,196 @@
-"""Which jobs can win against a given one, found without asking all of them.
+"""Which jobs may replace a candidate, found without asking all of them: bit sets by level.
 
-A job is one bit of a Python integer, the first scanned the highest bit: one operation handles all jobs, and the first
-of a set is its bit length. Sets are kept of the jobs whose growth, strength and remaining time lie on one side of a
-few levels; a few intersections hold every job that can win, and some that cannot, which the exact rule then turns
-away. Levels decide about speed only, never about the answer.
+A job is one bit of a Python integer. Its bit is its place, the number of jobs that are scanned after it, so that one
+``&`` handles all jobs and the first one scanned of a set is its highest bit.
+
+:class:`LevelSets` is an index over one number per job: for each of a few dozen rising levels, the set of the jobs that
+reach it. "All jobs whose number is at least v" is answered by the set of the highest level that is not above v: it
+holds all these jobs, and perhaps some between the level and v. :class:`RivalSets` has three of them, over the numbers
+in which the pair rule can be written. With growth r = p'/p and strength s = (2f - p) / (2f - p'), a scanned job m
+replaces the candidate c only if
+
+* m would finish before c, and r_m >= s_c, or
+* m would not finish before c, and s_m >= r_c.
+
+So every job that replaces c is in the set
+
+    (growth at least s_c, and time below that of c), or strength at least r_c,
+
+and whoever is in it and does not replace c is turned away by the rule itself. Where the levels are says how many that
+are; it decides about speed, never about the answer.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, isnan, sqrt
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 _ROUNDING: Final = 1e-12
-"""More than the rounding of strength levels that are worked out from growth levels."""
+"""More than the rounding error of any growth or strength."""
 _LEAST_LEVELS: Final = 16
 _MOST_LEVELS: Final = 256
-_LITTLE: Final = 300
+_LITTLE: Final = 600
 """Moves and jobs turned away that say little about how many levels are best."""
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
-    """What is compared of every job, by its place: how many jobs are scanned after it.
+@dataclass(slots=True, kw_only=True, eq=False)
+class Numbers:
+    """What the pair rule compares of the jobs, by place; the lists are changed in place as jobs climb.
 
-    The longer of two jobs wins iff the shorter one's ``growth`` p'/p is below its ``strength`` (2f - p) / (2f - p').
-    Growth is not a number for a job without a GPU, strength where that quotient is no threshold: whole numbers decide
-    then. ``time`` is the remaining time, on one GPU for a job without any.
+    ``growth`` is not a number for a job without a GPU. ``strength`` is not a number where 2f <= p': no growth is a
+    threshold then, and the rule has to be asked in whole numbers. ``brevity`` is the remaining time (that on one GPU
+    for a job without any) with its sign changed, so that a shorter job has the higher number.
     """
 
-    growth: Floats
-    strength: Floats
-    time: Ints
-    idle: Bools
-    climbing: Bools
+    growth: list[float]
+    strength: list[float]
+    brevity: list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contenders:
-    """Sets of the jobs still climbing, by level; the lists are changed in place as jobs climb.
+class LevelSets:
+    """Jobs by how many of the rising ``levels`` their number reaches: ``reached[place]``, ``at_first`` when built.
 
-    ``grown[i]``: the jobs whose growth reaches the i-th level; ``strong[i]``: those whose strength does (the same list,
-    if ``shared``: strength rises with growth then); ``brief[i]``: those whose time is below the i-th level. The first
-    two begin with, and the third ends with, the set of all. ``idle[0]``: the jobs without a GPU. ``in_grown`` and its
-    like hold, per job, how many levels it reaches; ``asks_grown`` and its like, if ``shared``, the sets that a job with
-    a GPU asks for others to beat it, which :meth:`rivals` works out for all other jobs.
+    ``sets[0]`` are all jobs, ``sets[i]`` those whose number is at least the i-th level. What is not a number reaches
+    every level.
     """
 
-    growth_levels: list[float]
-    strength_levels: list[float]
-    time_levels: list[int]
-    grown: list[int]
-    strong: list[int]
-    brief: list[int]
-    idle: list[int]
-    shared: bool
-    in_grown: list[int]
-    in_strong: list[int]
-    in_brief: list[int]
-    asks_grown: list[int]
-    asks_strong: list[int]
-    asks_brief: list[int]
-    wrong: list[int]
-    first: tuple[Ints, Ints]
+    levels: list[float]
+    sets: list[int]
+    reached: list[int]
+    at_first: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, standing: Standing, asked: Sequence[tuple[float, float, int]], levels: tuple[int, int], *, shared: bool
-    ) -> Contenders:
-        """Return the sets of ``standing``, with levels at the growth, strength and time of jobs and of the ``asked``.
+    def of(cls, levels: NDArray[Any], numbers: NDArray[Any], members: Bools) -> LevelSets:
+        """Return the sets of the ``members`` among jobs with these numbers, by place."""
+        reached = np.searchsorted(levels, numbers, side="right")
+        sets = _sets(np.where(members, reached, -1), len(levels) + 1)
+        return cls(levels=levels.tolist(), sets=sets, reached=reached.tolist(), at_first=reached)
 
-        A candidate looks for jobs whose growth reaches its strength, or whose strength reaches its growth.
+
+class RivalSets:
+    """The jobs still climbing among the ``size`` scanned last, by growth, by strength and by brevity.
+
+    With AFS' own future share, f = p', strength is 2 - 1/r and rises with growth (``one_order``): the sets by strength
+    are those by growth then, and s_m >= r_c is asked as r_m >= 1 / (2 - r_c). ``asks[place]`` remembers what
+    :meth:`ask` found.
+    """
+
+    __slots__ = (
+        "_idle",
+        "_indexes",
+        "_numbers",
+        "_size",
+        "asks",
+        "by_brevity",
+        "by_growth",
+        "by_strength",
+        "one_order",
+    )
+
+    def __init__(
+        self,
+        numbers: Numbers,
+        *,
+        idle: Bools,
+        climbing: Bools,
+        asked: Sequence[tuple[float, float, int]],
+        levels: int,
+        one_order: bool,
+    ) -> None:
+        """Build the sets of the first places, as many as ``idle`` (no GPU) and ``climbing`` (below its cap) tell of.
+
+        Each index gets about so many ``levels``, where jobs will be asked about: half of them for the jobs themselves,
+        half for the growth, strength and brevity of those ``asked`` about of late.
         """
-        climbing, count = standing.climbing, levels[0]
-        sample = np.flatnonzero(climbing)[::4]
-        recent = np.array(asked, dtype=np.float64).reshape(-1, 3)
-        grow, force = [standing.growth[sample], recent[:, 0]], [standing.strength[sample], recent[:, 1]]
-        if shared:  # strength is 2 - 1 / growth
-            growth = _levels([np.concatenate([a, _reach(b)]) for a, b in zip(force, grow, strict=True)], count)
-            strength = 2 - 1 / growth + _ROUNDING
+        self._numbers = numbers
+        self._size = size = len(idle)
+        self._idle = _sets(np.where(idle & climbing, 0, -1), 1)[0]
+        self.one_order = one_order
+        self.asks: list[tuple[int, int, int] | None] = [None] * len(numbers.brevity)
+        growth, strength = np.array(numbers.growth[:size]), np.array(numbers.strength[:size])
+        brevity = np.array(numbers.brevity[:size])
+        some = np.flatnonzero(climbing)[::4]
+        growths = growth[some], np.array([number for number, _, _ in asked])
+        strengths = strength[some], np.array([number for _, number, _ in asked])
+        brevities = 1 + brevity[some], 1 + np.array([number for _, _, number in asked], dtype=np.int64)
+        self.by_brevity = LevelSets.of(_levels(brevities, levels), brevity, climbing)
+        self._indexes: list[tuple[LevelSets, Sequence[float]]] = [(self.by_brevity, numbers.brevity)]
+        if one_order:
+            asks = [np.concatenate([low, _growth_to_beat(high)]) for low, high in zip(strengths, growths, strict=True)]
+            self.by_growth = self.by_strength = LevelSets.of(_levels(asks, levels), growth, climbing)
         else:
-            growth, strength = _levels(force, count), _levels(grow, count)
-        time = _levels([standing.time[sample], np.array([time for _, _, time in asked], dtype=np.int64)], levels[1])
-        in_grown = np.searchsorted(growth, standing.growth, side="right")
-        in_strong = in_grown if shared else np.searchsorted(strength, standing.strength, side="right")
-        in_brief = np.searchsorted(time, standing.time, side="right")
-        grown = _sets(np.where(climbing, in_grown, -1), len(growth) + 1)
-        strong = grown if shared else _sets(np.where(climbing, in_strong, -1), len(strength) + 1)
-        reached = in_grown.tolist()
-        return cls(
-            growth_levels=growth.tolist(),
-            strength_levels=strength.tolist(),
-            time_levels=time.tolist(),
-            grown=grown,
-            strong=strong,
-            brief=_sets(np.where(climbing, len(time) - in_brief, -1), len(time) + 1)[::-1],
-            idle=_sets(np.where(standing.idle & climbing, 0, -1), 1),
-            shared=shared,
-            in_grown=reached,
-            in_strong=reached if shared else in_strong.tolist(),
-            in_brief=in_brief.tolist(),
-            asks_grown=np.searchsorted(growth, standing.strength, side="right").tolist() if shared else [],
-            asks_strong=np.searchsorted(strength, standing.growth, side="right").tolist() if shared else [],
-            asks_brief=np.searchsorted(time, standing.time).tolist() if shared else [],
-            wrong=[0, 0],
-            first=(in_grown, in_brief),
+            self.by_growth = LevelSets.of(_levels(strengths, levels), growth, climbing)
+            self.by_strength = LevelSets.of(_levels(growths, levels), strength, climbing)
+            self._indexes.append((self.by_strength, numbers.strength))
+        self._indexes.append((self.by_growth, numbers.growth))
+
+    def rivals_of_idle(self, candidate: int) -> int:
+        """Return the rivals of a job without a GPU: it is the longer one, but another such job is one by its time."""
+        growth = bisect_right(self.by_growth.levels, self._numbers.strength[candidate])
+        no_longer = bisect_right(self.by_brevity.levels, self._numbers.brevity[candidate])
+        return self.by_growth.sets[growth] & ~self._idle | self.by_brevity.sets[no_longer] & self._idle
+
+    def ask(self, candidate: int) -> tuple[int, int, int]:
+        """Return in which sets the rivals of a job with a GPU are: by growth, brevity and strength."""
+        growth, strength = self._numbers.growth[candidate], self._numbers.strength[candidate]
+        threshold = growth
+        if self.one_order:
+            threshold = 1 / (2 - growth + _ROUNDING) if growth < 2 else inf
+        found = (
+            0 if isnan(strength) else bisect_right(self.by_growth.levels, strength),
+            bisect_right(self.by_brevity.levels, 1 + self._numbers.brevity[candidate]),
+            bisect_right(self.by_strength.levels, threshold),
         )
+        self.asks[candidate] = found
+        return found
 
-    def rivals(self, growth: float, strength: float, time: int) -> tuple[int, int]:
-        """Return jobs among which are all that win against a given one, and the set of strong ones among them.
+    def move(self, place: int) -> None:
+        """Put a job that has climbed into the sets of its new numbers."""
+        self.asks[place] = None
+        if place >= self._size:
+            return
+        bit = 1 << place
+        if self._idle & bit:
+            self._idle ^= bit
+        for index, numbers in self._indexes:
+            sets, old, new = index.sets, index.reached[place], bisect_right(index.levels, numbers[place])
+            index.reached[place] = new
+            for level in range(old + 1, new + 1) if old < new else range(new + 1, old + 1):
+                sets[level] ^= bit
 
-        For a job without a GPU, whose growth is not a number, another without any is a rival by its time on one.
-        """
-        grown = self.grown[0 if math.isnan(strength) else bisect_right(self.growth_levels, strength)]
-        if math.isnan(growth):
-            brief = self.brief[bisect_right(self.time_levels, time)]
-            return grown & ~self.idle[0] | brief & self.idle[0], 0
-        reach = bisect_right(self.strength_levels, growth)
-        return grown & self.brief[bisect_left(self.time_levels, time)] | self.strong[reach], reach
+    def remove(self, place: int) -> None:
+        """Take a job that climbs no further out of all sets."""
+        if place >= self._size:
+            return
+        bit = 1 << place
+        if self._idle & bit:
+            self._idle ^= bit
+        for index, _ in self._indexes:
+            for level in range(index.reached[place] + 1):
+                index.sets[level] ^= bit
 
-    def better_levels(self, levels: tuple[int, int]) -> tuple[int, int]:
+    def better_count(self, levels: int, turned_away: int) -> int:
         """Return how many levels would have balanced the jobs found in vain against the moves between levels.
 
-        Both are seen at the present number of levels; the former fall with it, the latter grow. To turn a job away
-        costs about four times as much as a move.
+        The former fall with the number of levels, the latter grow. To turn a job away costs about three times a move.
         """
-        moves = [
-            np.abs(now - first).sum() for now, first in zip((self.in_grown, self.in_brief), self.first, strict=True)
-        ]
-        growth, time = (
-            round(min(_MOST_LEVELS, max(_LEAST_LEVELS, count * math.sqrt((4 * wrong + _LITTLE) / (moved + _LITTLE)))))
-            for count, wrong, moved in zip(levels, self.wrong, moves, strict=True)
-        )
-        return growth, time
+        moved = sum(int(np.abs(index.at_first - index.reached).sum()) for index, _ in self._indexes)
+        better = levels * sqrt((3 * turned_away + _LITTLE) / (moved + _LITTLE))
+        return round(min(_MOST_LEVELS, max(_LEAST_LEVELS, better)))
 
 
-def _levels(choices: Sequence[NDArray[Any]], count: int) -> NDArray[Any]:
-    """Return about ``count`` rising levels above 0, equally many from each of the ``choices``."""
-    known = [_distinct(values[np.isfinite(values) & (values > 0)]) for values in choices]
+def _levels(samples: Sequence[NDArray[Any]], count: int) -> NDArray[Any]:
+    """Return about ``count`` rising levels, equally many from each of the samples."""
+    known = [_distinct(values[np.isfinite(values)]) for values in samples]
     chosen = [values[np.linspace(0, len(values) - 1, count // 2).astype(np.int64)] for values in known if len(values)]
     return _distinct(np.concatenate(chosen)) if chosen else np.ones(1)
 
@@ -160,15 +204,15 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     return distinct
 
 
-def _reach(growth: Floats) -> Floats:
+def _growth_to_beat(growth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the growth from which a longer job wins against one that has ``growth``, where there is one."""
-    below = 2 - growth + 10 * _ROUNDING
+    below = 2 - growth + _ROUNDING
     reach = np.full(below.shape, np.nan)
     np.divide(1, below, out=reach, where=below > 0)
     return reach
 
 
-def _sets(reached: Ints, count: int) -> list[int]:
+def _sets(reached: NDArray[np.int64], count: int) -> list[int]:
     """Return the sets of the jobs that have reached 0, 1, ... ``count`` - 1; a job's bit is its place."""
     members = reached.astype(np.int16) >= np.arange(count, dtype=np.int16)[:, None]
     rows = np.packbits(members, axis=1, bitorder="little")

@@ -24,7 +24,12 @@ INELASTIC_ORDERS: Final = ("fifo", "srtf", "srsf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockRules:
-    """Rules for jobs with these curves on a cluster of ``gpus`` GPUs."""
+    """Rules for jobs with these curves on a cluster of ``gpus`` GPUs.
+
+    >>> rules = ClockRules(speed=np.array([[0, 1, 2]]), cap=np.array([2]), gpus=2)
+    >>> run_clock(arrivals=[0], work=[8], speed=rules.speed, cap=rules.cap, rule=rules.max_min, gpus=2).durations
+    array([4.])
+    """
 
     speed: Ints
     cap: Ints

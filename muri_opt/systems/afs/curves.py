@@ -43,6 +43,10 @@ class Curves:
     ``speed[j, k]`` is job j's speed with k GPUs, 0 at k = 0 and beyond ``cap[j]``, the largest share that is of use to
     it: the largest GPU count of its table, at most the cluster's. ``unit[j]`` is the time of one iteration at speed 1,
     in microseconds. Speeds need not grow with k, and gains need not shrink: measured curves do neither.
+
+    >>> round_ = shipped_round("toy/three-elastic")
+    >>> Curves.of(round_.jobs, round_.cluster.total_gpus).cap
+    array([3, 4, 4])
     """
 
     speed: Ints
@@ -100,6 +104,9 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
 
     An empty table is refused, and one without an entry for one GPU: below its smallest count there is nothing to
     interpolate from.
+
+    >>> scaling_table({1: 1.0, 4: 2.0}).speeds
+    (0, 100000000, 120000000, 150000000, 200000000)
     """
     counts = sorted(scaling)
     if not counts:

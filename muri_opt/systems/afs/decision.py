@@ -19,6 +19,11 @@ def share_decision(round_: Round, curves: Curves, shares: Mapping[int, Ints]) ->
     """Return the decision that gives job j ``shares[j][s]`` GPUs of node s; every other job waits for its first GPU.
 
     The period of a job is the time of one iteration with its share.
+
+    >>> round_ = shipped_round("toy/three-elastic")
+    >>> curves = Curves.of(round_.jobs, round_.cluster.total_gpus)
+    >>> share_decision(round_, curves, {0: np.array([3])}).assignments[0].gpus
+    {'n0': 3}
     """
     asks = np.ones(len(round_.jobs), dtype=np.int64)
     placed = []

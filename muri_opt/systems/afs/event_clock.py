@@ -141,6 +141,11 @@ def run_clock(
     ``restart_seconds``, a job whose share changes makes no progress for that long; a newer change replaces one whose
     restart has not ended. ``wake(now)`` is the next moment, if earlier than the next arrival or completion, at which
     the rule wants to be asked again. A round in which no job would ever progress again is an error.
+
+    >>> speed, cap = np.array([[0, 1, 2]]), np.array([2])
+    >>> rule = ClockRules(speed=speed, cap=cap, gpus=2).srtf
+    >>> run_clock(arrivals=[0], work=[8], speed=speed, cap=cap, rule=rule, gpus=2).durations
+    array([4.])
     """
     begun = np.array(arrivals, dtype=np.float64)
     clock = _Clock(

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from muri_opt.systems.afs.curves import Ints
-from muri_opt.systems.afs.fast_greedy import Climb
+from muri_opt.systems.afs.fast_greedy import FastGreedy
+from muri_opt.systems.afs.greedy_state import GreedyState
 from muri_opt.systems.afs.pair_rule import check_rule
 from muri_opt.systems.afs.scan_orders import checked_scan
 from muri_opt.systems.afs.share_steps import Steps, check_ladder
@@ -36,6 +37,11 @@ def afs_shares(
 
     With a ``ladder`` of legal shares a job climbs from one to the next, judged by the average gain per GPU, and leaves
     the scan when its next step takes more GPUs than are left.
+
+    >>> speed = np.array([[0, 10, 18, 24], [0, 10, 19, 27]])
+    >>> time = np.array([[NEVER, 100, 55, 41], [NEVER, 300, 157, 111]])
+    >>> afs_shares(speed, np.array([3, 3]), time, 3, scan=[0, 1])
+    array([2, 1])
     """
     check_rule(tie, phi)
     places = checked_scan(scan, len(cap))
@@ -49,11 +55,11 @@ def afs_shares(
     stop = first_gpus(steps, places, gpus, tie_to_longer=tie == "longer")
     if phi is None and ladder is None and _first_stays_first(steps, stop):
         return _shortest_first(steps, places, stop, gpus)
-    climb = Climb(steps, places, stop, gpus - int(stop.sum()), tie_to_longer=tie == "longer", phi=phi)
-    climb.run()
-    climb.finish()
+    state = GreedyState(steps, places, stop, gpus - int(stop.sum()), tie_to_longer=tie == "longer")
+    FastGreedy(state, one_order=phi == 1).run()
+    state.finish()
     shares = np.zeros(len(cap), dtype=np.int64)
-    shares[climb.row] = steps.share[climb.stop]
+    shares[state.row] = steps.share[state.stop]
     return shares
 
 
@@ -98,6 +104,9 @@ def _shortest_first(steps: Steps, scan: Ints, stop: Ints, gpus: int) -> Ints:
 
 def _linear(speed: Ints, cap: Ints) -> bool:
     """Return whether every job's speed is in proportion to its GPUs, exactly."""
+    twice = cap > 1
+    if speed.shape[1] > 2 and (speed[twice, 2] != 2 * speed[twice, 1]).any():
+        return False  # the usual answer, without a look at the whole table
     gpus = np.arange(speed.shape[1])
     used = gpus <= cap[:, None]
     return bool((np.where(used, speed, 0) == np.where(used, speed[:, 1:2] * gpus, 0)).all())

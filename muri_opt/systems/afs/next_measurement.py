@@ -18,6 +18,9 @@ def next_measurements(table: Mapping[int, float], most_gpus: int, *, tolerance: 
     times as fast as k. Where these bounds are within a factor of 1 + ``tolerance`` interpolation will do, and the count
     is left out; of equally doubtful counts the largest is chosen. The bounds say what to measure; no curve has to obey
     them.
+
+    >>> next_measurements({1: 1.0, 2: 1.9, 8: 3.0}, 16)
+    (16,)
     """
     if most_gpus < 1:
         raise InputError("most_gpus", str(most_gpus), "a whole number from 1")

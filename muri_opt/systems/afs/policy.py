@@ -55,6 +55,9 @@ class ElasticPolicy(Policy):
     ``restart_seconds``, or ``ignore``. ``objective`` says what the value counts and the exact program of the same round
     (chapter *sharing*) maximises: the ``speed`` of all jobs, short ones weighing more, their plain ``speed-up``, or the
     ``time`` the shares save if they stay.
+
+    >>> policy_from("afs-l:packing=node").packing
+    'node'
     """
 
     packing: str = "any"

@@ -27,7 +27,12 @@ LARGEST_PRODUCT = 1 << 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingFormulation(Formulation):
-    """Give every elastic job one number of GPUs, or none, so that the values add up to the most."""
+    """Give every elastic job one number of GPUs, or none, so that the values add up to the most.
+
+    >>> program = SharingFormulation(objective="speed", packing="any")
+    >>> len(program.build(shipped_round("toy/three-elastic")).objective)
+    11
+    """
 
     objective: str
     packing: str

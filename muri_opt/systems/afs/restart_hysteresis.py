@@ -14,6 +14,10 @@ def kept_shares(shares: Ints, present: Ints, time: Ints, restart: Ints, gpus: in
     unit of ``time[j, k]``. A change pays if the job needs longer with the share it has than with the new one and the
     restart. Shares that would grow in vain are put back first, which frees GPUs; then shares that would shrink, in the
     given order, as long as the GPUs last. A share that is taken away altogether stays taken.
+
+    >>> times = np.array([[NEVER, 12, 6, 4, 3]])
+    >>> kept_shares(np.array([4]), np.array([2]), times, np.array([9]), 4)
+    array([2])
     """
     result = shares.copy()
     jobs = np.arange(len(shares))

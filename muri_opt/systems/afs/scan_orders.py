@@ -22,7 +22,11 @@ SCANS: Final = tuple(_ORDERS)
 
 
 def scan_order(name: str, time: Ints) -> Ints:
-    """Return job positions in the order ``name``, from ``time[j, k]``; equal times keep the given order."""
+    """Return job positions in the order ``name``, from ``time[j, k]``; equal times keep the given order.
+
+    >>> scan_order("longest", np.array([[NEVER, 10], [NEVER, 30]]))
+    array([1, 0])
+    """
     if name not in _ORDERS:
         raise unknown_name("scan", name, SCANS)
     return _ORDERS[name](time[:, 1]).astype(np.int64)

@@ -23,7 +23,11 @@ MOST_STEP: Final = 1 << 11
 
 
 def legal_shares(gpus_per_node: int, most: int) -> tuple[int, ...]:
-    """Return the shares up to ``most`` that divide ``gpus_per_node`` or are multiples of it, smallest first."""
+    """Return the shares up to ``most`` that divide ``gpus_per_node`` or are multiples of it, smallest first.
+
+    >>> legal_shares(4, 12)
+    (1, 2, 4, 8, 12)
+    """
     if gpus_per_node < 1:
         raise InputError("gpus_per_node", str(gpus_per_node), "a whole number from 1")
     divisors = (k for k in range(1, min(gpus_per_node - 1, most) + 1) if gpus_per_node % k == 0)

@@ -47,6 +47,9 @@ class OptimusTasksPolicy(PlanPolicy):
 
     Jobs are placed from the fewest tasks up, each on the fewest nodes that divide its servers and workers evenly, on
     those with the most free CPUs. Where no nodes have room, the tasks added last are taken away again.
+
+    >>> sorted(policy_from("optimus-ps").decide(shipped_round("toy/four-configurations"), 0).running)
+    ['a', 'b', 'c', 'd']
     """
 
     switch: str = "off"

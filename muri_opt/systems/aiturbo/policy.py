@@ -55,6 +55,9 @@ class AITurboPolicy(PlanPolicy):
 
     A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
     those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
+
+    >>> sorted(policy_from("aiturbo").decide(shipped_round("toy/four-configurations"), 0).running)
+    ['a', 'b', 'c']
     """
 
     objective: str = "service"

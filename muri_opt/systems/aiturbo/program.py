@@ -13,6 +13,12 @@ from muri_opt.systems.plans.program import PlanningFormulation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationFormulation(PlanningFormulation):
-    """Run as many jobs as can be, then with the least remaining time, or remaining time by service units."""
+    """Run as many jobs as can be, then with the least remaining time, or remaining time by service units.
+
+    >>> from muri_opt.systems.plans import PlanRules
+    >>> program = ConfigurationFormulation(rules=PlanRules(objective="time"))
+    >>> len(program.build(shipped_round("toy/four-configurations")).objective)
+    16
+    """
 
     chapter: ClassVar[str] = "configuration"

@@ -21,7 +21,11 @@ from muri_opt.systems.capacity.smallest_changes import GangChanges
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period."""
+    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period.
+
+    >>> Placed(jobs=(0, 2), share=np.array([2, 0])).jobs
+    (0, 2)
+    """
 
     jobs: tuple[int, ...]
     share: Ints
@@ -33,6 +37,9 @@ def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: boo
     """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait.
 
     ``preempt`` says whether the policy moves gangs that run.
+
+    >>> gang_decision(shipped_round("toy/two-gangs"), {1: np.array([4, 2])}, consolidate=False).assignments[0].gpus
+    {'n0': 4, 'n1': 2}
     """
     placed = [
         Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
@@ -52,6 +59,10 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
     each job runs with, or would need to start, where that is not what the round says.
+
+    >>> group = Placed(jobs=(0,), share=np.array([3, 0]))
+    >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
+    {'n0': 3}
     """
     left, holders, waits = _beside(round_, groups, asks)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)

@@ -16,6 +16,9 @@ class Leftover(FreeCapacity):
 
     ``asks[j]`` are the GPUs that job j counts for in its tenant's quota: those it asks for, unless its share is
     decided otherwise.
+
+    >>> Leftover(shipped_round("toy/two-gangs")).room(0)
+    array([4, 4])
     """
 
     def __init__(self, round_: Round, asks: Ints | None = None) -> None:

@@ -14,6 +14,9 @@ def best_fit(room: Ints, gpus: int, held: Ints | None = None) -> Ints | None:
 
     ``room[s]`` is how many of its GPUs fit on node s. GPUs ``held`` now are kept if they still fit. Otherwise the gang
     goes to the tightest node that holds it whole, or else fills the roomiest nodes, the rest on the tightest that does.
+
+    >>> best_fit(np.array([4, 2, 3]), 3)
+    array([0, 0, 3])
     """
     if held is not None and held.sum() == gpus and (held <= room).all():
         return held
@@ -36,19 +39,31 @@ def best_fit(room: Ints, gpus: int, held: Ints | None = None) -> Ints | None:
 
 
 def nodes_needed(room: Ints, gpus: int) -> int:
-    """Return how many of the roomiest nodes together hold ``gpus``; one more than there are where all do not."""
+    """Return how many of the roomiest nodes together hold ``gpus``; one more than there are where all do not.
+
+    >>> nodes_needed(np.array([4, 2, 3]), 6)
+    2
+    """
     reach = np.cumsum(np.sort(room)[::-1])
     return int(np.searchsorted(reach, gpus)) + 1
 
 
 def fewest_nodes(round_: Round, job: int) -> int:
-    """Return on how few nodes the job fits in the empty cluster; one more than there are where it does not fit."""
+    """Return on how few nodes the job fits in the empty cluster; one more than there are where it does not fit.
+
+    >>> fewest_nodes(shipped_round("toy/two-gangs"), 1)
+    2
+    """
     amounts = round_.amounts
     return nodes_needed(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), int(amounts.g[job]))
 
 
 def held_gpus(round_: Round, job: int) -> Ints | None:
-    """Return the GPUs per node a running job holds now, or ``None``."""
+    """Return the GPUs per node a running job holds now, or ``None``.
+
+    >>> held_gpus(shipped_round("toy/three-fragments"), 0)
+    array([4, 0, 0])
+    """
     placement = round_.jobs[job].placement
     if round_.jobs[job].state != "running" or not placement:
         return None
@@ -62,6 +77,10 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     """Return GPUs per node for a gang beside what is placed already, or ``None``; on those ``held`` if it can.
 
     ``consolidate`` allows no more nodes than the gang would need in the empty cluster.
+
+    >>> round_ = shipped_round("toy/two-gangs")
+    >>> place_gang(round_, Leftover(round_), 1, consolidate=True)
+    array([4, 2])
     """
     room, gpus = left.room(job), int(round_.amounts.g[job])
     if consolidate:

@@ -19,6 +19,9 @@ def place_shares(round_: Round, shares: Ints, legal: Ints, *, by_node: bool = Fa
     is not placed whole, all are placed anew, the largest first, and that is taken where it runs more GPUs. Where CPUs,
     memory or a quota leave no room for a share, the job gets the next smaller legal one; what that leaves over goes
     to jobs without a share, a GPU each. ``by_node`` puts a share on one node, or on as many as it fills.
+
+    >>> place_shares(shipped_round("toy/three-elastic"), np.array([2, 1, 1]), np.array([1, 2, 3, 4]))
+    {0: array([2]), 1: array([1]), 2: array([1])}
     """
     held = {job: now for job in np.flatnonzero(shares).tolist() if (now := held_gpus(round_, job)) is not None}
     placed = _placed(round_, shares, legal, held, by_node=by_node)

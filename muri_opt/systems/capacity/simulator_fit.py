@@ -13,6 +13,9 @@ def first_fit(room: Ints, gpus: int, whole: Ints) -> Ints | None:
     ``room[s]`` is how many of its GPUs fit on node s now, ``whole[s]`` how many the node has. The first node that holds
     the gang takes it. A gang larger than every node takes completely free nodes in order, and the first other node that
     holds the rest.
+
+    >>> first_fit(np.array([4, 2, 3]), 3, np.array([4, 4, 4]))
+    array([3, 0, 0])
     """
     share = np.zeros_like(room)
     rest = gpus

@@ -14,7 +14,11 @@ from muri_opt.rounds.error_text import listed, shown
 
 
 class Cost(NamedTuple):
-    """Moved GPUs, then moved jobs. As a bound: no plan moves fewer GPUs, nor as few with fewer jobs."""
+    """Moved GPUs, then moved jobs. As a bound: no plan moves fewer GPUs, nor as few with fewer jobs.
+
+    >>> Cost(gpus=2, jobs=1) < Cost(gpus=2, jobs=2)
+    True
+    """
 
     gpus: int
     jobs: int
@@ -22,7 +26,11 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One job taken off its nodes and put on others: GPUs per node before and after."""
+    """One job taken off its nodes and put on others: GPUs per node before and after.
+
+    >>> Move(job="a", source={"n0": 2}, target={"n1": 2}).target
+    {'n1': 2}
+    """
 
     job: str
     source: Mapping[str, int]
@@ -38,6 +46,10 @@ class Defragmentation:
     the smallest budget that would do, where the given one does not and it is known. ``proof`` is who claims the bound,
     and ``certificate`` what was checked of all this, if it was; then ``claimed_bound`` is a better bound on the word of
     one solver alone.
+
+    >>> found = make_room(shipped_round("toy/three-fragments"), job="job-8")
+    >>> found.placement, found.cost
+    ({'n0': 4}, Cost(gpus=3, jobs=2))
     """
 
     nodes: int | None = None
@@ -67,7 +79,15 @@ class Defragmentation:
 
 
 def moved_round(round_: Round, moves: Iterable[Move]) -> Round:
-    """Return the round after the moves: the same jobs, the moved ones where they end."""
+    """Return the round after the moves: the same jobs, the moved ones where they end.
+
+    >>> nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2))
+    >>> a = Job(id="a", gpus=1, state="running", placement={"n0": 1}, restart_seconds=5)
+    >>> b = Job(id="b", gpus=1, state="running", placement={"n1": 1}, restart_seconds=5)
+    >>> round_ = Round(cluster=Cluster(nodes=nodes), jobs=(a, b))
+    >>> moved_round(round_, [Move(job="b", source={"n1": 1}, target={"n0": 1})]).jobs[1].placement
+    {'n0': 1}
+    """
     target = {}
     for move in moves:
         position = round_.job_index.get(move.job)

@@ -35,6 +35,13 @@ def free_nodes(
 
     ``relax`` solves linear relaxations and finds prices that prove most answers. The first of ``solvers`` solves the
     program where that is needed, a second one confirms what no price proves. Without any the greedy answers alone.
+
+    >>> nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2))
+    >>> a = Job(id="a", gpus=1, state="running", placement={"n0": 1}, restart_seconds=5)
+    >>> b = Job(id="b", gpus=1, state="running", placement={"n1": 1}, restart_seconds=5)
+    >>> round_ = Round(cluster=Cluster(nodes=nodes), jobs=(a, b))
+    >>> free_nodes(round_, nodes=1).cost
+    Cost(gpus=1, jobs=1)
     """
     start = Start.of(round_)
     search = _Search(start, Goal.free(start, nodes), checked_budget(budget), limits or Limits())
@@ -53,6 +60,9 @@ def make_room(
     """Return the moves of fewest GPUs, then jobs, after which a waiting job fits on as few nodes as it ever needs.
 
     The other arguments are those of :func:`free_nodes`.
+
+    >>> make_room(shipped_round("toy/three-fragments"), job="job-8").cost
+    Cost(gpus=3, jobs=2)
     """
     start = Start.of(round_)
     search = _Search(start, Goal.hold(start, job), checked_budget(budget), limits or Limits())

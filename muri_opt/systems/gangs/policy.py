@@ -23,6 +23,9 @@ class GangPolicy(Policy):
     may spread over any nodes or must sit on as few as it could in the empty cluster; ``preempt`` whether a running job
     may be stopped or moved for another. Where it may not, running jobs stay where they are and only the others are
     decided.
+
+    >>> sorted(policy_from("srsf").decide(shipped_round("toy/eight-gangs"), 0).running)
+    ['bert', 'llama', 'lora', 'mobilenet', 'slowfast', 'yolo']
     """
 
     objective: str = "weighted"
@@ -77,7 +80,11 @@ class GangPolicy(Policy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FifoPolicy(GangPolicy):
-    """``fifo``: first in, first out. By default nobody is stopped, and no job starts in place of an earlier one."""
+    """``fifo``: first in, first out. By default nobody is stopped, and no job starts in place of an earlier one.
+
+    >>> sorted(policy_from("fifo").decide(shipped_round("toy/two-gangs"), 0).running)
+    ['job-0', 'job-2']
+    """
 
     objective: str = "lexicographic"
     preempt: str = "no"
@@ -92,8 +99,7 @@ def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = F
     (back-filling). Without ``preempt``, running jobs stay where they are. A policy that is only an order of one's own
     needs nothing else.
 
-    >>> from muri_opt import read_round
-    >>> round_ = read_round("instances/toy/eight-gangs.json")
+    >>> round_ = shipped_round("toy/eight-gangs")
     >>> largest_first = sorted(range(len(round_.jobs)), key=lambda job: -round_.jobs[job].gpus)
     >>> len(list_decision(round_, largest_first).running)
     5

@@ -31,6 +31,10 @@ class GangFormulation(Formulation):
     """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority.
 
     Without ``preempt`` running gangs stay where they are: the program is that of the others, on what those leave.
+
+    >>> program = GangFormulation(order="fifo", objective="weighted", nodes="any")
+    >>> len(program.build(shipped_round("toy/two-gangs")).objective)
+    6
     """
 
     order: str | TiresiasOrder

@@ -1,4 +1,9 @@
-"""Multipliers of the chapter *gangs*: evidence for a bound, per node and tenant, in whole numbers."""
+"""Multipliers of the chapter *gangs*: evidence for a bound, per node and tenant, in whole numbers.
+
+The bound they prove is weak duality for the rows ``gpus``, ``cpus``, ``memory`` and ``quota``: see *A bound anybody can
+check* in the chapter. Greedy filling is optimal for the continuous knapsack of GPUs (Dantzig 1957), and its duals are
+read off the first job that is cut.
+"""
 
 from __future__ import annotations
 

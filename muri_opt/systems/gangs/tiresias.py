@@ -31,6 +31,9 @@ class TiresiasPolicy(GangPolicy):
     times as long as it has run is promoted to the first queue, 0 promotes nobody. ``rank`` says who is first inside a
     queue: ``fifo``, or the highest Gittins index, which needs ``samples`` of the GPU-seconds of jobs seen before, a
     ``quantum``, and a ``form`` (the authors' or the textbook's).
+
+    >>> policy_from("tiresias:queues=3600").queues
+    '3600'
     """
 
     queues: str = "3250/7200"

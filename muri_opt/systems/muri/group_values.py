@@ -21,6 +21,9 @@ class GroupRules:
     ``objective`` is ``efficiency``, ``gpu-time`` or ``progress``; ``sizes`` says whether the jobs of a group have
     ``equal`` GPU counts or ``mixed`` ones. ``worst_order`` seats the jobs of a group in their worst order. ``distinct``
     keeps equal jobs apart, for programs that are not to take one for another.
+
+    >>> GroupRules(order="srsf", largest_group=2, pattern="cyclic", slowdown="none").largest_group
+    2
     """
 
     order: str

@@ -25,7 +25,11 @@ MANY, ALIKE = 300, 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketMatching:
-    """One matching of one round: GPUs per job, groups that were matched, pairs found and their efficiency in all."""
+    """One matching of one round: GPUs per job, groups that were matched, pairs found and their efficiency in all.
+
+    >>> group_jobs(shipped_round("toy/eight-stages").jobs, 2).rounds[0]
+    (BucketMatching(gpus=1, nodes=8, pairs=4, weight=1.732142857),)
+    """
 
     gpus: int
     nodes: int
@@ -35,7 +39,11 @@ class BucketMatching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grouping:
-    """Groups of job positions, bucket by bucket, and the matchings of every round that led to them."""
+    """Groups of job positions, bucket by bucket, and the matchings of every round that led to them.
+
+    >>> group_jobs(shipped_round("toy/eight-stages").jobs, 2).groups
+    ((0, 4, 1, 6), (3, 5, 2, 7))
+    """
 
     groups: tuple[Group, ...]
     rounds: tuple[tuple[BucketMatching, ...], ...]
@@ -53,6 +61,9 @@ def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER)
     Jobs of equal GPU count form a bucket. Each round matches the groups of every bucket by the efficiency of their
     union and merges matched pairs while the groups ask for more GPUs than there are. There are at most
     ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots.
+
+    >>> group_jobs(shipped_round("toy/eight-stages").jobs, 4).groups
+    ((0, 4), (3, 5), (1, 6), (2, 7))
     """
     if not jobs:
         return Grouping(groups=(), rounds=())

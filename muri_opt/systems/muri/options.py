@@ -19,6 +19,9 @@ class GroupingOptions:
     ``weight_lbd``). ``worst_order`` takes the worst order of the jobs in a group instead of the best. ``matching`` off
     takes jobs in queue order, ``largest_group`` at a time. ``merge_order`` is ``queue``, from the front of the queue,
     or ``least-waste``, from the pair that leaves the fewest GPUs idle, which the authors' code means and does not do.
+
+    >>> GroupingOptions(largest_group=2).pattern
+    'cyclic'
     """
 
     largest_group: int = 4

@@ -34,6 +34,9 @@ class MuriPolicy(Policy):
     are ``ordering``, ``worst`` for the worst order of the jobs in a group, and ``matching``, ``queue`` for neighbours
     in the queue instead of a matching. ``objective`` says what the value counts and ``sizes`` whether the exact program
     may let jobs of different GPU counts share; neither changes the algorithm.
+
+    >>> [one.jobs for one in policy_from("muri-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
+    [('a', 'c'), ('b', 'd')]
     """
 
     preset: str = "paper"

@@ -28,7 +28,12 @@ from muri_opt.systems.program import Formulation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupingFormulation(Formulation):
-    """Choose disjoint groups of jobs, so that their values add up to the most."""
+    """Choose disjoint groups of jobs, so that their values add up to the most.
+
+    >>> rules = GroupRules(order="srsf", largest_group=2, pattern="cyclic", slowdown="none")
+    >>> len(GroupingFormulation(rules=rules).build(shipped_round("toy/eight-stages")).objective)
+    36
+    """
 
     rules: GroupRules
 

@@ -1,4 +1,8 @@
-"""The groups of the chapter *grouping*: multisets of equal jobs, with their values."""
+"""The groups of the chapter *grouping*: multisets of equal jobs, with their values.
+
+Columns x_S of the set packing program in the chapter *grouping*: instead of Muri's rounds of pairwise matching (SIGCOMM
+2022), every group is enumerated once per multiset of types, n_St and e_S being ``entries`` and ``value``.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,9 @@ class GittinsIndex:
     """The index under an empirical distribution: rising ``samples`` of total service, all in GPU-milliseconds.
 
     ``sums[k]`` are the first k samples together.
+
+    >>> GittinsIndex.of([400, 100, 200], 50, "authors").samples
+    (100, 200, 400)
     """
 
     samples: tuple[int, ...]
@@ -56,6 +59,9 @@ def gittins_index(samples: Iterable[float], attained: float, quantum: float, for
 
     ``samples`` are the total GPU-seconds of jobs seen before, in any order; all amounts are taken to the nearest
     millisecond. ``form`` is one of ``FORMS``.
+
+    >>> gittins_index([100, 200, 400], attained=100, quantum=100)
+    Fraction(1, 300)
     """
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)

@@ -20,7 +20,11 @@ Key = Callable[[Job], int | TiresiasKey]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A named order: the job fields it reads, and the key it sorts by (``None``: not a sort)."""
+    """A named order: the job fields it reads, and the key it sorts by (``None``: not a sort).
+
+    >>> ORDERS["srtf"].requires
+    ('remaining_iterations', 'iteration_seconds')
+    """
 
     name: str
     requires: tuple[str, ...]
@@ -68,7 +72,11 @@ ORDERS: dict[str, Order] = {
 
 
 def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
-    """Return job positions from the first to be served to the last; a job lacking a needed field is refused."""
+    """Return job positions from the first to be served to the last; a job lacking a needed field is refused.
+
+    >>> priority_order(shipped_round("toy/two-gangs"), "fifo")
+    [0, 1, 2]
+    """
     order = ORDERS[by] if isinstance(by, str) else by
     for position, job in enumerate(round_.jobs):
         for field in order.requires:

@@ -22,6 +22,9 @@ class TiresiasOrder:
     ``limits`` are rising GPU-milliseconds; a job that has attained one of them is in a queue behind it. ``knob`` 0
     promotes nobody. The fields of a job count since its last promotion, which only the caller sees: who promotes a job
     sets its attained, executed and waiting time to 0.
+
+    >>> TiresiasOrder(limits=(3_250_000_000,)).limits
+    (3250000000,)
     """
 
     limits: tuple[int, ...]

@@ -18,6 +18,14 @@ def placement_decision(round_: Round, standing: Standing, places: Mapping[int, H
     """Return the decision in which each job of ``places`` has these GPUs per node, and all others wait.
 
     Each of them says why, and which changes would start it.
+
+    >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
+    >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
+    >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
+    >>> round_ = shipped_round("toy/three-servers")
+    >>> decision = placement_decision(round_, Standing.of(round_, rules), {8: {0: 4}})
+    >>> decision.assignments[0].gpus
+    {'n0': 4}
     """
     floor = Floor(round_, standing)
     for job in [job for job, held in floor.at.items() if places.get(job) != held]:
@@ -52,9 +60,9 @@ def waiting_reason(floor: Floor, job: int, closest: int | None) -> WaitingReason
     standing = floor.standing
     if not standing.locality.fits[job]:
         return WaitingReason.CAPACITY
-    if standing.level[job] < 0:
+    if standing.widest[job] < 0:
         return WaitingReason.BACKOFF
-    if closest is not None and closest <= standing.level[job]:
+    if closest is not None and closest <= standing.widest[job]:
         return WaitingReason.PRIORITY
     if not floor.within_quota(job):
         return WaitingReason.QUOTA

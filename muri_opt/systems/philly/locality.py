@@ -22,6 +22,9 @@ class Locality:
 
     Node s is in rack ``rack[s]``; nodes without a rack are in one together. Job j fits if ``fits[j]``; in one rack if
     ``in_rack[j]``; and then on ``fewest[j]`` nodes of a rack, or else of the cluster.
+
+    >>> Locality.of(shipped_round("toy/three-servers")).racks
+    (None,)
     """
 
     rack: Ints

@@ -120,7 +120,7 @@ class Moving:
     def _may_fit(self, item: Item, most: int) -> bool:
         """Return whether a job that has to be on one node could be on another, by its GPUs."""
         standing = self._floor.standing
-        together = standing.level[item.job] == TOGETHER and standing.locality.fewest[item.job] == 1
+        together = standing.widest[item.job] == TOGETHER and standing.locality.fewest[item.job] == 1
         return not together or item.gpus <= most
 
     def _moved(self, job: int, held: Held, leaving: tuple[int, ...]) -> Moves | None:
@@ -130,7 +130,7 @@ class Moving:
         floor.put(job, held)
         places: dict[int, Held] = {}
         for other in sorted(leaving, key=lambda other: (-int(floor.amounts.g[other]), other)):
-            place = seat(floor, other, int(floor.standing.level[other]))
+            place = seat(floor, other, int(floor.standing.widest[other]))
             if place is None:
                 break
             floor.put(other, place)

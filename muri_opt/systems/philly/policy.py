@@ -34,6 +34,9 @@ class PhillyPolicy(Policy):
     ``objective`` says what the exact program of the same round maximises (chapter *placement*): GPUs within quotas
     before preempted GPUs before all else, or all of them weighted. Waiting adds to the worth of a GPU up to ``aging``
     seconds, and a restart costs its part of ``horizon`` seconds.
+
+    >>> policy_from("philly:migrate=inf").migrate
+    'inf'
     """
 
     rack_after: str = USUAL["rack_after"]

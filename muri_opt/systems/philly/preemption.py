@@ -38,7 +38,7 @@ class Removals:
         restart: Ints | None = None,
     ) -> None:
         self._floor, amounts = floor, floor.amounts
-        self._restart = floor.standing.cost if restart is None else restart
+        self._restart = floor.standing.values.restart if restart is None else restart
         tenants = range(-1, len(amounts.U))
         self._spare = {tenant: max(0, floor.over_quota(tenant)) for tenant in tenants if keeps_quota}
         spare = np.array([self._spare.get(tenant, UNLIMITED) for tenant in (*tenants[1:], -1)], dtype=np.int64)

@@ -28,7 +28,14 @@ from muri_opt.systems.program import Formulation, Searched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementFormulation(Formulation):
-    """Run gangs within quotas first, then with the fewest preempted GPUs, then as fast as locality allows."""
+    """Run gangs within quotas first, then with the fewest preempted GPUs, then as fast as locality allows.
+
+    >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
+    >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
+    >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
+    >>> len(PlacementFormulation(rules=rules).build(shipped_round("toy/four-tenants")).objective)
+    29
+    """
 
     rules: TenantRules
 
@@ -48,7 +55,7 @@ class PlacementFormulation(Formulation):
         add_nodes(builder, round_, table, at)
         add_tenants(builder, round_, table, at)
         within, preempted, worth = _tiers(round_, table, at)
-        value = table.standing.premium * within + table.standing.penalty * preempted + worth
+        value = table.standing.values.premium * within + table.standing.values.penalty * preempted + worth
         return builder.finish(maximise=True, columns=np.arange(at.count), coefficients=value)
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
@@ -57,10 +64,10 @@ class PlacementFormulation(Formulation):
             return Formulation.stages(self, round_, model)
         table, gpus = self.table(round_), int(round_.amounts.g.sum())
         within, preempted, worth = _tiers(round_, table, Letters.of(table))
-        first = Stage(objective=within, weight=table.standing.premium, best=min(gpus, round_.cluster.total_gpus))
-        second = Stage(objective=preempted, weight=table.standing.penalty, best=0)
+        first = Stage(objective=within, weight=table.standing.values.premium, best=min(gpus, round_.cluster.total_gpus))
+        second = Stage(objective=preempted, weight=table.standing.values.penalty, best=0)
         last = Stage(objective=worth, weight=1, best=(WHOLE + OLDEST) * gpus)
-        return (first, second, last) if len(table.preempted) else (first, last)
+        return (first, second, last) if len(table.tenants.losing) else (first, last)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: jobs stay where they are unless the values say otherwise."""
@@ -90,12 +97,15 @@ class PlacementFormulation(Formulation):
 def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> tuple[Ints, Ints, Ints]:
     """Return per column the GPUs within quotas, minus the preempted GPUs, and what else is gained or lost."""
     standing, gpus = table.standing, round_.amounts.g
-    job = table.first[table.spreads.item]
+    job = table.placements.first[table.placements.spreads.item]
     within, preempted, worth = (np.zeros(at.count, dtype=np.int64) for _ in range(3))
-    within[at.f] = gpus[table.fixed].sum() - table.surplus
-    within[at.x], within[at.y], within[at.o] = gpus[table.stayers], gpus[job], -1
-    preempted[at.e], preempted[at.y] = -gpus[table.evictable], -gpus[job] * table.restarting
-    worth[at.f], worth[at.x] = standing.stay[table.fixed].sum(), standing.stay[table.stayers]
-    worth[at.e] = -standing.cost[table.evictable]
-    worth[at.y] = standing.start[job, table.spreads.of] - standing.penalty * preempted[at.y]
+    within[at.f] = gpus[table.running.fixed].sum() - table.tenants.surplus
+    within[at.x], within[at.y], within[at.o] = gpus[table.running.leavers], gpus[job], -1
+    preempted[at.e], preempted[at.y] = -gpus[table.running.evictable], -gpus[job] * table.restarting
+    worth[at.f], worth[at.x] = (
+        standing.values.kept[table.running.fixed].sum(),
+        standing.values.kept[table.running.leavers],
+    )
+    worth[at.e] = -standing.values.restart[table.running.evictable]
+    worth[at.y] = standing.values.placed[job, table.placements.spreads.of] - standing.values.penalty * preempted[at.y]
     return within, preempted, worth

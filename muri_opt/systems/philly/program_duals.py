@@ -27,17 +27,17 @@ def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_dual
     rows = dict(
         zip(model.labels, np.split(row_duals, np.cumsum([len(family) for family in model.rows])[:-1]), strict=True)
     )
-    denominator = max(1, min(_FINEST, _WORD // max(1, standing.premium * int(amounts.g.sum()))))
-    quota = np.where(table.above, 0.0, float(standing.premium))
-    quota[table.over] -= rows["quota"]
-    kappa = [round(denominator * min(max(0.0, price), float(standing.premium))) for price in quota.tolist()]
-    kappa = [min(price, denominator * standing.premium) for price in kappa]
+    denominator = max(1, min(_FINEST, _WORD // max(1, standing.values.premium * int(amounts.g.sum()))))
+    quota = np.where(table.tenants.always_above, 0.0, float(standing.values.premium))
+    quota[table.tenants.over] -= rows["quota"]
+    kappa = [round(denominator * min(max(0.0, price), float(standing.values.premium))) for price in quota.tolist()]
+    kappa = [min(price, denominator * standing.values.premium) for price in kappa]
     prices = _NodePrices(round_, table, model, rows, denominator)
     once = []
     for job in range(len(round_.jobs)):
         tenant = int(amounts.tenant[job])
         limited = tenant >= 0 and amounts.U[tenant] < UNLIMITED
-        each = kappa[tenant] if limited else denominator * standing.premium
+        each = kappa[tenant] if limited else denominator * standing.values.premium
         once.append(_worth_above(table, prices, job, each, denominator))
     return LinearDuals(denominator=denominator, multipliers={"once": tuple(once), "quota": tuple(kappa)})
 
@@ -48,21 +48,25 @@ def _worth_above(table: PlacementColumns, prices: _NodePrices, job: int, each: i
     item = prices.item.get(job)
     if standing.fixed[job] or (item is None and not standing.running[job]):
         return 0
-    lost = standing.penalty * gpus + int(standing.cost[job]) if standing.running[job] else 0
+    lost = standing.values.penalty * gpus + int(standing.values.restart[job]) if standing.running[job] else 0
     base, price = each * gpus + denominator * lost, prices.per_gpu(job)
     found = [0]
     if standing.running[job]:
         here = int(price[list(standing.held[job])].min())
-        found.append(base + denominator * int(standing.stay[job]) - gpus * here)
+        found.append(base + denominator * int(standing.values.kept[job]) - gpus * here)
     if item is not None:
-        fewest, level = int(standing.locality.fewest[job]), int(standing.level[job])
+        fewest, level = int(standing.locality.fewest[job]), int(standing.widest[job])
         if fewest == 1 and (item.room >= gpus).any():
             found.append(
-                base + denominator * int(standing.start[job, TOGETHER]) - gpus * int(price[item.room >= gpus].min())
+                base
+                + denominator * int(standing.values.placed[job, TOGETHER])
+                - gpus * int(price[item.room >= gpus].min())
             )
         spread = TOGETHER if fewest > 1 else IN_RACK
         if spread <= level:
-            found.append(base + denominator * int(standing.start[job, spread]) - gpus * int(price[item.room > 0].min()))
+            found.append(
+                base + denominator * int(standing.values.placed[job, spread]) - gpus * int(price[item.room > 0].min())
+            )
     return max(found)
 
 
@@ -73,7 +77,7 @@ class _NodePrices:
         self, round_: Round, table: PlacementColumns, model: Model, rows: dict[str, Floats], denominator: int
     ) -> None:
         self.round, standing = round_, table.standing
-        self.item = {job: item for item in table.items for job in item.jobs}
+        self.item = {job: item for item in table.placements.items for job in item.jobs}
         self._free = Free.of(round_, standing, standing.fixed)
         self._prices = {
             label: self._of_nodes(table, model, rows, label, denominator) for label in ("gpus", "cpus", "memory")
@@ -92,11 +96,11 @@ class _NodePrices:
     def _of_nodes(
         self, table: PlacementColumns, model: Model, rows: dict[str, Floats], label: str, denominator: int
     ) -> Ints:
-        price = np.zeros(len(table.seen))
+        price = np.zeros(len(table.nodes.seen))
         index = next(family.index[:, 0] for family in model.rows if family.label == label)
         price[index] = np.maximum(0.0, rows[label])
-        for nodes in table.alike:
-            seen = table.seen[nodes]
+        for nodes in table.nodes.alike:
+            seen = table.nodes.seen[nodes]
             price[nodes] = price[nodes[seen]].sum() / max(1, np.count_nonzero(seen))
         whole: Ints = np.ceil(np.minimum(price * denominator, _WORD // 64)).astype(np.int64)
         return whole

@@ -88,13 +88,13 @@ def items_of(round_: Round, standing: Standing, free: Free, placeable: Bools) ->
     merged: dict[tuple[int, ...], list[int]] = {}
     found: list[tuple[tuple[int, ...], list[int]]] = []
     for job in np.flatnonzero(placeable).tolist():
-        way = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), int(standing.level[job]))
+        way = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), int(standing.widest[job]))
         if way not in ways:
             alone = standing.rules.shares_with_nobody(way[0])
             ways[way] = _ways(locality, job, free.room(round_, job, alone=alone), way[0], way[3])
         caps = ways[way][1]
         if caps == {TOGETHER: 1} and not standing.running[job]:
-            alike = (*way, int(amounts.tenant[job]), *standing.start[job].tolist())
+            alike = (*way, int(amounts.tenant[job]), *standing.values.placed[job].tolist())
             if alike in merged:
                 merged[alike].append(job)
                 continue

@@ -29,7 +29,7 @@ def search_places(
     ``None`` where the round is so small that the program is better.
     """
     standing = Standing.of(round_, rules)
-    pairs = int(np.count_nonzero(standing.candidate | standing.movable)) * len(round_.cluster.nodes)
+    pairs = int(np.count_nonzero(standing.may.start | standing.may.move)) * len(round_.cluster.nodes)
     if pairs <= SMALL:
         return None
     known = None if start is None else decided_places(round_, start)

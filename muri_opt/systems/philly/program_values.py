@@ -34,37 +34,39 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
     amounts, standing = round_.amounts, table.standing
     put = _in_order(table, {j: held for j, held in places.items() if held != standing.held[j]})
     count = len(amounts.G)
-    on = np.zeros((len(table.items), count), dtype=np.int64)
-    spread = np.zeros((len(table.items), 3), dtype=np.int64)
-    for position, item in enumerate(table.items):
+    on = np.zeros((len(table.placements.items), count), dtype=np.int64)
+    spread = np.zeros((len(table.placements.items), 3), dtype=np.int64)
+    for position, item in enumerate(table.placements.items):
         for job in item.jobs:
             for node, gpus in put.get(job, {}).items():
                 on[position, node] += gpus
             if job in put:
                 nodes = np.fromiter(places[job], dtype=np.int64)
                 spread[position, standing.locality.spread(item.first, nodes)] += 1
-    at, nodes = table.places.item, table.places.of
+    at, nodes = table.placements.places.item, table.placements.places.of
     n = on[at, nodes]
-    b = np.where(table.split, n > 0, n // np.maximum(1, amounts.g[table.first[at]]))
-    rack = np.zeros((len(table.items), len(standing.locality.racks)), dtype=np.int64)
+    b = np.where(table.placements.split, n > 0, n // np.maximum(1, amounts.g[table.placements.first[at]]))
+    rack = np.zeros((len(table.placements.items), len(standing.locality.racks)), dtype=np.int64)
     np.add.at(rack, (at, standing.locality.rack[nodes]), n)
     used = standing.used.copy()
     runs = np.array([job in places for job in range(len(round_.jobs))], dtype=bool)
     owned = amounts.tenant >= 0
     np.add.at(used, amounts.tenant[owned], amounts.g[owned] * (runs[owned].astype(np.int64) - standing.running[owned]))
-    gone = ~runs[table.evictable]
-    again = np.array([job for job in put if table.restart[job]], dtype=np.int64)
+    gone = ~runs[table.running.evictable]
+    again = np.array([job for job in put if table.running.restartable[job]], dtype=np.int64)
     return np.concatenate(
         [
             [1],
-            runs[table.stayers] & ~np.isin(table.stayers, list(put)),
+            runs[table.running.leavers] & ~np.isin(table.running.leavers, list(put)),
             gone,
-            spread[table.spreads.item, table.spreads.of],
+            spread[table.placements.spreads.item, table.placements.spreads.of],
             b,
-            n[table.split],
-            rack[table.racks.item, table.racks.of] > 0,
-            np.maximum(0, used - amounts.U)[table.over],
-            np.isin(table.preempted, np.append(amounts.tenant[table.evictable[gone]], amounts.tenant[again])),
+            n[table.placements.split],
+            rack[table.placements.racks.item, table.placements.racks.of] > 0,
+            np.maximum(0, used - amounts.U)[table.tenants.over],
+            np.isin(
+                table.tenants.losing, np.append(amounts.tenant[table.running.evictable[gone]], amounts.tenant[again])
+            ),
         ]
     ).astype(np.int64)
 
@@ -77,13 +79,15 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
     """
     at, whole = Letters.of(table), values.astype(np.int64)
     floor = Floor(round_, table.standing)
-    for job in table.stayers[whole[at.x] == 0].tolist():
+    for job in table.running.leavers[whole[at.x] == 0].tolist():
         floor.take(job)
     said = _as_valued(round_, table, whole[at.b], whole[at.n])
     level: dict[int, int] = {}
-    ways = zip(table.spreads.item.tolist(), table.spreads.of.tolist(), whole[at.y].tolist(), strict=True)
+    ways = zip(
+        table.placements.spreads.item.tolist(), table.placements.spreads.of.tolist(), whole[at.y].tolist(), strict=True
+    )
     for position, spread, times in ways:
-        level.update(dict.fromkeys(table.items[position].jobs[:times], spread))
+        level.update(dict.fromkeys(table.placements.items[position].jobs[:times], spread))
     kept = dict(floor.at)
     for job in sorted(said, key=lambda job: (-int(round_.amounts.g[job]), job)):
         held = seat(floor, job, level[job])
@@ -95,11 +99,15 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
 
 def _as_valued(round_: Round, table: PlacementColumns, b: Ints, n: Ints) -> dict[int, Held]:
     """Return where the columns b and n put the jobs that start or move."""
-    on = b * round_.amounts.g[table.first[table.places.item]]
-    on[table.split] = n
+    on = b * round_.amounts.g[table.placements.first[table.placements.places.item]]
+    on[table.placements.split] = n
     said: dict[int, Held] = {}
     for i in np.flatnonzero(on).tolist():
-        item, node, gpus = table.items[table.places.item[i]], int(table.places.of[i]), int(on[i])
+        item, node, gpus = (
+            table.placements.items[table.placements.places.item[i]],
+            int(table.placements.places.of[i]),
+            int(on[i]),
+        )
         if item.whole:
             waiting = [job for job in item.jobs if job not in said]
             said.update((job, {node: gpus // int(b[i])}) for job in waiting[: int(b[i])])
@@ -115,6 +123,6 @@ def _in_order(table: PlacementColumns, put: dict[int, Held]) -> dict[int, Held]:
     for held in put.values():
         load[list(held)] += list(held.values())
     name = np.arange(size)
-    for nodes in table.alike:
+    for nodes in table.nodes.alike:
         name[nodes[np.argsort(-load[nodes], kind="stable")]] = nodes
     return {job: {int(name[node]): gpus for node, gpus in held.items()} for job, held in put.items()}

@@ -32,7 +32,7 @@ class Queues:
             now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
             for job in round_.jobs
         ]
-        for job in sorted(np.flatnonzero(standing.candidate).tolist(), key=self._turn):
+        for job in sorted(np.flatnonzero(standing.may.start).tolist(), key=self._turn):
             self.waiting.setdefault(self._tenants[job], []).append(job)
 
     def _turn(self, job: int) -> tuple[int, int]:

@@ -82,7 +82,7 @@ class Schedule:
             if job in self.floor.at:
                 continue
             if not self._is_free(job, held):
-                place = seat(self.floor, job, int(self._standing.level[job])) if self._may_move(job) else None
+                place = seat(self.floor, job, int(self._standing.widest[job])) if self._may_move(job) else None
                 if place is None:
                     continue
                 held = place
@@ -105,7 +105,7 @@ class Schedule:
 
     def _may_move(self, job: int) -> bool:
         budget = self._budget
-        return bool(self._standing.movable[job]) and (budget is None or bool(self.floor.amounts.g[job] <= budget))
+        return bool(self._standing.may.move[job]) and (budget is None or bool(self.floor.amounts.g[job] <= budget))
 
     def preempt(self) -> bool:
         """Start one job within quota in the place of jobs of tenants over theirs; return whether there was one.
@@ -119,12 +119,16 @@ class Schedule:
             return False
         able = [job for job in self._waiting() if floor.within_quota(job)]
         unpaid = self._started | self._preempted
-        ways = [Removals(floor, standing.evictable | self._started, keeps_quota=True, unpaid=unpaid)]
+        ways = [Removals(floor, standing.may.be_preempted | self._started, keeps_quota=True, unpaid=unpaid)]
         if able and self._started.any():  # then the next round will look for them in another way
-            ways.append(Removals(floor, standing.preemptible, keeps_quota=True, restart=standing.restart))
+            ways.append(
+                Removals(
+                    floor, standing.may.be_preempted_later, keeps_quota=True, restart=standing.values.restart_later
+                )
+            )
         for job in able:
             for removals in ways:
-                victims = removals.smallest(job, int(standing.level[job]))
+                victims = removals.smallest(job, int(standing.widest[job]))
                 if victims is not None and self._gives_way(job, victims):
                     return True
         return False
@@ -134,15 +138,15 @@ class Schedule:
         standing = self._standing
         if standing.rules.migrate == 0:
             return False
-        stays = standing.movable & ~self._moved & ~self._preempted
+        stays = standing.may.move & ~self._moved & ~self._preempted
         moving = Moving(self.floor, stays, self._budget)
         for job in self._waiting():
-            found = moving.smallest(job, int(standing.level[job]))
+            found = moving.smallest(job, int(standing.widest[job]))
             if found is not None and self._gain(job, found[1]) + self._change(found[0]) > 0:
                 self._move(found[0])
                 self._put(job, found[1])
                 return True
-        return any(self._closer(job) for job in np.flatnonzero(stays & (standing.level > TOGETHER)).tolist())
+        return any(self._closer(job) for job in np.flatnonzero(stays & (standing.widest > TOGETHER)).tolist())
 
     def _closer(self, job: int) -> bool:
         """Move a job that is spread further than it needs to be, if there is a closer place for it."""
@@ -159,7 +163,7 @@ class Schedule:
 
     def _starts(self, job: int) -> bool:
         """Start a job if it finds room. A demand that found none finds none until a job leaves the floor."""
-        amounts, level = self.floor.amounts, int(self._standing.level[job])
+        amounts, level = self.floor.amounts, int(self._standing.widest[job])
         demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
         held = None if demand in self._hopeless else seat(self.floor, job, level)
         if held is None:
@@ -228,13 +232,14 @@ class Schedule:
         within = gpus
         if tenant >= 0 and amounts.U[tenant] < UNLIMITED:
             within = min(gpus, max(0, int(self.floor.quota[tenant])))
-        return standing.premium * within + int(standing.start[job, self._spread(job, held)])
+        return standing.values.premium * within + int(standing.values.placed[job, self._spread(job, held)])
 
     def _change(self, places: dict[int, Held]) -> int:
         """Return what the value gains by moving jobs that have not been moved; a loss is below nothing."""
         standing = self._standing
         return sum(
-            int(standing.start[job, self._spread(job, held)] - standing.stay[job]) for job, held in places.items()
+            int(standing.values.placed[job, self._spread(job, held)] - standing.values.kept[job])
+            for job, held in places.items()
         )
 
     def _spread(self, job: int, held: Held) -> int:

@@ -48,6 +48,12 @@ class TenantRules:
     ``speed`` of the three ways to sit. It is tried for ``hold`` and left alone for ``backoff``, in turn. Running jobs
     are preempted only from a load of ``preempt_at`` on (``None``: never), and moved with at most ``migrate`` GPUs in a
     round (``None``: any). Gangs from ``dedicated`` GPUs on share their nodes with nobody (``None``: all may).
+
+    >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
+    >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
+    >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
+    >>> [rules.level(waited * 1_000_000) for waited in (0, 600, 1800)]
+    [0, 1, 2]
     """
 
     rack_after: int

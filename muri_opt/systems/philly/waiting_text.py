@@ -47,7 +47,7 @@ class BindingRules:
 
     def _most(self, job: int) -> str:
         """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""
-        level = int(self.floor.standing.level[job])
+        level = int(self.floor.standing.widest[job])
         key = (*demand_of(self.round, job), level)
         if key not in self._best:
             self._best[key] = self._most_at(job, level)
@@ -68,7 +68,7 @@ class BindingRules:
     def _may_sit(self, job: int) -> str:
         """Return how far the job may spread, and from when on further."""
         standing, waited = self.floor.standing, waited_by(self.round, self.round.jobs[job])
-        level = int(standing.level[job])
+        level = int(standing.widest[job])
         wider = (IN_RACK, ANYWHERE) if standing.locality.in_rack[job] else (ANYWHERE,)
         left = {spread: soonest(standing.rules, waited, spread) - waited for spread in wider if spread > level}
         if IN_RACK in left and left[IN_RACK] == left[ANYWHERE]:

@@ -13,7 +13,13 @@ from muri_opt.systems.plans.options import PlanOptions
 
 
 def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Decision:
-    """Return the decision in which option o runs in one part on each node of ``chosen[o]``; other jobs wait."""
+    """Return the decision in which option o runs in one part on each node of ``chosen[o]``; other jobs wait.
+
+    >>> round_ = shipped_round("toy/five-plans")
+    >>> options = PlanOptions.of(round_, PlanRules())
+    >>> sorted(plan_decision(round_, options, {0: np.array([0])}).running)
+    ['a']
+    """
     free = FreeNodes(round_, options)
     for o, nodes in chosen.items():
         free.take(o, nodes)

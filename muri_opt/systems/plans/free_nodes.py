@@ -14,7 +14,12 @@ from muri_opt.systems.plans.options import PlanOptions
 
 
 class FreeNodes(FreeCapacity):
-    """What options leave; only guaranteed jobs use a quota."""
+    """What options leave; only guaranteed jobs use a quota.
+
+    >>> round_ = shipped_round("toy/five-plans")
+    >>> FreeNodes(round_, PlanOptions.of(round_, PlanRules())).gpus
+    array([4, 4])
+    """
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:
         super().__init__(round_.amounts)

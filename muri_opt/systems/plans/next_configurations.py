@@ -15,7 +15,11 @@ HUNDREDTHS: Final = 100
 
 
 def is_predictable(job: Job) -> bool:
-    """Return whether it is known how long a job has to run: an unpredictable job keeps its configuration."""
+    """Return whether it is known how long a job has to run: an unpredictable job keeps its configuration.
+
+    >>> is_predictable(Job(id="a", gpus=1))
+    False
+    """
     return job.predictable is not False and job.remaining_iterations is not None
 
 

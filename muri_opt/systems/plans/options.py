@@ -31,6 +31,10 @@ class PlanOptions:
     ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
     ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
     ``jobs`` has the options of each job by themselves.
+
+    >>> options = PlanOptions.of(shipped_round("toy/five-plans"), PlanRules())
+    >>> len(options.job)
+    12
     """
 
     job: Ints

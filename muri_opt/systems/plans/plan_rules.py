@@ -29,6 +29,9 @@ class PlanRules:
     ``neighbours`` (that and one task or share more or less) or ``configurations`` (any); without ``switch`` jobs on
     CPUs stay there, and those on GPUs. Under the ``objective`` ``time`` or ``service`` one more job that runs outweighs
     everything else, and then less remaining time is better, as it is or times the service units of the configuration.
+
+    >>> PlanRules(change="resources").change
+    'resources'
     """
 
     change: str = "both"
@@ -71,5 +74,8 @@ def strategy(name: str) -> str:
     """Return the strategy a plan's name tells: without its shape (from ``@``) and its data-parallel degree.
 
     ``tp4-dp2@1x8c1`` and ``tp4-dp4@2x8c1`` are one strategy on other amounts.
+
+    >>> strategy("tp4-dp2") == strategy("tp4-dp4")
+    True
     """
     return _DATA_PARALLEL.sub("", name.partition("@")[0])

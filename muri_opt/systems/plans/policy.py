@@ -22,7 +22,11 @@ SECONDS: Final = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanPolicy(Policy):
-    """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait."""
+    """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait.
+
+    >>> policy_from("rubick:change=plans").change
+    'plans'
+    """
 
     chapter: ClassVar[str] = "planning"
     own_name: ClassVar[str]

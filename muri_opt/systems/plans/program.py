@@ -28,7 +28,12 @@ from muri_opt.systems.program import Formulation, Searched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningFormulation(Formulation):
-    """Run each job by at most one of its plans, guaranteed jobs first, so that the options add up to the most."""
+    """Run each job by at most one of its plans, guaranteed jobs first, so that the options add up to the most.
+
+    >>> program = PlanningFormulation(rules=PlanRules())
+    >>> len(program.build(shipped_round("toy/five-plans")).objective)
+    24
+    """
 
     rules: PlanRules
 

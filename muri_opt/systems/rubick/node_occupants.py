@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muri_opt.systems.plans.allocation import Seat
-from muri_opt.systems.rubick.shrink_steps import Giving, Step, freed_on
+from muri_opt.systems.rubick.shrink_steps import ShrinkSteps, Step, freed_on
 from muri_opt.systems.rubick.slopes import NOTHING
 
 Amounts = tuple[int, int, int]
@@ -15,24 +15,24 @@ Given = dict[int, Seat | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Crowd:
+class Occupants:
     """The ``seats`` on a node, latest job first, and what they leave ``free`` there.
 
-    To become this crowd, jobs have ``given`` something and had some ``loss``. A crowd remembers what it becomes by
-    giving more: whoever needs room next finds the steps worked out.
+    To come to this, jobs have ``given`` something and had some ``loss``. What comes of giving more is remembered:
+    whoever needs room next finds the steps worked out.
     """
 
-    giving: Giving
+    steps: ShrinkSteps
     node: int
     forced: bool
     seats: Mapping[int, Seat]
     free: Amounts
     loss: int = 0
     given: Given = field(default_factory=dict)
-    _after: dict[int, tuple[float, Crowd] | None] = field(default_factory=dict)
+    _after: dict[int, tuple[float, Occupants] | None] = field(default_factory=dict)
 
-    def after(self, resource: int) -> tuple[float, Crowd] | None:
-        """Return the slope of the next step that frees some of a resource, and the crowd after it.
+    def after(self, resource: int) -> tuple[float, Occupants] | None:
+        """Return the slope of the next step that frees some of a resource, and who is there after it.
 
         The job that loses least per unit gives, of equals the latest; ``None`` if nobody has anything to give.
         """
@@ -41,17 +41,17 @@ class Crowd:
         except KeyError:
             return self._after.setdefault(resource, self._give(resource))
 
-    def changed(self, job: int, seat: Seat | None) -> Crowd:
-        """Return the crowd after a job changed its seat, perhaps to one elsewhere or to none."""
-        curves, before = self.giving.curves, self.seats[job]
+    def changed(self, job: int, seat: Seat | None) -> Occupants:
+        """Return who is there after a job changed its seat, perhaps to one elsewhere or to none."""
+        curves, before = self.steps.curves, self.seats[job]
         more = freed_on(curves, before, seat, self.node)
         seats = dict(self.seats)
         if seat is not None and self.node in seat.nodes.tolist():
             seats[job] = seat
         else:
             del seats[job]
-        return Crowd(
-            giving=self.giving,
+        return Occupants(
+            steps=self.steps,
             node=self.node,
             forced=self.forced,
             seats=seats,
@@ -60,10 +60,10 @@ class Crowd:
             given=self.given | {job: seat},
         )
 
-    def _give(self, resource: int) -> tuple[float, Crowd] | None:
+    def _give(self, resource: int) -> tuple[float, Occupants] | None:
         found: tuple[int, Step] | None = None
         for job, seat in self.seats.items():
-            step = self.giving.step(job, seat, self.node, resource, forced=self.forced)
+            step = self.steps.step(job, seat, self.node, resource, forced=self.forced)
             if step is not None and (found is None or step.slope < found[1].slope):
                 found = job, step
         return None if found is None else (found[1].slope, self.changed(found[0], found[1].seat))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.rubick.node_occupants import Crowd
+from muri_opt.systems.rubick.node_occupants import Occupants
 
 Floats = NDArray[np.float64]
 
@@ -33,21 +33,21 @@ class Prices:
         """The lowest slope of a job that can give a GPU."""
         return float(self._first[0].min(initial=np.inf))
 
-    def update(self, crowd: Crowd) -> None:
+    def update(self, occupants: Occupants) -> None:
         """Work out the prices of a node from those who are on it now."""
-        node = crowd.node
+        node = occupants.node
         for resource in RESOURCES:
-            step = crowd.after(resource)
+            step = occupants.after(resource)
             self._first[resource, node] = np.inf if step is None else step[0]
         self._highest[:, node] = self._loss[:, node] = np.inf
         highest = -np.inf
         for gpus in range(len(self._loss)):
-            while crowd.free[0] < gpus:
-                step = crowd.after(0)
+            while occupants.free[0] < gpus:
+                step = occupants.after(0)
                 if step is None:
                     return
-                highest, crowd = max(highest, step[0]), step[1]
-            self._highest[gpus, node], self._loss[gpus, node] = highest, crowd.loss
+                highest, occupants = max(highest, step[0]), step[1]
+            self._highest[gpus, node], self._loss[gpus, node] = highest, occupants.loss
 
     def of(self, gpus: Ints, slopes: Floats, short: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Return per part of so many GPUs and node: the slope of the first step to room, and the least loss.

@@ -16,14 +16,14 @@ from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, ThroughputPolicy
 from muri_opt.systems.policy import Allowed, Span
-from muri_opt.systems.rubick.grow import force, serve
+from muri_opt.systems.rubick.algorithm import Reallocation
 from muri_opt.systems.rubick.restart_gate import may_restart
 from muri_opt.systems.rubick.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubickPolicy(ThroughputPolicy):
-    """Rubick's published algorithm: serve jobs by slope, and shrink the lowest slope to grow a higher one.
+    """Rubick's published algorithm, in ``algorithm.py``: serve jobs by slope, shrink the lowest to grow a higher one.
 
     ``change`` says what may differ from what a job asks for: ``both`` plan and resources, ``plans`` (Rubick-E),
     ``resources`` (Rubick-R) or ``neither`` (Rubick-N). A running job restarts only if it keeps the part ``gate`` of its
@@ -33,6 +33,9 @@ class RubickPolicy(ThroughputPolicy):
     Every change adds throughput in total or starts a guaranteed job, so no decision is worth less than the present
     allocation. Where the publication is silent: slopes count the time of a restart as lost throughput and look past
     the next GPU to the steepest rise; a job takes the option with the highest net gain; CPUs change without a restart.
+
+    >>> sorted(policy_from("rubick").decide(shipped_round("toy/five-plans"), 0).running)
+    ['a', 'b', 'd', 'e']
     """
 
     change: str = "both"
@@ -59,19 +62,12 @@ class RubickPolicy(ThroughputPolicy):
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs.
 
-        Running jobs start where they are. Guaranteed jobs that do not run come first, in the order of submission; then
-        every job in the order of its slope may take from jobs of lower slope; what is free at last goes to the
-        steepest.
+        Running jobs start where they are; the rest is the paper's algorithm.
         """
         starving = self._starving(round_, options)
         state = State(round_, options, self._firm(round_), starving)
         state.keep_present()
-        for job in state.rank:
-            if options.guaranteed[job] and job not in state.seats and not serve(state, job, taking=True):
-                force(state, job)
-        changes = sum(serve(state, job, taking=True) for job in _by_slope(state, starving))
-        while changes:  # what one job left free by a change, another may take
-            changes = sum(serve(state, job, taking=False) for job in _by_slope(state, starving))
+        Reallocation(state).run()
         return state.chosen
 
     def _firm(self, round_: Round) -> set[int]:
@@ -90,17 +86,3 @@ class RubickPolicy(ThroughputPolicy):
             and not options.guaranteed[place]
             and microseconds(job.waiting_seconds or 0.0) > patience
         }
-
-
-def _by_slope(state: State, starving: set[int]) -> list[int]:
-    """Return the jobs that could gain: those that starve and wait, then the steepest first; equals by submission.
-
-    A job that waits is among them whatever it would gain.
-    """
-    slopes = {job: state.slope(job) for job in state.rank}
-
-    def key(job: int) -> tuple[bool, float]:
-        starves = job in starving and job not in state.seats
-        return not starves, -inf if starves else -slopes[job]
-
-    return sorted((job for job in state.rank if slopes[job] > 0 or job not in state.seats), key=key)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.rubick.node_occupants import Amounts, Crowd, Given
+from muri_opt.systems.rubick.cached_costs import CachedCosts
+from muri_opt.systems.rubick.node_occupants import Amounts, Given, Occupants
 from muri_opt.systems.rubick.node_prices import Floats
 from muri_opt.systems.rubick.state import State
 
@@ -46,12 +47,18 @@ class Move:
 
 
 def offers(
-    state: State, job: int, options: Sequence[int], short: NDArray[np.bool_], *, forced: bool = False
+    state: State,
+    costs: CachedCosts,
+    job: int,
+    options: Sequence[int],
+    short: NDArray[np.bool_],
+    *,
+    forced: bool = False,
 ) -> list[Offer]:
     """Return what a job finds where nodes are ``short`` of room for some options; its own seat must be free already."""
     slopes = [FORCED if forced else state.curves.slopes(state.option(job), option) for option in options]
     own = state.own(job)
-    first, loss = state.prices(own, forced=forced).of(state.options.g[options], np.array(slopes).reshape(-1, 3), short)
+    first, loss = costs.prices(own, forced=forced).of(state.options.g[options], np.array(slopes).reshape(-1, 3), short)
     first[:, own] = -inf
     loss[:, own] = 0
     least = loss.min(axis=1, initial=inf).tolist()
@@ -61,7 +68,9 @@ def offers(
     ]
 
 
-def move_to(state: State, job: int, offer: Offer, above: float = -inf, *, forced: bool = False) -> Move | None:
+def move_to(
+    state: State, costs: CachedCosts, job: int, offer: Offer, above: float = -inf, *, forced: bool = False
+) -> Move | None:
     """Return how a job gets an option for which others must give, if that adds more than ``above``, else ``None``.
 
     The job's own seat must be free already (its nodes come first). Nodes that have room are used as they are; on
@@ -74,12 +83,12 @@ def move_to(state: State, job: int, offer: Offer, above: float = -inf, *, forced
     nodes: list[int] = []
     given: Given = {}
     for node in _candidates(state, job, offer, net - above):
-        before = state.crowd(node, job, given, forced=forced)
-        crowd = _with_room(before, need, offer.slopes, net - above + before.loss)
-        if crowd is None:
+        before = costs.occupants(node, job, given, forced=forced)
+        after = _with_room(before, need, offer.slopes, net - above + before.loss)
+        if after is None:
             continue
-        net -= crowd.loss - before.loss
-        given |= crowd.given
+        net -= after.loss - before.loss
+        given |= after.given
         nodes.append(node)
         if len(nodes) == parts:
             return Move(option=offer.option, nodes=np.array(sorted(nodes), dtype=np.int64), net=net, given=given)
@@ -97,16 +106,16 @@ def _candidates(state: State, job: int, offer: Offer, limit: float) -> list[int]
     return list(map(int, nodes[by_price]))
 
 
-def _with_room(crowd: Crowd, need: Amounts, slopes: Slopes, limit: float) -> Crowd | None:
-    """Return what a crowd becomes by giving until a part fits on its node; ``None`` if they do not give enough."""
+def _with_room(occupants: Occupants, need: Amounts, slopes: Slopes, limit: float) -> Occupants | None:
+    """Return who is on a node after giving until a part fits there; ``None`` if they do not give enough."""
     gpus, cpus, memory = need
-    while crowd.loss < limit:
-        free = crowd.free
+    while occupants.loss < limit:
+        free = occupants.free
         resource = 0 if free[0] < gpus else 1 if free[1] < cpus else 2
         if resource == 2 and free[2] >= memory:
-            return crowd
-        step = crowd.after(resource)
+            return occupants
+        step = occupants.after(resource)
         if step is None or step[0] >= slopes[resource]:
             return None
-        crowd = step[1]
+        occupants = step[1]
     return None

@@ -18,7 +18,7 @@ class Step(NamedTuple):
     seat: Seat | None
 
 
-class Giving:
+class ShrinkSteps:
     """The steps by which jobs shrink.
 
     ``firm`` jobs run and may not restart, ``starving`` ones are not evicted; for a guaranteed job that does not run yet

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_scan import NEVER, plain_shares
 
 from muri_opt.errors import InputError
-from muri_opt.systems.afs import SCANS, afs_shares, legal_shares, scaling_table, scan_order
-from muri_opt.systems.afs import fast_greedy as climb_module
+from muri_opt.systems.afs import (
+    NEVER,
+    SCANS,
+    afs_shares,
+    fast_greedy,
+    legal_shares,
+    plain_afs_shares,
+    scaling_table,
+    scan_order,
+)
 
 
 def matrices(curves, work, gpus):
@@ -67,7 +74,7 @@ def linear_jobs(draw):
 def test_linear_jobs_share_by_the_fewest_gpus_as_the_plain_scan_does(jobs):
     speed, cap, time, scan, gpus = jobs
     found = afs_shares(np.array(speed), np.array(cap), np.array(time), gpus, scan=scan)
-    assert found.tolist() == plain_shares(speed, cap, time, gpus, scan)
+    assert found.tolist() == plain_afs_shares(speed, cap, time, gpus, scan=scan)
 
 
 def test_linear_jobs_and_the_tie():
@@ -88,7 +95,7 @@ def test_the_rule_is_not_transitive(scan, winner):
     expected = [1, 1, 1]
     expected[winner] += 1
     assert afs_shares(speed, cap, time, 4, scan=scan).tolist() == expected
-    assert plain_shares(speed.tolist(), cap.tolist(), time.tolist(), 4, scan) == expected
+    assert plain_afs_shares(speed.tolist(), cap.tolist(), time.tolist(), 4, scan=scan) == expected
 
 
 def test_the_default_scan_gives_the_cycle_to_the_short_job():
@@ -173,7 +180,8 @@ LADDERS = st.sampled_from([None, None, legal_shares(4, 20), legal_shares(3, 20),
 def test_shares_equal_those_of_the_plain_scan(round_, tie, phi, ladder):
     speed, cap, time, gpus, scan = round_
     found = afs_shares(speed, cap, time, gpus, scan=scan, tie=tie, phi=phi, ladder=ladder)
-    plain = plain_shares(speed.tolist(), cap.tolist(), time.tolist(), gpus, list(scan), tie, phi, ladder)
+    rows = speed.tolist(), cap.tolist(), time.tolist()
+    plain = plain_afs_shares(*rows, gpus, scan=list(scan), tie=tie, phi=phi, ladder=ladder)
     assert found.tolist() == plain
     assert found.sum() <= gpus
     assert (found <= cap).all()
@@ -185,10 +193,9 @@ def test_shares_equal_those_of_the_plain_scan(round_, tie, phi, ladder):
 @pytest.mark.parametrize("scan", ["longest", "arrival", "shortest", "random"])
 @pytest.mark.parametrize("kind", ["amdahl", "few tables", "rough"])
 def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
-    """Enough climbs that the sets of contenders are built several times over, from what was asked."""
-    monkeypatch.setattr(climb_module, "_FIRST_STRETCH", 20)
-    monkeypatch.setattr(climb_module, "_MOST_WRONG", 100)
-    monkeypatch.setattr(climb_module, "_LEAST_TAIL", 5)
+    """Enough climbs that the sets of rivals are built several times over, and scans that resume before the tail."""
+    monkeypatch.setattr(fast_greedy, "_FIRST_STRETCH", 20)
+    monkeypatch.setattr(fast_greedy, "_LEAST_TAIL", 5)
     draw = np.random.default_rng(["amdahl", "few tables", "rough"].index(kind))
     jobs, gpus, most = 40, 170, 12
     counts = np.arange(1, most + 1)
@@ -203,9 +210,33 @@ def test_larger_rounds_equal_the_plain_scan(kind, scan, phi, monkeypatch):
     )
     order = draw.permutation(jobs) if scan == "random" else scan_order(scan, time)
     found = afs_shares(speed, cap, time, gpus, scan=order, phi=phi)
-    assert found.tolist() == plain_shares(
-        speed.tolist(), cap.tolist(), time.tolist(), gpus, order.tolist(), "longer", phi
-    )
+    rows = speed.tolist(), cap.tolist(), time.tolist()
+    assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), phi=phi)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sixty_jobs_equal_the_plain_scan_whatever_the_rule(seed, monkeypatch):
+    """Curves that double at times, equal jobs and equal times, all rules by turns; sets of a few places only."""
+    monkeypatch.setattr(fast_greedy, "_FIRST_STRETCH", 5 + seed)
+    monkeypatch.setattr(fast_greedy, "_LEAST_TAIL", 4 + 3 * (seed % 10))
+    draw = np.random.default_rng(seed)
+    jobs, most = 60, 8
+    kinds = np.cumsum(draw.integers(0, 9, (6, most)), axis=1) + 1
+    curves = kinds[draw.integers(0, 6, jobs)]
+    cap, work = draw.integers(0, most + 1, jobs), draw.integers(1, 30, jobs)
+    inside = np.arange(1, most + 1) <= cap[:, None]
+    speed, time = np.zeros((jobs, most + 1), dtype=np.int64), np.full((jobs, most + 1), NEVER)
+    speed[:, 1:] = np.where(inside, curves, 0)
+    time[:, 1:] = np.where(inside, work[:, None] * 1000 // curves, NEVER)
+    rule = {
+        "tie": ("longer", "shorter")[seed % 2],
+        "phi": (1, 1, 2, None)[seed // 2 % 4],
+        "ladder": (None, None, legal_shares(4, most))[seed % 3],
+    }
+    order, gpus = draw.permutation(jobs), int(draw.integers(30, 240))
+    found = afs_shares(speed, cap, time, gpus, scan=order, **rule)
+    rows = speed.tolist(), cap.tolist(), time.tolist()
+    assert found.tolist() == plain_afs_shares(*rows, gpus, scan=order.tolist(), **rule)
 
 
 @settings(max_examples=50, deadline=None)

@@ -76,8 +76,8 @@ def test_the_random_rounds_have_everything_a_round_of_tenants_can_have() -> None
                 seen["preempted" if now is None else "stays" if now == held else "moved"] += 1
             else:
                 seen["waits" if now is None else f"starts at {standing.locality.spread(job, list(now))}"] += 1
-        seen["merged"] += any(len(item.jobs) > 1 for item in program.table(round_).items)
-        seen["left out"] += not program.table(round_).seen.all()
+        seen["merged"] += any(len(item.jobs) > 1 for item in program.table(round_).placements.items)
+        seen["left out"] += not program.table(round_).nodes.seen.all()
         seen.update(family.label for family in build(round_, program).rows if len(family))
     assert {"preempted", "stays", "moved", "waits", "merged", "left out", "beside", "load", "protect"} <= set(seen)
     assert min(seen[f"starts at {spread}"] for spread in range(3)) > 0

@@ -143,8 +143,8 @@ def test_waiting_jobs_alike_are_counted_and_alike_nodes_are_left_out() -> None:
     round_ = round_of([8] * 6, [*same, waiting(3, 3, 20_000.0)])
     program = formulation_of(policy_from("philly:rack_after=30000,any_after=30000"))
     table, model = program.table(round_), program.build(round_)
-    assert [item.jobs for item in table.items] == [(0, 1, 2), (3,)]
-    assert table.seen.tolist() == [True] * 4 + [False] * 2
+    assert [item.jobs for item in table.placements.items] == [(0, 1, 2), (3,)]
+    assert table.nodes.seen.tolist() == [True] * 4 + [False] * 2
     assert model.column_count == 1 + 2 + 8
     assert model.upper.tolist() == [1, 3, 1, *[2] * 4, *[1] * 4]
     assert row_sizes(model) == {"whole": 2, "gpus": 4}
@@ -185,7 +185,7 @@ def test_the_stages_add_up_to_the_objective() -> None:
     model = program.build(round_)
     stages = program.stages(round_, model)
     standing = program.table(round_).standing
-    assert [stage.weight for stage in stages] == [standing.premium, standing.penalty, 1]
+    assert [stage.weight for stage in stages] == [standing.values.premium, standing.values.penalty, 1]
     assert np.array_equal(sum(stage.weight * stage.objective for stage in stages), model.objective)
     weighted = formulation_of(policy_from("philly:objective=weighted"))
     (only,) = weighted.stages(round_, weighted.build(round_))

@@ -33,7 +33,7 @@ def has_room(policy: PhillyPolicy, round_: Round, decision: Decision, job: str, 
     """Return whether the job finds room at its level once the change is made, with nobody preempted or moved for it."""
     then = changed(round_, decision, job, change)
     standing, place = Standing.of(then, policy.tenant_rules), then.job_index[job]
-    return seat(Floor(then, standing), place, int(standing.level[place])) is not None
+    return seat(Floor(then, standing), place, int(standing.widest[place])) is not None
 
 
 def kind(change: Change) -> str:
@@ -108,7 +108,7 @@ def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     for wait in decision.waiting:
         place = then.job_index[wait.job]
         # A gang that may spread looks for victims in a few racks only; they are the fewest where it must sit on a node.
-        one_node = standing.locality.fewest[place] == 1 and standing.level[place] == TOGETHER
+        one_node = standing.locality.fewest[place] == 1 and standing.widest[place] == TOGETHER
         for change in (change for change in wait.changes if change.preempt):
             able = [job.id for job in then.jobs if job.state == "running" and job.restart_seconds is not None]
             assert set(change.preempt) <= set(able)

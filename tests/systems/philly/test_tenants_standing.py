@@ -27,17 +27,17 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
         if fewest is not None:
             assert (standing.locality.in_rack[position], standing.locality.fewest[position]) == (in_rack, fewest)
         running = job.state == "running"
-        assert standing.level[position] == ruled.level(job)
-        assert standing.candidate[position] == (not running and fewest is not None and ruled.level(job) >= 0)
+        assert standing.widest[position] == ruled.level(job)
+        assert standing.may.start[position] == (not running and fewest is not None and ruled.level(job) >= 0)
         restarts = not ruled.pinned(job.id)
         limited = ruled.quota.get(job.tenant) is not None and policy.preempt_at != "never"
-        assert standing.movable[position] == (running and restarts and (limited or policy.migrate != "0"))
-        assert standing.preemptible[position] == (restarts and limited)
-        assert standing.evictable[position] == (running and restarts and limited)
-        assert standing.restart[position] == (ruled.cost(job) if restarts else 0)
-        assert standing.cost[position] == (standing.restart[position] if running else 0)
+        assert standing.may.move[position] == (running and restarts and (limited or policy.migrate != "0"))
+        assert standing.may.be_preempted_later[position] == (restarts and limited)
+        assert standing.may.be_preempted[position] == (running and restarts and limited)
+        assert standing.values.restart_later[position] == (ruled.cost(job) if restarts else 0)
+        assert standing.values.restart[position] == (standing.values.restart_later[position] if running else 0)
         assert standing.fixed[position] == (
-            running and not standing.movable[position] and not standing.evictable[position]
+            running and not standing.may.move[position] and not standing.may.be_preempted[position]
         )
 
 
@@ -49,19 +49,21 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     decision = policy.decide(round_, 0)
     places, index = ruled.places(decision), round_.cluster.node_index
     used = ruled.used(places)
-    value = sum(standing.premium * min(used[name], quota) for name, quota in ruled.quota.items() if quota is not None)
+    value = sum(
+        standing.values.premium * min(used[name], quota) for name, quota in ruled.quota.items() if quota is not None
+    )
     for position, job in enumerate(round_.jobs):
         if job.id not in places:
             if job.state == "running":
-                value -= standing.penalty * job.gpus + int(standing.cost[position])
+                value -= standing.values.penalty * job.gpus + int(standing.values.restart[position])
             continue
         if ruled.quota.get(job.tenant) is None:
-            value += standing.premium * job.gpus
+            value += standing.values.premium * job.gpus
         nodes = np.array([index[name] for name in places[job.id]])
         spread = standing.locality.spread(position, nodes)
         assert spread == ruled.spread(job, list(places[job.id]))
         stays = places[job.id] == ruled.before.get(job.id)
-        value += int(standing.stay[position] if stays else standing.start[position, spread])
+        value += int(standing.values.kept[position] if stays else standing.values.placed[position, spread])
     assert value == ruled.value(decision)
 
 
@@ -138,7 +140,7 @@ def test_waiting_times_come_from_the_job_or_the_clock():
         Job(id="unknown", gpus=1),
     )
     round_ = Round(now=1000.0, cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs)
-    assert Standing.of(round_, rules()).level.tolist() == [0, 1, 0, 0]
+    assert Standing.of(round_, rules()).widest.tolist() == [0, 1, 0, 0]
 
 
 def test_a_running_job_may_spread_as_it_does_and_as_it_could_start():
@@ -152,7 +154,7 @@ def test_a_running_job_may_spread_as_it_does_and_as_it_could_start():
         jobs = [
             Job(id=name, gpus=2, state="running", placement=on, waiting_seconds=waited) for name, on in held.items()
         ]
-        assert Standing.of(round_of(nodes, jobs), rules(text)).level.tolist() == levels
+        assert Standing.of(round_of(nodes, jobs), rules(text)).widest.tolist() == levels
 
 
 def test_without_migration_another_place_is_a_preemption():
@@ -163,9 +165,9 @@ def test_without_migration_another_place_is_a_preemption():
     ]
     round_ = round_of([2, 2], jobs, tenants)
     moves, restarts = Standing.of(round_, rules("migrate=inf")), Standing.of(round_, rules())
-    assert (moves.movable.tolist(), restarts.movable.tolist()) == ([True, True], [True, False])
-    assert moves.start[0].tolist() == [2 * speed - 200 for speed in (1000, 854, 729)]
-    assert (restarts.start[0] + 2 * restarts.penalty).tolist() == moves.start[0].tolist()
+    assert (moves.may.move.tolist(), restarts.may.move.tolist()) == ([True, True], [True, False])
+    assert moves.values.placed[0].tolist() == [2 * speed - 200 for speed in (1000, 854, 729)]
+    assert (restarts.values.placed[0] + 2 * restarts.values.penalty).tolist() == moves.values.placed[0].tolist()
 
 
 def test_nodes_without_a_rack_are_one_and_equal_racks_are_known_once():
@@ -190,7 +192,7 @@ def test_values_too_large_for_a_word_ask_for_the_weighted_objective():
     round_ = round_of([1_000_000], jobs, [Tenant(id="t", quota_gpus=1)])
     with pytest.raises(InputError, match="weighted"):
         Standing.of(round_, rules())
-    assert Standing.of(round_, rules("objective=weighted")).premium == 1000
+    assert Standing.of(round_, rules("objective=weighted")).values.premium == 1000
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def fewest_gpus(floor, job, level, may, keeps_quota):
 def test_victims_are_enough_and_none_is_one_too_many(round_, text, keeps_quota, level):
     floor = floor_of(round_, text)
     standing, before = floor.standing, seen(floor)
-    may = standing.evictable if keeps_quota else standing.running
+    may = standing.may.be_preempted if keeps_quota else standing.running
     for job in np.flatnonzero(~standing.running & standing.locality.fits).tolist():
         found = Removals(floor, may, keeps_quota=keeps_quota).smallest(job, level)
         assert seen(floor) == before
@@ -205,7 +205,7 @@ def test_moves_keep_to_the_rules_and_the_budget(round_, text, budget, level):
             assert all(room[node] >= gpus for node, gpus in place.items())
             assert sum(place.values()) == floor.amounts.g[other]
             spread = standing.locality.spread(other, np.array(list(place)))
-            assert spread <= (level if other == job else standing.level[other])
+            assert spread <= (level if other == job else standing.widest[other])
             floor.put(other, place)
         for other in (*changes, job):
             floor.take(other)
@@ -232,7 +232,7 @@ def test_moves_make_room_on_several_nodes_and_empty_a_dedicated_server():
     moved, held = Moving(floor, floor.standing.running, None).smallest(4, 0)
     assert (len(moved), len(held)) == (2, 2)
     assert Moving(floor, floor.standing.running, 1).smallest(4, 0) is None
-    assert Moving(floor, floor.standing.evictable, None).smallest(4, 0) is None
+    assert Moving(floor, floor.standing.may.be_preempted, None).smallest(4, 0) is None
     moved, held = Moving(floor, floor.standing.running, 1).smallest(5, 0)
     assert (len(moved), len(held)) == (1, 1)
 

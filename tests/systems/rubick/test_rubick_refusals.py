@@ -11,7 +11,7 @@ from plan_rounds_for_policies import gpus, plan_round, planned, planned_rounds
 
 from muri_opt import Round
 from muri_opt.systems import policy_from
-from muri_opt.systems.rubick.state import State
+from muri_opt.systems.rubick.cached_costs import CachedCosts
 
 
 def with_twins(round_: Round, copies: int) -> Round:
@@ -30,16 +30,17 @@ def with_twins(round_: Round, copies: int) -> Round:
 def test_asking_every_job_again_gives_the_same_decision(round_: Round, copies: int, spec: str) -> None:
     crowded, policy = with_twins(round_, copies), policy_from(spec)
     remembered = policy.decide(crowded, 0)
-    with patch.object(State, "refuses", lambda *_, **__: False), patch.object(State, "_standing", lambda _, job: job):
+    asked_anew = {"refuses": lambda *_, **__: False, "_standing": lambda _, job: job}
+    with patch.multiple(CachedCosts, **asked_anew):
         assert policy.decide(crowded, 0) == remembered
 
 
 def test_alike_jobs_are_asked_once_while_no_seat_changes() -> None:
     round_ = plan_round([1], [planned(j, {1: 1.0}) for j in range(9)])
     asked = []
-    refuse = State.refuse
+    refuse = CachedCosts.refuse
     with patch.object(
-        State, "refuse", lambda state, job, *, taking: (asked.append(job), refuse(state, job, taking=taking))
+        CachedCosts, "refuse", lambda costs, job, *, taking: (asked.append(job), refuse(costs, job, taking=taking))
     ):
         assert gpus(round_, "rubick") == [1] + [0] * 8
     assert len(asked) < 9

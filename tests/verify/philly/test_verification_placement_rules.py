@@ -105,23 +105,23 @@ def test_costs_and_worths() -> None:
 def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
     """Two programs written apart from each other from one text."""
     reading, standing = reading_of(round_, policy), Standing.of(round_, policy_from(policy).tenant_rules)
-    assert (reading.premium, reading.penalty) == (standing.premium, standing.penalty)
+    assert (reading.premium, reading.penalty) == (standing.values.premium, standing.values.penalty)
     for job, stand in enumerate(reading.stands):
         assert (stand.candidate, stand.movable, stand.evictable) == (
-            standing.candidate[job],
-            standing.movable[job],
-            standing.evictable[job],
+            standing.may.start[job],
+            standing.may.move[job],
+            standing.may.be_preempted[job],
         )
-        assert (stand.level, stand.cost) == (standing.level[job], standing.cost[job])
+        assert (stand.level, stand.cost) == (standing.widest[job], standing.values.restart[job])
         assert stand.reach.fits == standing.locality.fits[job]
         if stand.reach.fits:
             assert stand.reach.fewest == standing.locality.fewest[job]
             all_nodes = range(len(round_.cluster.nodes))
             assert reading.spread(stand, all_nodes) == standing.locality.spread(job, np.array(all_nodes))
         if stand.running:
-            assert reading.worth(stand, stand.held) == standing.stay[job]
+            assert reading.worth(stand, stand.held) == standing.values.kept[job]
         if stand.candidate or stand.movable:
-            assert [reading.elsewhere(stand, spread) for spread in range(3)] == standing.start[job].tolist()
+            assert [reading.elsewhere(stand, spread) for spread in range(3)] == standing.values.placed[job].tolist()
 
 
 @given(answers())

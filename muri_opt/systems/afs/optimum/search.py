@@ -26,7 +26,12 @@ _BRANCH = 4e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticOptimum:
-    """A schedule and a proof of how good it is; times are exact and in the unit of work over speed."""
+    """A schedule and a proof of how good it is; times are exact and in the unit of work over speed.
+
+    >>> found = elastic_optimum([[0, 1, 2]], [2], [8], 2)
+    >>> found.total_completion, found.bound
+    (Fraction(4, 1), Fraction(4, 1))
+    """
 
     total_completion: Fraction
     """Sum over the jobs of completion less arrival."""
@@ -76,6 +81,9 @@ def elastic_optimum(
     curves may have any shape. The work grows with the number of orders: five jobs on eight GPUs are solved in about a
     second. After ``seconds``, or when so many beginnings of orders were branched (``branches``), the best schedule so
     far is returned with the bound proved by then.
+
+    >>> elastic_optimum([[0, 1, 2], [0, 1, 1]], [2, 2], [8, 4], 2).total_completion
+    Fraction(10, 1)
     """
     jobs = ElasticJobs.of(speed, cap, work, gpus, arrivals)
     search = _Search(jobs)

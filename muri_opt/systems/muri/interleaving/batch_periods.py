@@ -21,7 +21,11 @@ _GROUP_BLOCK = 1 << 18
 
 
 class Periods(NamedTuple):
-    """The periods of m groups in microseconds, and in which slot each of their p jobs begins."""
+    """The periods of m groups in microseconds, and in which slot each of their p jobs begins.
+
+    >>> group_periods(np.array([[[1, 2], [2, 1]]])).slots
+    array([[0, 1]])
+    """
 
     microseconds: Ints
     slots: Ints
@@ -37,6 +41,10 @@ def pair_periods(stages: Ints, pattern: str = "cyclic") -> Ints:
 
     ``stages[j, r]`` is the time of stage r of job j in whole microseconds. The array is symmetric; its diagonal holds
     the period of two equal jobs.
+
+    >>> pair_periods(np.array([[1, 2], [2, 1]]))
+    array([[4, 3],
+           [3, 4]])
     """
     rule, (jobs, kinds) = pattern_named(pattern), _checked(stages, 2).shape
     slots = rule.checked_slots(kinds, "stages")
@@ -59,6 +67,9 @@ def group_periods(stages: Ints, pattern: str = "cyclic", *, worst: bool = False)
     ``stages[g, j, r]`` is the time of stage r of the j-th job of group g in whole microseconds. ``worst`` takes the
     greatest period instead, which is what a careless order costs. Of equally good ways the first counts, in the order
     of the slots that are taken and then of the jobs in them.
+
+    >>> group_periods(np.array([[[1, 2], [2, 1]]])).microseconds
+    array([3])
     """
     rule, (groups, jobs, kinds) = pattern_named(pattern), _checked(stages, 3).shape
     slots = rule.checked_slots(kinds, "stages")

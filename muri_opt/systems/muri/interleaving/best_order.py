@@ -24,6 +24,9 @@ class Interleaving:
     no job begins in are the holes. ``order`` lists the positions of the jobs by ascending slot: ``order[0]`` begins
     first. ``efficiency`` is the sum of all stage times over slots times period, the mean part of the resources in use;
     it is 0 where all stage times are 0.
+
+    >>> best_period([[1, 2], [2, 1]]).efficiency
+    1.0
     """
 
     pattern: str
@@ -40,6 +43,9 @@ def best_period(
 
     ``stage_seconds[j]`` are the stage times of the job at position j, in the order in which it runs them; they are
     taken to the nearest microsecond. A job alone has the sum of its stage times as its period.
+
+    >>> best_period([[1, 2], [2, 1]]).period_seconds
+    3.0
     """
     rule = pattern_named(pattern)
     stages, slots = checked_group(stage_seconds, rule)
@@ -48,7 +54,11 @@ def best_period(
 
 
 def period_of(stage_seconds: Sequence[Sequence[float]], slots: Sequence[int], pattern: str = "cyclic") -> Interleaving:
-    """Return the interleaving in which the job at position j begins in slot ``slots[j]``, good or bad."""
+    """Return the interleaving in which the job at position j begins in slot ``slots[j]``, good or bad.
+
+    >>> period_of([[1, 2], [2, 1]], [0, 1]).period_seconds
+    3.0
+    """
     rule = pattern_named(pattern)
     stages, number = checked_group(stage_seconds, rule)
     places = _checked_places(slots, len(stages), number, rule)

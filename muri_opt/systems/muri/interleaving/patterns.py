@@ -90,5 +90,9 @@ def pattern_named(name: object) -> Pattern:
 
 
 def slot_count(pattern: str, stages: int) -> int:
-    """Return how many slots a cycle of the pattern has for jobs of so many stages."""
+    """Return how many slots a cycle of the pattern has for jobs of so many stages.
+
+    >>> slot_count("cyclic", 4)
+    4
+    """
     return pattern_named(pattern).checked_slots(stages, "stages")

@@ -15,7 +15,12 @@ from muri_opt.systems.muri.interleaving.patterns import pattern_named
 
 
 class Bar(NamedTuple):
-    """Stage ``stage`` of the job at position ``job`` runs for ``seconds`` from ``start_seconds`` on, once a period."""
+    """Stage ``stage`` of the job at position ``job`` runs for ``seconds`` from ``start_seconds`` on, once a period.
+
+    >>> group = [[1, 2], [2, 1]]
+    >>> timeline(group, best_period(group)).bars[0]
+    Bar(job=0, stage=0, start_seconds=0.0, seconds=1.0)
+    """
 
     job: int
     stage: int
@@ -29,6 +34,10 @@ class Timeline:
 
     A bar may run on past the end of the period, that is into the beginning of the next. The period is the steady one of
     the slots; the estimate of ``muri-4slot`` can be shorter, as it is taken before the slots have settled.
+
+    >>> group = [[1, 2], [2, 1]]
+    >>> timeline(group, best_period(group)).slot_seconds
+    (0.0, 1.0)
     """
 
     period_seconds: float
@@ -37,7 +46,12 @@ class Timeline:
 
 
 def timeline(stage_seconds: Sequence[Sequence[float]], interleaving: Interleaving) -> Timeline:
-    """Return when the stages of a group run under its interleaving; every stage begins with its slot."""
+    """Return when the stages of a group run under its interleaving; every stage begins with its slot.
+
+    >>> group = [[1, 2], [2, 1]]
+    >>> timeline(group, best_period(group)).period_seconds
+    3.0
+    """
     if period_of(stage_seconds, interleaving.slots, interleaving.pattern) != interleaving:
         allowed = "the interleaving of these stage times"
         raise InputError("interleaving", f"another period than slots {interleaving.slots} have", allowed)

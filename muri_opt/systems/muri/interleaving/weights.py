@@ -35,6 +35,9 @@ def weights_ppm(totals: Ints, periods: Ints, slots: int, slowdown: float = 1.0) 
 
     ``totals`` are the sums of all stage times of each group and ``periods`` their periods, both in microseconds. A
     period of 0 has weight 0.
+
+    >>> weights_ppm(np.array([4_000_000]), np.array([2_500_000]), 2)
+    array([800000])
     """
     return slowed_ratio(totals, periods, PARTS, slots, slowdown)
 
@@ -43,6 +46,9 @@ def slowed_ratio(totals: Ints, periods: Ints, parts: int, slots: int, slowdown: 
     """Return floor(parts * total / (slots * period * slowdown)) in exact integers, 0 where the period is 0.
 
     The slow-down counts as the fraction it was written as (1.33 / 1.015 is 38/29).
+
+    >>> slowed_ratio(np.array([4_000_000]), np.array([2_500_000]), 1_000_000, 2, 1.0)
+    array([800000])
     """
     factor = Fraction(slowdown).limit_denominator(_LARGEST_DENOMINATOR)
     over, under = parts * factor.denominator, slots * factor.numerator
@@ -54,14 +60,23 @@ def slowed_ratio(totals: Ints, periods: Ints, parts: int, slots: int, slowdown: 
 
 
 def alone_microseconds(job: Job) -> int:
-    """Return the time of an iteration of a job alone; where it is not said, of its stages one after another."""
+    """Return the time of an iteration of a job alone; where it is not said, of its stages one after another.
+
+    >>> alone_microseconds(shipped_round("toy/eight-stages").jobs[0])
+    3000000
+    """
     if job.iteration_seconds is not None:
         return microseconds(job.iteration_seconds)
     return sum(microseconds(seconds) for seconds in job.stage_seconds or ())
 
 
 def pair_weights_ppm(stages: Ints, pattern: str = "cyclic", slowdown: float = 1.0) -> Ints:
-    """Return the n x n weights of all pairs of n jobs; the diagonal is 0, as no job is paired with itself."""
+    """Return the n x n weights of all pairs of n jobs; the diagonal is 0, as no job is paired with itself.
+
+    >>> pair_weights_ppm(np.array([[1, 2], [2, 1]]))
+    array([[      0, 1000000],
+           [1000000,       0]])
+    """
     periods = pair_periods(stages, pattern)
     totals = stages.sum(axis=1)
     weights = weights_ppm(totals[:, None] + totals, periods, slot_count(pattern, stages.shape[1]), slowdown)

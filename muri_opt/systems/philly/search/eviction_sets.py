@@ -1,4 +1,7 @@
-"""The cheapest way to make room for a gang: who would have to go from which nodes, and what that costs."""
+"""The cheapest way to make room for a gang: who would have to go from which nodes, and what that costs.
+
+One step of an ejection chain (Glover 1996), all nodes and small sets of jobs at once in matrices.
+"""
 
 from __future__ import annotations
 
@@ -67,14 +70,16 @@ class Ejections:
         rules = standing.rules
         g, tenant = seats.g, seats.tenant
         within = np.clip(seats.quota[tenant] - (seats.used[tenant] - g), 0, g)
-        loss = seats.gain + float(standing.premium) * within
+        loss = seats.gain + float(standing.values.premium) * within
         elsewhere = (g <= int(floor.gpus.max(initial=0))) & self.hopeful
         spare = seats.used[tenant] - g >= seats.quota[tenant]
-        may = standing.evictable & seats.home & spare
-        cheaper = standing.movable & elsewhere
+        may = standing.may.be_preempted & seats.home & spare
+        cheaper = standing.may.move & elsewhere
         if rules.migrate is not None:
             cheaper &= seats.moved + g <= rules.migrate
-        worth = np.maximum(0, seats.gain - standing.penalty * g - standing.cost - standing.start[:, TOGETHER])
+        worth = np.maximum(
+            0, seats.gain - standing.values.penalty * g - standing.values.restart - standing.values.placed[:, TOGETHER]
+        )
         losses = np.where(may, loss, _NEVER)
         losses = np.where(cheaper, worth, losses)
         losses = np.where(standing.running, losses, np.where(elsewhere, 0.0, loss))
@@ -86,20 +91,20 @@ class Ejections:
         """Return the best net worth of a place for a waiting gang, the place, and who has to go; ``None`` if none."""
         seats, standing = self.seats, self.seats.standing
         locality, amounts = standing.locality, seats.floor.amounts
-        gpus, level = int(seats.g[job]), int(standing.level[job])
+        gpus, level = int(seats.g[job]), int(standing.widest[job])
         fits = self.left[0]
         for left, each in ((self.left[1], int(amounts.c[job])), (self.left[2], int(amounts.m[job]))):
             if each:
                 fits = np.minimum(fits, left // each)
         if not len(self.nodes):
             return None
-        premium = standing.premium * seats.within(job)
+        premium = standing.values.premium * seats.within(job)
         found: list[tuple[float, Held, list[int]]] = []
         if locality.fewest[job] == 1:
             cost = np.where(fits >= gpus, self.cost_full, _NEVER)
             which = np.argmin(cost, axis=1)
             node = int(np.argmin(cost[np.arange(len(which)), which]))
-            worth = premium + float(standing.start[job, TOGETHER]) - float(cost[node, which[node]])
+            worth = premium + float(standing.values.placed[job, TOGETHER]) - float(cost[node, which[node]])
             found.append((worth, {int(self.nodes[node]): gpus}, self._gone(node, int(which[node]))))
         if locality.fewest[job] > 1 or level > TOGETHER:
             found += self._several(job, fits, premium)
@@ -112,7 +117,7 @@ class Ejections:
     def _several(self, job: int, fits: Floats, premium: int) -> list[tuple[float, Held, list[int]]]:
         """Return the best places on several nodes, for each way to sit."""
         standing, gpus = self.seats.standing, int(self.seats.g[job])
-        locality, level = standing.locality, int(standing.level[job])
+        locality, level = standing.locality, int(standing.widest[job])
         most = int(min(gpus, fits.max(initial=0)))
         if most < 1:
             return []
@@ -135,7 +140,7 @@ class Ejections:
             places.append((ANYWHERE, held))
         paid = [sum(cost[list(held), list(held.values())].tolist()) for _, held in places]
         worth = [
-            premium + float(standing.start[job, spread]) - cost_
+            premium + float(standing.values.placed[job, spread]) - cost_
             for (spread, _), cost_ in zip(places, paid, strict=True)
         ]
         if not places:

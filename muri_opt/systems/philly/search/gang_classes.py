@@ -1,4 +1,7 @@
-"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together."""
+"""Gangs that may be given places: candidates, and running jobs that may go elsewhere; equal ones counted together.
+
+Counting equal gangs takes symmetry out of the master problem: one row ``once`` per class.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,11 @@ class Asks:
         amounts, tenant = round_.amounts, quota_tenant(round_)
         reach = Reach(round_, standing, free_of_fixed(round_, standing))
         kinds: dict[tuple[int, ...], list[int]] = {}
-        for job in np.flatnonzero((standing.candidate | standing.movable) & (amounts.g > 0)).tolist():
+        for job in np.flatnonzero((standing.may.start | standing.may.move) & (amounts.g > 0)).tolist():
             gpus, runs = int(amounts.g[job]), bool(standing.running[job])
             restarts = runs and standing.rules.migrate == 0
-            worth = standing.start[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
-            worth = worth + standing.cost[job] // gpus + standing.penalty * restarts
+            worth = standing.values.placed[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
+            worth = worth + standing.values.restart[job] // gpus + standing.values.penalty * restarts
             spreads = reach.spreads(job)
             if not spreads:
                 continue

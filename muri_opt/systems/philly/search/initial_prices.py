@@ -1,4 +1,8 @@
-"""First prices without a solver: the cluster as one large node that gangs fill GPU by GPU, the most worth first."""
+"""First prices without a solver: the cluster as one large node that gangs fill GPU by GPU, the most worth first.
+
+The relaxation to GPUs alone, a continuous knapsack, which is solved by sorting (Dantzig 1957); its duals are the
+prices.
+"""
 
 from __future__ import annotations
 

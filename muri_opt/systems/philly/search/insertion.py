@@ -1,4 +1,7 @@
-"""Better places step by step: a gang is put where it gains more than those lose who have to go."""
+"""Better places step by step: a gang is put where it gains more than those lose who have to go.
+
+Greedy insertion with ejection: what an inserted gang throws out is inserted again at the end.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ def bring_back(seats: Seats) -> None:
 def _sort(seats: Seats, job: int) -> tuple[int, ...]:
     """Return what decides where a job can go: of equal ones one try is enough."""
     amounts, standing = seats.floor.amounts, seats.standing
-    demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), int(standing.level[job]))
-    return (*demand, seats.within(job), int(standing.start[job, 0]))
+    demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), int(standing.widest[job]))
+    return (*demand, seats.within(job), int(standing.values.placed[job, 0]))
 
 
 def _applied(seats: Seats, job: int, held: Held, gone: list[int]) -> list[int] | None:
@@ -95,9 +98,9 @@ def reseat(seats: Seats, job: int) -> None:
             seats.put(job, home)
             return
         budget = standing.rules.migrate
-        if not standing.movable[job] or (budget and seats.moved + seats.g[job] > budget):
+        if not standing.may.move[job] or (budget and seats.moved + seats.g[job] > budget):
             return
-    place = seat(floor, job, int(standing.level[job]))
+    place = seat(floor, job, int(standing.widest[job]))
     if place is not None:
         seats.put(job, place)
 
@@ -105,6 +108,6 @@ def reseat(seats: Seats, job: int) -> None:
 def waiting(seats: Seats) -> list[int]:
     """Return the jobs that could start, those that add most for each GPU first, the larger before the smaller."""
     standing = seats.standing
-    jobs = [job for job in np.flatnonzero(standing.candidate & (seats.g > 0)).tolist() if job not in seats.at]
-    worth = {job: standing.premium * seats.within(job) + int(standing.start[job, 0]) for job in jobs}
+    jobs = [job for job in np.flatnonzero(standing.may.start & (seats.g > 0)).tolist() if job not in seats.at]
+    worth = {job: standing.values.premium * seats.within(job) + int(standing.values.placed[job, 0]) for job in jobs}
     return sorted(jobs, key=lambda job: (-worth[job] // int(seats.g[job]), -int(seats.g[job]), job))

@@ -1,4 +1,8 @@
-"""Better places: gangs inserted into a first decision, and parts of it undone and done again."""
+"""Better places: gangs inserted into a first decision, and parts of it undone and done again.
+
+Ruin and recreate (Schrimpf and others 2000), a large neighbourhood search: related jobs are taken out and inserted
+again in an order with noise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes that are alike: the same room beside fixed jobs, and the same jobs in it that may go."""
+"""Nodes that are alike: the same room beside fixed jobs, and the same jobs in it that may go.
+
+Counting equal nodes takes symmetry out of the decomposition: one pricing problem per class.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class Residents:
         amounts, gone = round_.amounts, np.flatnonzero(standing.running & ~standing.fixed & (round_.amounts.g > 0))
         rows = [(job, node, units) for job in gone.tolist() for node, units in standing.held[job].items()]
         job, node, units = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
-        worth = (standing.stay[job] + standing.cost[job]) // amounts.g[job]
+        worth = (standing.values.kept[job] + standing.values.restart[job]) // amounts.g[job]
         found = cls(
             job=job,
             node=node,

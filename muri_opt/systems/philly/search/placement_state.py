@@ -1,4 +1,7 @@
-"""A decision in the making: who sits where, what it is worth, and whether the rules allow it."""
+"""A decision in the making: who sits where, what it is worth, and whether the rules allow it.
+
+The value of a decision (objective of the chapter *placement*) is kept up to date by differences, for the local search.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,14 @@ class Seats:
         self.parts = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
         """Job, node and GPUs of every part that was there before the round."""
         self._before = int(self.g[standing.running].sum())
-        self._worth = int(standing.stay[standing.running].sum())
+        self._worth = int(standing.values.kept[standing.running].sum())
         self.started = self.moved = self.preempted = 0
         self._restarts = standing.rules.migrate == 0
         self.home = standing.running.copy()
         """Who is where it was before the round."""
-        self.gain = np.where(standing.running, standing.stay + standing.penalty * self.g + standing.cost, 0)
+        self.gain = np.where(
+            standing.running, standing.values.kept + standing.values.penalty * self.g + standing.values.restart, 0
+        )
         """What each job on the floor is worth there, against being absent."""
         self.restore(places)
 
@@ -87,18 +92,20 @@ class Seats:
         """Return what a job is worth there, beside what its tenant gains."""
         standing = self.standing
         if standing.running[job] and held == standing.held[job]:
-            return int(standing.stay[job])
-        return int(standing.start[job, standing.locality.spread(job, np.fromiter(held, dtype=np.int64))])
+            return int(standing.values.kept[job])
+        return int(standing.values.placed[job, standing.locality.spread(job, np.fromiter(held, dtype=np.int64))])
 
     def absent(self, job: int) -> int:
         """Return what a job is worth that does not run."""
         standing = self.standing
-        return -int(standing.penalty * self.g[job] + standing.cost[job]) if standing.running[job] else 0
+        return (
+            -int(standing.values.penalty * self.g[job] + standing.values.restart[job]) if standing.running[job] else 0
+        )
 
     @property
     def value(self) -> int:
         """The value of the decision."""
-        return self.standing.premium * int(np.minimum(self.used, self.quota).sum()) + self._worth
+        return self.standing.values.premium * int(np.minimum(self.used, self.quota).sum()) + self._worth
 
     def within(self, job: int) -> int:
         """Return by how many GPUs the quotas would be better filled with the job than without it."""
@@ -123,7 +130,7 @@ class Seats:
         )
         tenants = np.unique(self.tenant[gone])
         return bool(
-            standing.evictable[gone].all()
+            standing.may.be_preempted[gone].all()
             and tenants[0] > NO_QUOTA
             and (self.used[tenants] >= self.quota[tenants]).all()
             and rules.preempt_at is not None

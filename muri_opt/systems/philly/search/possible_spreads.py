@@ -1,4 +1,7 @@
-"""How close together a gang could sit if all jobs were gone that may go."""
+"""How close together a gang could sit if all jobs were gone that may go.
+
+A relaxation: whoever may go is gone, so that a spread that is impossible here is impossible in every decision.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Reach:
 
     def spreads(self, job: int) -> tuple[int, ...]:
         """Return the ways to sit that the job may have, and that the rooms allow."""
-        level = int(self._standing.level[job])
+        level = int(self._standing.widest[job])
         return tuple(spread for spread in self._look(job)[0] if spread <= level)
 
     def least(self, job: int) -> int:

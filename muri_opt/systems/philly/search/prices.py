@@ -1,4 +1,8 @@
-"""What is weighed against what, prices that split a round into its nodes, and the part of a bound that is no node's."""
+"""What is weighed against what, prices that split a round into its nodes, and the part of a bound that is no node's.
+
+Lagrangian relaxation of the rows ``once`` and ``quota`` of the chapter *placement*: the bound is what these pay, plus
+what fixed jobs are worth, plus the best of every node.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +81,9 @@ class Ground:
             quota=np.where(limited, amounts.U, 0),
             limited=limited,
             fixed=fixed,
-            fixed_worth=int(standing.stay[standing.fixed].sum()) + kept,
+            fixed_worth=int(standing.values.kept[standing.fixed].sum()) + kept,
             removable=int(amounts.g[gone].sum()) - int(rooms.stayers.units.sum()),
-            cost=int(standing.cost[gone].sum()),
+            cost=int(standing.values.restart[gone].sum()),
         )
 
     def premium(self, weights: Weights, prices: Prices, tenant: Ints) -> Floats:

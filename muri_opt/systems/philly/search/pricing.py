@@ -1,4 +1,8 @@
-"""The best that every node can hold at given prices: one table for what may come, and every choice of who goes."""
+"""The best that every node can hold at given prices: one table for what may come, and every choice of who goes.
+
+The pricing problem of the decomposition: a knapsack in up to three dimensions by dynamic programming, whose table
+serves all classes of nodes, for every subset of residents that may stay.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The search: prices that bound a round, and places for its gangs that come close to the bound."""
+"""The search: prices that bound a round, and places for its gangs that come close to the bound.
+
+Column generation (:mod:`.column_generation`) gives the bound, ruin and recreate (:mod:`.local_search`) the places.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +62,15 @@ def quick_prices(round_: Round, standing: Standing) -> LinearDuals:
 
 def weights_of(standing: Standing) -> Weights:
     """Return the weights of the value of a decision."""
-    return Weights(quota=standing.premium, kept=standing.penalty, worth=1)
+    return Weights(quota=standing.values.premium, kept=standing.values.penalty, worth=1)
 
 
 def linear_duals(round_: Round, standing: Standing, ground: Ground, prices: Prices) -> LinearDuals:
     """Return prices as multipliers, in whole numbers over a power of two, as fine as machine words allow."""
     each = np.append(prices.once, 0.0)[ground.asks.of_job] * round_.amounts.g
-    largest = max(float(standing.premium), float(each.max(initial=0.0)))
+    largest = max(float(standing.values.premium), float(each.max(initial=0.0)))
     denominator = 1 << max(0, min(_MOST_BITS, _BITS - int(largest).bit_length()))
-    full = standing.premium * denominator
+    full = standing.values.premium * denominator
     once = tuple(round(price * denominator) for price in each.tolist())
     quota = tuple(min(full, max(0, round(price * denominator))) for price in prices.quota.tolist())
     return LinearDuals(denominator=denominator, multipliers={"once": once, "quota": quota})

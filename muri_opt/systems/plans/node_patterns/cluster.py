@@ -1,4 +1,8 @@
-"""The same choice with the cluster as one large node: a knapsack, whose multipliers are a first idea of the prices."""
+"""The same choice with the cluster as one large node: a knapsack, whose multipliers are a first idea of the prices.
+
+The aggregated relaxation: rows ``gpus``, ``cpus`` and ``memory`` of all nodes added up, which leaves a multiple-choice
+knapsack.
+"""
 
 from __future__ import annotations
 

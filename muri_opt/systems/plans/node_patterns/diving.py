@@ -1,4 +1,7 @@
-"""Whole numbers of patterns from fractions: the largest is rounded up, the program is solved again, and so on."""
+"""Whole numbers of patterns from fractions: the largest is rounded up, the program is solved again, and so on.
+
+The diving heuristic of branch and price, without going back.
+"""
 
 from __future__ import annotations
 

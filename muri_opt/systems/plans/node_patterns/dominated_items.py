@@ -1,4 +1,8 @@
-"""Fewer items to go through: those for which there is always something no worse are left out."""
+"""Fewer items to go through: those for which there is always something no worse are left out.
+
+Dominance for the pricing problem: it must hold for a multiset of jobs, so that an item goes only if the node cannot
+hold all that are better at once.
+"""
 
 from __future__ import annotations
 

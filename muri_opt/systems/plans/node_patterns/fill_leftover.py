@@ -1,4 +1,7 @@
-"""What is still free, given to who gains by it."""
+"""What is still free, given to who gains by it.
+
+A greedy insertion, the largest gain first, by best fit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The best choice if only the GPUs of the cluster counted, by dynamic programming, put on nodes as far as it goes."""
+"""The best choice if only the GPUs of the cluster counted, by dynamic programming, put on nodes as far as it goes.
+
+The relaxation to a single resource: a multiple-choice knapsack, whose value is the counting bound of the chapter
+*planning*.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes filled one after another at given prices."""
+"""Nodes filled one after another at given prices.
+
+Sequential knapsacks: each node solves its pricing problem over the jobs that the nodes before it left.
+"""
 
 from __future__ import annotations
 

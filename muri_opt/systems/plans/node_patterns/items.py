@@ -1,4 +1,8 @@
-"""What is packed: kinds of equal jobs with their options, and classes of equal nodes."""
+"""What is packed: kinds of equal jobs with their options, and classes of equal nodes.
+
+Equal jobs and equal nodes are counted, which keeps the decomposition free of symmetry: one pricing problem per class of
+nodes, one row per kind of jobs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The patterns found so far, and the program that combines them."""
+"""The patterns found so far, and the program that combines them.
+
+The restricted master problem of the Dantzig-Wolfe decomposition; the duals of its rows are the prices.
+"""
 
 from __future__ import annotations
 

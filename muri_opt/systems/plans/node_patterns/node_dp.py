@@ -1,4 +1,8 @@
-"""The most profitable set of parts for one node, by dynamic programming over its grid."""
+"""The most profitable set of parts for one node, by dynamic programming over its grid.
+
+Multiple-choice knapsack in up to three dimensions: one table over the grid, updated group by group, walked backwards
+for the items.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Patterns of a node worth having at given prices."""
+"""Patterns of a node worth having at given prices.
+
+The pricing problem: the column of largest reduced profit for each class of nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""From counts of patterns to jobs on nodes, and from jobs on nodes to patterns."""
+"""From counts of patterns to jobs on nodes, and from jobs on nodes to patterns.
+
+Columns of the decomposition are about classes of nodes and kinds of jobs; here each gets its members, those with a home
+first.
+"""
 
 from __future__ import annotations
 

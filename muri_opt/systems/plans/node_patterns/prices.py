@@ -1,4 +1,8 @@
-"""What jobs are charged for running, what their parts are worth beyond that, and the bound this gives."""
+"""What jobs are charged for running, what their parts are worth beyond that, and the bound this gives.
+
+The Lagrangian bound of the decomposition: what jobs and quotas pay, plus the best pattern of every node at these
+prices. It holds for any prices of at least 0, hence at every step of column generation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A better decision node by node: each takes what is best for it beside all the others."""
+"""A better decision node by node: each takes what is best for it beside all the others.
+
+Block coordinate ascent: one node is solved exactly while all others are fixed, until none can be improved.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is left of jobs, nodes and quotas while patterns are taken one after another."""
+"""What is left of jobs, nodes and quotas while patterns are taken one after another.
+
+What the heuristics of the decomposition have not used yet.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The room of a node as a grid of whole units, so that a dynamic programme can go through it."""
+"""The room of a node as a grid of whole units, so that a dynamic programme can go through it.
+
+Scaling of a knapsack: sizes are rounded up where a pattern is looked for, which then fits, and down where a bound is,
+which then holds.
+"""
 
 from __future__ import annotations
 

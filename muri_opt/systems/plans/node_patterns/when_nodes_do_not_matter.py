@@ -2,6 +2,8 @@
 
 That is so where part sizes go into each other and into the nodes, as 1, 2, 4 and 8 GPUs go into 8: placed from the
 largest to the smallest, no part ever meets nodes whose free GPUs are enough together and too few on each.
+
+Packing with divisible item sizes (Coffman, Garey and Johnson 1987): first fit by decreasing size wastes nothing.
 """
 
 from __future__ import annotations

@@ -23,6 +23,9 @@ class AntManPolicy(ThroughputPolicy):
     least that keeps its guarantee. Where no room is free, best-effort jobs are evicted, the latest first. Best-effort
     jobs, in the order of submission, take their largest option that fits what is left; one that runs grows if that is
     worth its restart.
+
+    >>> sorted(policy_from("antman").decide(shipped_round("toy/five-plans"), 0).running)
+    ['a', 'b', 'd', 'e']
     """
 
     own_name: ClassVar[str] = "antman"

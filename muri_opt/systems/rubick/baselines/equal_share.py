@@ -20,6 +20,9 @@ class EqualSharePolicy(ThroughputPolicy):
     What does not divide goes to the last job. Where jobs outnumber GPUs, the first ones have a GPU each. A job runs by
     the plan worth most within its share that finds its nodes; what its plan leaves of the share stays free. Jobs that
     no plan fits have no share.
+
+    >>> sorted(policy_from("equal-share").decide(shipped_round("toy/five-plans"), 0).running)
+    ['b', 'e']
     """
 
     own_name: ClassVar[str] = "equal-share"

@@ -25,6 +25,9 @@ class SiaPolicy(PlanPolicy):
     configuration may differ in: Sia chooses ``resources`` and keeps the strategy of a plan. The program knows GPUs,
     CPUs and memory of each GPU type and the quotas, not single nodes: a job whose configuration finds no nodes takes
     its next best that does, and whoever waits at last may take what is left.
+
+    >>> policy_from("sia:power=-1").power
+    '-1'
     """
 
     change: str = "resources"

@@ -21,6 +21,9 @@ class SynergyPolicy(ThroughputPolicy):
 
     Running jobs keep their nodes. A job that starts takes its fastest option that fits, but none slower than what its
     proportional share of a node (as large a part of the CPUs and memory as of the GPUs) would give: such a job waits.
+
+    >>> sorted(policy_from("synergy").decide(shipped_round("toy/five-plans"), 0).running)
+    ['a', 'b', 'd', 'e']
     """
 
     own_name: ClassVar[str] = "synergy"

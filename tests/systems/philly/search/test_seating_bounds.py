@@ -35,10 +35,10 @@ def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, pol
     """
     standing = standing_of(round_, policy)
     ground = Ground.of(round_, standing)
-    most = min(standing.premium, 10**6) + 2000
+    most = min(standing.values.premium, 10**6) + 2000
     once = data.draw(st.lists(st.integers(0, most), min_size=len(ground.asks), max_size=len(ground.asks)))
     quota = data.draw(
-        st.lists(st.integers(0, standing.premium), min_size=len(ground.quota), max_size=len(ground.quota))
+        st.lists(st.integers(0, standing.values.premium), min_size=len(ground.quota), max_size=len(ground.quota))
     )
     prices = Prices(once=np.array(once, dtype=float), quota=np.array(quota, dtype=float))
     duals = linear_duals(round_, standing, ground, prices)
@@ -145,7 +145,7 @@ def test_quotas_and_victims_are_proved_to_the_last_unit() -> None:
     assert len(tiers(weights)) == 2
     prices = best_prices(Pricing(ground), Patterns(ground), weights, relaxation, unlimited())
     cheapest = 3 * (1000 * 30 // 600)
-    value = standing.premium * 23 - standing.penalty * 3 + 24 * 1000 - cheapest
+    value = standing.values.premium * 23 - standing.values.penalty * 3 + 24 * 1000 - cheapest
     assert verified_bound(round_, "philly", linear_duals(round_, standing, ground, prices)) == value
 
 

@@ -1,0 +1,129 @@
+"""Rubick's algorithm: plans and resources of all jobs at once, one job after another by slope.
+
+Algorithm 1 of the paper (Zhang and others, MLSys 2025, arXiv 2408.08586). Its parts are here:
+
+* the main loop: :meth:`Reallocation.run`;
+* ``SortBySlope``: :meth:`Reallocation.by_slope`, by the slopes of :meth:`.slopes.Curves.slope`;
+* the allocation for one job: :meth:`Reallocation.serve`, and :meth:`Reallocation.force` for one below its guarantee;
+* room on a node: :func:`.reclaim.move_to`, what is free there and then what others give, GPUs, CPUs, memory in turn;
+* ``GetLowestSlopeOverMinJob``: :meth:`.node_occupants.Occupants.after`, who gives next, never below its guarantee;
+* ``GetBestPlan``: options of a job are tried in the order of their worth (``Curves.best_first``).
+
+What is worked out more than once is remembered in :class:`.cached_costs.CachedCosts`, which changes no decision.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from muri_opt.systems.rubick.cached_costs import CachedCosts
+from muri_opt.systems.rubick.reclaim import Move, Offer, move_to, offers
+from muri_opt.systems.rubick.state import State
+
+
+class Reallocation:
+    """One run of the algorithm on an allocation, which it changes."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._costs = CachedCosts(state)
+
+    def run(self) -> None:
+        """Serve guaranteed jobs that do not run, then every job by its slope; what is free at last to the steepest."""
+        state = self._state
+        for job in state.rank:
+            if state.options.guaranteed[job] and job not in state.seats and not self.serve(job, taking=True):
+                self.force(job)
+        changes = sum(self.serve(job, taking=True) for job in self.by_slope())
+        while changes:  # what one job left free by a change, another may take
+            changes = sum(self.serve(job, taking=False) for job in self.by_slope())
+
+    def by_slope(self) -> list[int]:
+        """Return the jobs that could gain: those that starve and wait, then the steepest first; equals by submission.
+
+        A job that waits is among them whatever it would gain.
+        """
+        state = self._state
+        slopes = {job: self._costs.slope(job) for job in state.rank}
+
+        def key(job: int) -> tuple[bool, float]:
+            starves = job in state.starving and job not in state.seats
+            return not starves, -inf if starves else -slopes[job]
+
+        return sorted((job for job in state.rank if slopes[job] > 0 or job not in state.seats), key=key)
+
+    def serve(self, job: int, *, taking: bool) -> bool:
+        """Give a job the option that adds most throughput, what others lose taken off; return whether it got one.
+
+        From others it is taken only where ``taking`` says so. A job that waits may also start where that adds nothing.
+        """
+        state, costs = self._state, self._costs
+        if costs.refuses(job, taking=taking) or (job not in state.seats and not state.free.within_quota(job)):
+            return False
+        move = self._best_move(job, taking=taking)
+        if move is None:
+            costs.refuse(job, taking=taking)
+            return False
+        self._make(job, move)
+        return True
+
+    def force(self, job: int) -> bool:
+        """Start a guaranteed job by the smallest option for which room can be made; return whether there is one."""
+        state = self._state
+        if not state.free.within_quota(job):
+            return False
+        options = sorted(state.options.of_job(job), key=lambda o: state.curves.total[o])
+        for offer in offers(state, self._costs, job, options, state.short(options), forced=True):
+            move = move_to(state, self._costs, job, offer, forced=True)
+            if move is not None:
+                self._make(job, move)
+                return True
+        return False
+
+    def _best_move(self, job: int, *, taking: bool) -> Move | None:
+        """Return the move with the highest net gain.
+
+        Options come worth most first: one that fits into free room needs nobody, so nothing after it can beat it.
+        """
+        state, costs = self._state, self._costs
+        seat, now = state.seats.get(job), state.option(job)
+        reach = [o for o in state.within_reach(job) if seat is None or state.curves.gain(now, o) > 0]
+        best: Move | None = None
+        asked: list[Offer] = []
+        if seat is not None:
+            state.free.give(*seat)
+        short = state.short(reach)
+        taking = taking and not (seat is None and np.all(short[:, 0]) and costs.too_flat(job))
+        room: list[bool] = np.any(~np.any(short, axis=1), axis=1).tolist()
+        for at, option in enumerate(reach):
+            gain = state.curves.gain(now, option)
+            if best is not None and best.net >= gain:
+                break
+            free = state.seat_for(option, None if seat is None else seat.nodes) if room[at] else None
+            if free is not None:
+                best = Move(option=free.option, nodes=free.nodes, net=gain)
+                break
+            if taking:
+                asked = asked or offers(state, costs, job, reach, short)
+                above = 0 if best is None else best.net
+                if gain - above > asked[at].least:
+                    best = move_to(state, costs, job, asked[at], above) or best
+        if seat is not None:
+            state.free.take(*seat)
+        return best
+
+    def _make(self, job: int, move: Move) -> None:
+        """Change the options of those who give, then seat the job."""
+        state = self._state
+        for other, seat in move.given.items():
+            self._costs.forget(state.seats[other].nodes)
+            state.leave(other)
+            if seat is not None:
+                state.take(other, *seat)
+        if job in state.seats:
+            self._costs.forget(state.seats[job].nodes)
+            state.leave(job)
+        state.take(job, move.option, move.nodes)
+        self._costs.forget(move.nodes)
