@@ -1,4 +1,4 @@
-"""A bound on the value of any grouping, from prices of jobs and of what they use, in exact integers."""
+"""A bound on the value of any grouping, from prices of jobs and of what they use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import LinearDuals, Round
-from muri_opt.verify.amounts import word_for
+from muri_opt.verify.amounts import need_of, word_for
+from muri_opt.verify.dual_bound import Prices, pooled_supply
 from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.memoise import recalled
 from muri_opt.verify.muri.periods import Ints
-from muri_opt.verify.muri.prices import SharingPrices, sharing_prices
 from muri_opt.verify.muri.value import Sharers
 from muri_opt.verify.policy_rules import Rules
 
@@ -27,21 +27,21 @@ _AT_ONCE = 100_000
 def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None:
     """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
-    If every group paid at least its value, the price of all jobs and of everything there is would bound the total.
-    Where groups pay up to ``short`` too little, a grouping has at most as many groups as jobs, and as GPUs over the
-    smallest job, so that many times ``short`` is added. Every group that the rules allow is looked at; a job
-    that could not run alone is in none. ``None`` where a job has no GPUs or no stage times to share, and where
-    there are too many groups to look at.
+    Each job has a price, and so has everything that the nodes have together. Where groups pay up to ``short`` too
+    little, a grouping has at most as many groups as jobs, and as GPUs over the smallest job, so that many times
+    ``short`` is its profit. Every group that the rules allow is looked at; a job that could not run alone is in none.
+    ``None`` where a job has no GPUs or no stage times to share, and where there are too many groups to look at.
     """
     if rules.sharing is None:
         return None
-    prices = sharing_prices(round_, duals)
+    able = {round_.job_index[job.id]: job for job in able_jobs(round_)}
+    once = [int(job in able) for job in range(len(round_.jobs))]
+    prices = Prices.read(duals, {"once": once, **pooled_supply(round_)})
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
-    able = [round_.job_index[job.id] for job in able_jobs(round_)]
     buckets: dict[int, list[int]] = {}
-    for job in able:
-        buckets.setdefault(0 if rules.mixed else round_.jobs[job].gpus, []).append(job)
+    for position, job in able.items():
+        buckets.setdefault(0 if rules.mixed else job.gpus, []).append(position)
     offers = _Offers.of(round_, rules, prices)
     short = 0
     for members in buckets.values():
@@ -49,32 +49,43 @@ def sharing_bound(round_: Round, rules: Rules, duals: LinearDuals) -> int | None
         if unpaid is None:
             return None
         short = max(short, unpaid)
-    smallest = min((round_.jobs[job].gpus for job in able), default=1)
+    smallest = min((job.gpus for job in able.values()), default=1)
     groups = min(len(able), round_.cluster.total_gpus // smallest)
-    return (sum(prices.once[job] for job in able) + prices.supply + groups * short) // prices.denominator
+    return prices.bound([groups * short])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Offers:
-    """Jobs by position, with what they are worth together and what they pay."""
+    """Jobs by position, with what they are worth together and what they pay, over a denominator.
+
+    Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu`` and, for each of its jobs,
+    ``per_gpu[j]`` for CPUs and memory.
+    """
 
     sharers: Sharers
-    prices: SharingPrices
+    denominator: int
+    gpu: int
     pay: Ints
     per_gpu: Ints
 
     @classmethod
-    def of(cls, round_: Round, rules: Rules, prices: SharingPrices) -> _Offers:
-        sharers = Sharers.of(round_, rules)
-        most = 4 * max(prices.pay, default=0) + (4 * max(prices.per_gpu, default=0) + prices.gpu) * max(
-            (job.gpus for job in round_.jobs), default=0
-        )
-        word = word_for(most)  # prices are anybody's: they may be too large for a machine word
+    def of(cls, round_: Round, rules: Rules, prices: Prices) -> _Offers:
+        ((gpu,), (milli,), (mebibyte,)) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
+        quota = {tenant.id: price for tenant, price in zip(round_.cluster.tenants, prices.of["quota"], strict=True)}
+        pay, per_gpu = [], []
+        for job, once in zip(round_.jobs, prices.of["once"], strict=True):
+            need = need_of(job)
+            pay.append(once + quota.get(job.tenant or "", 0) * job.gpus)
+            per_gpu.append(milli * need.milli + mebibyte * need.mebibytes)
+        most = max((job.gpus for job in round_.jobs), default=0)
+        # Prices are anybody's: they may be too large for a machine word.
+        word = word_for(4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu) * most)
         return cls(
-            sharers=sharers,
-            prices=prices,
-            pay=np.array(prices.pay, dtype=word),
-            per_gpu=np.array(prices.per_gpu, dtype=word),
+            sharers=Sharers.of(round_, rules),
+            denominator=prices.denominator,
+            gpu=gpu,
+            pay=np.array(pay, dtype=word),
+            per_gpu=np.array(per_gpu, dtype=word),
         )
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
@@ -99,9 +110,9 @@ class _Offers:
         return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist())
 
     def _unpaid(self, groups: Ints) -> int:
-        value, scale = self.sharers.values(groups), self.prices.denominator
+        value, scale = self.sharers.values(groups), self.denominator
         gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)
-        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.prices.gpu)
+        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.gpu)
         word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
         return int((value.astype(word) * scale - paid.astype(word)).max(initial=0))
 

@@ -63,7 +63,7 @@ def test_without_prices_every_job_has_its_best_fitting_option():
     [
         ([[[1]]], [1, 1], 1, "multipliers.capacity"),
         ([[[1]]], [-1], 1, "multipliers.capacity"),
-        ([[[1]]], [1], 0, "multipliers.capacity"),
+        ([[[1]]], [1], 0, "denominator"),
         ([], [1], 1, "uses"),
         ([[[1], [2]]], [1], 1, "uses[0]"),
         ([[[1, 2]]], [1], 1, "uses"),
