@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
-from muri_opt.verify.amounts import word_for
 
 Ints = NDArray[Any]
 """Whole numbers: machine words, or of any size at a cost."""
@@ -50,9 +49,9 @@ def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None
 
     For each pool the best for each number of its GPUs, then all together. ``steps`` are the sums that may be made.
     """
-    reach = sum(max(map(abs, table.values()), default=0) for pool in pools for table in pool.tables)
+    reach = sum(_reach(pool.tables) for pool in pools)
     reach += sum(pool.worth(pool.most) for pool in pools if pool.worth is not None)
-    word: type = np.int64 if reach < _LARGEST else object
+    word = _word(reach)
     work = sum(pool.most * (sum(map(len, pool.tables)) + _is_apart(pool, total) * total) for pool in pools)
     if work > (steps if reach < _LARGEST else min(steps, _MOST_LARGE)):
         return None
@@ -79,12 +78,21 @@ def best_from_each(total: int, tables: Sequence[Mapping[int, int]]) -> list[list
     ``tables`` has for each job its values by GPUs, of which it has one or none. More GPUs than all jobs can have are
     worth no more, and are left out.
     """
-    word = word_for(4 * sum(max([0, *table.values()]) for table in tables))
     most = min(total, sum(max(table, default=0) for table in tables))
-    best: list[Ints] = [np.zeros(most + 1, dtype=word)]
+    best: list[Ints] = [np.zeros(most + 1, dtype=_word(_reach(tables)))]
     for table in reversed(tables):
         best.append(with_one_more(best[-1], table))
     return [each.tolist() for each in reversed(best)]
+
+
+def _reach(tables: Iterable[Mapping[int, int]]) -> int:
+    """Return no less than any sum of one value from each table, whatever its sign."""
+    return sum(max(map(abs, table.values()), default=0) for table in tables)
+
+
+def _word(reach: int) -> type:
+    """Return the type of numbers whose sums, and what is below all of them, reach so far."""
+    return np.int64 if reach < _LARGEST else object
 
 
 def _is_apart(pool: Pool, total: int) -> bool:

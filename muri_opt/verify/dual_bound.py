@@ -51,6 +51,10 @@ class Prices:
                 everything += price * (amount or 0)
         return cls(denominator=duals.denominator, of=found, everything=everything)
 
+    def of_tenants(self, round_: Round) -> dict[str, int]:
+        """Return the price of a GPU of each tenant's quota."""
+        return {tenant.id: price for tenant, price in zip(round_.cluster.tenants, self.of["quota"], strict=True)}
+
     def bound(self, profits: Iterable[int]) -> int:
         """Return the largest whole value that the prices allow, if no unit has more than its profit."""
         return (self.everything + sum(profits)) // self.denominator

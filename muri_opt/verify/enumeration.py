@@ -70,7 +70,7 @@ def best_of(
             if last is not None and worth + last > above:
                 above = worth + last
                 found = (above, state)
-                if first:
+                if first or above >= choices.most(0, start):
                     break
             continue
         key = (job, choices.key(job, state))
@@ -87,6 +87,8 @@ def splits(
 
     Of nodes with equal ``looks`` any may stand for another: the first of them has no fewer parts than the next.
     """
+    if sum(holds) < parts:
+        return iter(())
     largest = max(holds, default=0)
     last: dict[Hashable, int] = {}
     before: list[int | None] = []

@@ -34,13 +34,17 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options of all jobs, and what each takes of which quota; ``rests`` is as of :func:`best_from_each`."""
+    """The options of all jobs, and what each takes of which quota.
+
+    ``rests`` has what the jobs from each one on are worth at most, by GPUs: all jobs, those without a quota, and those
+    of each quota by the GPUs of it.
+    """
 
     options: Sequence[Sequence[Option]]
     asks: Sequence[tuple[int, int] | None]
     types: Sequence[str | None]
     marks: Sequence[Sequence[Mark]]
-    rests: Sequence[Sequence[int]]
+    rests: Sequence[Sequence[Sequence[int]]]
     steps: Steps
 
     def decided(self, job: int, state: State) -> bool:
@@ -78,8 +82,11 @@ class _Options:
         return tuple(sorted(zip(self.marks[job], state[0], strict=True))), state[1]
 
     def most(self, job: int, state: State) -> int:
-        rest = self.rests[job]
-        return rest[min(len(rest) - 1, sum(room[0] for room in state[0]))]
+        rooms, quotas = state
+        free = sum(room[0] for room in rooms)
+        there = zip(self.rests, (free, free, *quotas), strict=True)
+        everybody, *apart = (rest[job][min(len(rest[job]) - 1, gpus)] for rest, gpus in there)
+        return min(everybody, sum(apart))
 
     def end(self, state: State) -> int:
         return 0
@@ -96,13 +103,18 @@ def best_options(
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
     limited = {tenant: position for position, tenant in enumerate(quotas)}
     homes = [{node for option in mine for node in option.home} for mine in options]
+    asked = [
+        (limited[job.tenant or ""], gpus) if gpus and (job.tenant or "") in limited else None
+        for job, gpus in zip(jobs, asks, strict=True)
+    ]
     tables = [_by_gpus(mine) for mine in options]
+    pools = [tables, [table if ask is None else {} for table, ask in zip(tables, asked, strict=True)]]
+    for quota in range(len(quotas)):
+        best = zip(tables, asked, strict=True)
+        pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0] == quota else {} for table, ask in best])
     search = _Options(
         options=options,
-        asks=[
-            (limited[job.tenant or ""], gpus) if gpus and (job.tenant or "") in limited else None
-            for job, gpus in zip(jobs, asks, strict=True)
-        ],
+        asks=asked,
         types=types,
         marks=[
             [
@@ -111,7 +123,7 @@ def best_options(
             ]
             for job in range(len(homes))
         ],
-        rests=best_from_each(round_.cluster.total_gpus, tables),
+        rests=[best_from_each(round_.cluster.total_gpus, pool) for pool in pools],
         steps=Steps(steps),
     )
     start = (tuple(room.sizes for room in empty_rooms(round_)), tuple(quotas.values()))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muri_opt.verify import node_filling
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
-from muri_opt.verify.node_filling import Item, Spot, most_profits, undominated
+from muri_opt.verify.node_filling import Item, Spot, most_profits, profit_of_nodes, profit_of_room, undominated
 
 SIZES = st.tuples(st.integers(0, 4), st.sampled_from([0, 5, 10, 15, 31]), st.sampled_from([0, 1, 6, 7]))
 ROOMS = st.tuples(
@@ -134,3 +134,52 @@ def test_a_job_may_count_twice_where_counting_once_takes_too_long(monkeypatch: p
     assert most_profits(spots, base) == [9, 8, 6]
     monkeypatch.setattr(node_filling, "MOST_REPEATED", 0)
     assert most_profits(spots, base) == [11, 8, 6]
+
+
+@given(ROOMS, items(5, 12), st.sampled_from([1, 1 << 40, 1 << 70]))
+@settings(max_examples=100)
+def test_one_room_is_filled_exactly_whatever_the_size_of_profits(room: Sizes, some: list[Item], scale: int) -> None:
+    dear = [item._replace(profit=item.profit * scale) for item in some]
+    without = [Item(9, (1, 0, 0), 0), Item(8, (1, 0, 0), -5), Item(7, (9, 0, 0), 5)]  # no profit, and too large
+    assert profit_of_room(room, [*dear, *without]) == brute(room, some) * scale
+
+
+@given(ROOMS, items(5, 12), st.integers(0, 30), st.sampled_from([1, 1 << 70]))
+@settings(max_examples=100)
+def test_a_room_with_too_many_contents_has_no_less(room: Sizes, some: list[Item], contents: int, scale: int) -> None:
+    dear = [item._replace(profit=item.profit * scale) for item in some]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_CONTENTS", contents)
+        found = profit_of_room(room, dear)
+    best = brute(room, some) * scale
+    assert found >= best
+    event("exact" if found == best else "more")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "a"]), ROOMS), max_size=4),
+    items(5, 8),
+    items(5, 4),
+    st.dictionaries(st.integers(0, 3), items(6, 3), max_size=3),
+    st.integers(0, 3),
+    st.sampled_from([1, 1 << 30, 1 << 70]),
+)
+@settings(max_examples=100)
+def test_all_nodes_together_have_the_best_of_each(
+    nodes: list[tuple[str | None, Sizes]],
+    some: list[Item],
+    typed: list[Item],
+    extras: dict[int, list[Item]],
+    rooms_apart: int,
+    scale: int,
+) -> None:
+    def scaled(chosen: Sequence[Item]) -> list[Item]:
+        return [item._replace(profit=item.profit * scale) for item in chosen]
+
+    of_kind = {None: some, "a": some + typed}
+    best = sum(brute(room, of_kind[kind], extras.get(place, ())) for place, (kind, room) in enumerate(nodes)) * scale
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_ROOMS", rooms_apart)
+        dear = {kind: scaled(chosen) for kind, chosen in of_kind.items()}
+        found = profit_of_nodes(nodes, dear, {place: scaled(mine) for place, mine in extras.items()}, parts=24)
+    assert best <= found <= best + (best >> 50)  # rounded up where profits are too large for machine words

@@ -22,7 +22,7 @@ def priced_bound(round_: Round, values: Sequence[Mapping[int, int]], duals: Line
     """
     prices = Prices.read(duals, pooled_supply(round_))
     ((gpu,), (milli,), (mebibyte,)) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
-    quota = {tenant.id: price for tenant, price in zip(round_.cluster.tenants, prices.of["quota"], strict=True)}
+    quota = prices.of_tenants(round_)
     profits = []
     for job, table in zip(round_.jobs, values, strict=True):
         need = need_of(job)

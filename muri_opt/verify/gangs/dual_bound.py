@@ -14,16 +14,16 @@ def dual_bound(round_: Round, values: dict[str, int], duals: LinearDuals) -> int
     Every GPU, milli-CPU and MiB of a node and every GPU of a quota has its price. The profit of a job that could run
     alone is what its value exceeds its payment by if all its GPUs are on the cheapest node.
     """
-    rooms, tenants = empty_rooms(round_), round_.cluster.tenants
+    rooms = empty_rooms(round_)
     supply: Supply = {
         "gpus": [room.gpus for room in rooms],
         "cpus": [room.milli for room in rooms],
         "memory": [room.mebibytes for room in rooms],
-        "quota": [tenant.quota_gpus for tenant in tenants],
+        "quota": [tenant.quota_gpus for tenant in round_.cluster.tenants],
     }
     prices = Prices.read(duals, supply)
     unlike = set(zip(prices.of["gpus"], prices.of["cpus"], prices.of["memory"], rooms, strict=True))
-    quota = {tenant.id: price for tenant, price in zip(tenants, prices.of["quota"], strict=True)}
+    quota = prices.of_tenants(round_)
     cheapest: dict[tuple[int, int], int] = {}
     profits = []
     for job in able_jobs(round_):

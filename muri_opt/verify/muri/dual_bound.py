@@ -71,7 +71,7 @@ class _Offers:
     @classmethod
     def of(cls, round_: Round, rules: Rules, prices: Prices) -> _Offers:
         ((gpu,), (milli,), (mebibyte,)) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
-        quota = {tenant.id: price for tenant, price in zip(round_.cluster.tenants, prices.of["quota"], strict=True)}
+        quota = prices.of_tenants(round_)
         pay, per_gpu = [], []
         for job, once in zip(round_.jobs, prices.of["once"], strict=True):
             need = need_of(job)

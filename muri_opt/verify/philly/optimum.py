@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import Room
+from muri_opt.verify.counting import best_from_each
 from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
 from muri_opt.verify.philly.dual_bound import is_fixed, most_worth
 from muri_opt.verify.philly.job_status import Held, Reading
@@ -47,15 +48,17 @@ class _State(NamedTuple):
 class _Places:
     """The ``deciding`` jobs that may do something, each with every outcome.
 
-    ``rests[i]`` is the most that the jobs from the i-th on are worth, and ``gpus[i]`` what they could use, tenant by
-    tenant; ``homes[i]`` tells nodes apart by their rack, and by which of these jobs hold which of their GPUs.
+    If they were all stopped, the jobs from the i-th on would lose ``lost[i]``; ``rests[i]`` is the most they are worth
+    against that, by GPUs, and ``gpus[i]`` what they could use, tenant by tenant. ``homes[i]`` tells nodes apart: by
+    their rack, and by which of these jobs hold which of their GPUs.
     """
 
     reading: Reading
     deciding: list[int]
     tenants: list[int]
     quotas: list[int | None]
-    rests: list[int]
+    rests: list[list[int]]
+    lost: list[int]
     gpus: list[tuple[int, ...]]
     homes: list[list[tuple[int, ...]]]
     steps: Steps
@@ -123,7 +126,8 @@ class _Places:
         all_used = tuple(map(sum, zip(state.used, self.gpus[job], strict=True)))
         free = sum(desk.room.gpus for desk in state.desks)
         counted = min(self._counted(all_used), self._counted(state.used) + free)
-        return self.rests[job] + self.reading.premium * counted
+        rest = self.rests[job]
+        return rest[min(len(rest) - 1, free)] - self.lost[job] + self.reading.premium * counted
 
     def end(self, state: _State) -> int | None:
         """Return what the GPUs within quotas are worth, if those who were preempted may have been."""
@@ -182,12 +186,14 @@ def _places(reading: Reading, steps: int) -> _Places:
     names = list(dict.fromkeys(stand.tenant for stand in stands))
     tenants = [names.index(stand.tenant) for stand in stands]
     deciding = [job for job, stand in enumerate(stands) if not is_fixed(stand) and (stand.running or stand.candidate)]
-    rests, gpus = [0], [(0,) * len(names)]
+    lost, gpus = [0], [(0,) * len(names)]
+    tables: list[dict[int, int]] = []
     homes: list[list[tuple[int, ...]]] = [[(rack,) for rack in reading.racks]]
     for job in reversed(deciding):
         stand = stands[job]
-        rests.insert(0, rests[0] + max(0, most_worth(reading, stand)))
-        asks = stand.need.gpus
+        asks, loss = stand.need.gpus, reading.loss(stand) if stand.running else 0
+        tables.insert(0, {asks: most_worth(reading, stand) + loss})
+        lost.insert(0, lost[0] + loss)
         gpus.insert(0, tuple(has + asks * (tenant == tenants[job]) for tenant, has in enumerate(gpus[0])))
         home = [(*look, job, stand.held[node]) if node in stand.held else look for node, look in enumerate(homes[0])]
         homes.insert(0, home)
@@ -196,7 +202,8 @@ def _places(reading: Reading, steps: int) -> _Places:
         deciding=deciding,
         tenants=tenants,
         quotas=[reading.quotas.get(name) for name in names],
-        rests=rests,
+        rests=best_from_each(sum(room.gpus for room in reading.rooms), tables),
+        lost=lost,
         gpus=gpus,
         homes=homes,
         steps=Steps(steps),

@@ -20,7 +20,7 @@ def planned_bound(round_: Round, menu: Menu, duals: LinearDuals) -> int:
     cluster = round_.cluster
     quotas = [tenant.quota_gpus for tenant in cluster.tenants]
     prices = Prices.read(duals, {"once": (1,) * len(round_.jobs), "quota": quotas})
-    quota = {tenant.id: price for tenant, price in zip(cluster.tenants, prices.of["quota"], strict=True)}
+    quota = prices.of_tenants(round_)
     anywhere: dict[str | None, list[Item]] = {}
     home: dict[int, list[Item]] = {}
     for j, (job, once) in enumerate(zip(round_.jobs, prices.of["once"], strict=True)):
@@ -29,15 +29,16 @@ def planned_bound(round_: Round, menu: Menu, duals: LinearDuals) -> int:
         for way in menu.ways[j]:
             kind, parts = way.plan.gpu_type, way.plan.nodes
             away = -((pays - way.away * prices.denominator) // parts)  # rounded up
-            anywhere.setdefault(kind, []).append(Item(j, way.piece, away))
+            if away > 0:
+                anywhere.setdefault(kind, []).append(Item(j, way.piece, away))
             at_home = away if way.home is None else -((pays - way.home * prices.denominator) // parts)
-            if at_home > away:
+            if at_home > max(0, away):
                 for node in (cluster.node_index[node] for node in menu.homes[j]):
                     if kind in (None, cluster.nodes[node].gpu_type):
                         home.setdefault(node, []).append(Item(j, way.piece, at_home))
     kinds = [node.gpu_type for node in cluster.nodes]
     nodes = [(kind, room.sizes) for kind, room in zip(kinds, empty_rooms(round_), strict=True)]
     untyped = anywhere.get(None, [])
-    common = {kind: untyped + (anywhere.get(kind, []) if kind is not None else []) for kind in kinds}
+    common = {kind: [*untyped, *(anywhere.get(kind, ()) if kind is not None else ())] for kind in set(kinds)}
     most = profit_of_nodes(nodes, common, home, parts=2 * len(round_.jobs))  # more parts than a node is ever given
     return prices.bound([most])
