@@ -14,8 +14,9 @@ from muri_opt.rounds import Job, Round
 Ints = NDArray[Any]
 """Whole numbers: machine words, or of any size at a cost."""
 _LARGEST = 1 << 61
+"""Sums stay below this in machine words, with room for what is below all of them."""
 _MOST_LARGE = 500_000
-"""Sums beyond which the dynamic program is not run with numbers that are too large for machine words."""
+"""Sums beyond which no dynamic program is run with numbers too large for machine words, or that are all kept."""
 _AT_ONCE = 10_000
 """Sums that are made and compared together; more take no longer one entry after another."""
 _NEVER = -(1 << 62)
@@ -76,9 +77,12 @@ def best_from_each(total: int, tables: Sequence[Mapping[int, int]]) -> list[list
     """Return the best value of the jobs from each one on, and of none at last, by GPUs up to a total.
 
     ``tables`` has for each job its values by GPUs, of which it has one or none. More GPUs than all jobs can have are
-    worth no more, and are left out.
+    worth no more, and are left out; where there are too many to count, all values are as for any number of GPUs.
     """
     most = min(total, sum(max(table, default=0) for table in tables))
+    if most * len(tables) > _MOST_LARGE:
+        top = [max([0, *table.values()]) for table in tables]
+        return [[sum(top[job:])] for job in range(len(top) + 1)]
     best: list[Ints] = [np.zeros(most + 1, dtype=_word(_reach(tables)))]
     for table in reversed(tables):
         best.append(with_one_more(best[-1], table))

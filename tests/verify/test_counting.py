@@ -92,3 +92,8 @@ def test_the_rest_of_the_jobs_has_its_best_for_any_gpus(total: int, tables: list
         for free in range(total + 1):
             best = max(value for gpus, value in choices(tables[job:]) if gpus <= free)
             assert rest[min(free, len(rest) - 1)] == best * scale
+
+
+def test_what_is_too_much_to_count_is_worth_as_much_as_with_any_gpus() -> None:
+    tables = [{10**6: 5, 1: 4}, {10**6: 7}, {}]
+    assert best_from_each(10**7, tables) == [[12], [7], [0], [0]]
