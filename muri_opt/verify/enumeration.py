@@ -28,6 +28,10 @@ class Steps:
 class Choices(Protocol[State]):
     """Jobs one after another, each with its outcomes; a state is what the jobs so far leave to the others."""
 
+    @property
+    def steps(self) -> Steps:
+        """The steps that are left to the search."""
+
     def decided(self, job: int, state: State) -> bool:
         """Return whether there is no job from this one on."""
 
@@ -44,9 +48,7 @@ class Choices(Protocol[State]):
         """Return what is added when all jobs are decided; ``None`` if they may not be so."""
 
 
-def best_of(
-    choices: Choices[State], start: State, *, above: int, steps: Steps, first: bool = False
-) -> tuple[int, State] | None:
+def best_of(choices: Choices[State], start: State, *, above: int, first: bool = False) -> tuple[int, State] | None:
     """Return the largest value above a number, and a last state that has it; ``None`` if there is none.
 
     Depth first; the ``first`` value that is found may be enough. A branch that cannot be worth more than what was found
@@ -61,7 +63,7 @@ def best_of(
         if state is None:
             stack.pop()
             continue
-        steps.count()
+        choices.steps.count()
         job, worth = len(stack) - 1, before + more
         if worth + choices.most(job, state) <= above:
             continue

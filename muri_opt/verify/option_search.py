@@ -128,7 +128,7 @@ def best_options(
     )
     start = (tuple(room.sizes for room in empty_rooms(round_)), tuple(quotas.values()))
     try:
-        found = best_of(search, start, above=-1, steps=search.steps)
+        found = best_of(search, start, above=-1)
     except OutOfStepsError:
         return None
     return 0 if found is None else found[0]

@@ -28,10 +28,9 @@ def cheaper_cost(ground: Ground, gpus: Sequence[int], below: int, *, steps: int 
 
     ``gpus`` are those of the empty nodes.
     """
-    moves = _Moves(ground=ground, steps=Steps(steps))
     empty = [has > 0 and not pinned for has, pinned in zip(gpus, ground.pinned, strict=True)]
     start = _State(tuple(zip(ground.rooms, empty, strict=True)))
-    found = best_of(moves, start, above=-below, steps=moves.steps, first=True)
+    found = best_of(_Moves(ground=ground, steps=Steps(steps)), start, above=-below, first=True)
     return None if found is None else -found[0]
 
 

@@ -76,10 +76,13 @@ def _weights(round_: Round, reading: Reading, duals: LinearDuals) -> dict[str, i
     """Return what a GPU of each tenant with a quota weighs, in full where nothing is said; refuse more than that."""
     full, tenants = reading.premium * duals.denominator, round_.cluster.tenants
     said = duals.multipliers.get("quota", (full,) * len(tenants))
-    weights = {tenant.id: weight for tenant, weight in zip(tenants, said, strict=True) if tenant.id in reading.quotas}
-    for tenant, weight in weights.items():
-        if weight > full:
-            raise InputError(f"multipliers.quota ({tenant!r})", str(weight), f"at most {full}, a GPU in full")
+    weights = {}
+    for position, (tenant, weight) in enumerate(zip(tenants, said, strict=True)):
+        if tenant.id in reading.quotas:
+            weights[tenant.id] = weight
+            if weight > full:
+                allowed = f"at most {full}, a GPU in full"
+                raise InputError(f"multipliers.quota[{position}]", str(weight), allowed)
     return weights
 
 

@@ -169,7 +169,7 @@ def best_places(
             fixed += reading.worth(stand, stand.held)
     now = {job: stand.held for job, stand in enumerate(reading.stands) if stand.running}
     try:
-        found = best_of(places, state, above=reading.value(now) - fixed, steps=places.steps)
+        found = best_of(places, state, above=reading.value(now) - fixed)
     except OutOfStepsError:
         return None
     value, held_by = (reading.value(now), now) if found is None else (found[0] + fixed, dict(found[1].places))

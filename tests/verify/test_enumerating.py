@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import pytest
@@ -35,6 +35,7 @@ class Knapsack:
 
     items: list[tuple[int, int]]
     forbidden: int | None = None
+    steps: Steps = field(default_factory=lambda: Steps(10**6))
 
     def decided(self, job: int, state: int) -> bool:
         return job == len(self.items)
@@ -71,23 +72,21 @@ def test_the_best_above_a_number_is_found(
     ]
     best = max((value for value in values if value > above), default=None)
     search = Knapsack(items, forbidden)
-    found = best_of(search, room, above=above, steps=Steps(10**6))
+    found = best_of(search, room, above=above)
     assert best == (None if found is None else found[0])
-    any_ = best_of(search, room, above=above, steps=Steps(10**6), first=True)
+    any_ = best_of(search, room, above=above, first=True)
     assert (any_ is None) == (best is None)
     assert any_ is None or any_[0] in values
 
 
 def test_a_state_that_was_reached_with_no_less_is_left() -> None:
     """Forty equal items: only how many were taken matters. Their number is bounded by nothing else."""
-    search = Knapsack([(1, 1)] * 40)
-    found = best_of(search, 20, above=-1, steps=Steps(2_000))
-    assert found == (20, 0)
+    search = Knapsack([(1, 1)] * 40, steps=Steps(2_000))
+    assert best_of(search, 20, above=-1) == (20, 0)
 
 
 def test_the_steps_are_kept() -> None:
-    search = Knapsack([(1, 1)] * 6)
     with pytest.raises(OutOfStepsError):
-        best_of(search, 3, above=-1, steps=Steps(3))
+        best_of(Knapsack([(1, 1)] * 6, steps=Steps(3)), 3, above=-1)
     with pytest.raises(OutOfStepsError):
         list(splits([9] * 9, range(9), 9, nodes=9, steps=Steps(50)))
