@@ -36,8 +36,8 @@ class Option(NamedTuple):
 class _Options:
     """The options of all jobs, and what each takes of which quota.
 
-    ``rests`` has what the jobs from each one on are worth at most, by GPUs: all jobs, those without a quota, and those
-    of each quota by the GPUs of it.
+    ``rests`` has what the jobs from each one on are worth at most, by GPUs: all jobs and, where there are quotas, those
+    without one and those of each by its GPUs.
     """
 
     options: Sequence[Sequence[Option]]
@@ -84,9 +84,9 @@ class _Options:
     def most(self, job: int, state: State) -> int:
         rooms, quotas = state
         free = sum(room[0] for room in rooms)
-        there = zip(self.rests, (free, free, *quotas), strict=True)
+        there = zip(self.rests, (free, free, *quotas), strict=bool(quotas))
         everybody, *apart = (rest[job][min(len(rest[job]) - 1, gpus)] for rest, gpus in there)
-        return min(everybody, sum(apart))
+        return min(everybody, sum(apart)) if quotas else everybody
 
     def end(self, state: State) -> int:
         return 0
@@ -108,7 +108,9 @@ def best_options(
         for job, gpus in zip(jobs, asks, strict=True)
     ]
     tables = [_by_gpus(mine) for mine in options]
-    pools = [tables, [table if ask is None else {} for table, ask in zip(tables, asked, strict=True)]]
+    pools = [tables]
+    if quotas:
+        pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
         pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0] == quota else {} for table, ask in best])
