@@ -9,6 +9,10 @@ import numpy as np
 
 from muri_opt.rounds import Job, Node, Round, WaitingReason
 
+Sizes = tuple[int, int, int]
+"""GPUs, milli-CPUs and MiB."""
+NO_LIMIT = 1 << 62
+"""What a node has of CPUs or memory that it does not limit: more than anything can take."""
 _LARGEST_WORD = 1 << 63
 
 
@@ -43,6 +47,12 @@ class Room:
         """Whether no more was taken than there is."""
         return self.gpus >= 0 and (self.milli or 0) >= 0 and (self.mebibytes or 0) >= 0
 
+    @property
+    def sizes(self) -> Sizes:
+        """What there is as plain numbers."""
+        milli = NO_LIMIT if self.milli is None else self.milli
+        return self.gpus, milli, NO_LIMIT if self.mebibytes is None else self.mebibytes
+
     def without(self, need: Need, gpus: int) -> Room:
         """Return what is left after ``gpus`` GPUs of a gang."""
         return Room(
@@ -50,6 +60,29 @@ class Room:
             milli=None if self.milli is None else self.milli - gpus * need.milli,
             mebibytes=None if self.mebibytes is None else self.mebibytes - gpus * need.mebibytes,
         )
+
+
+def times(sizes: Sizes, number: int) -> Sizes:
+    """Return so many times an amount."""
+    return sizes[0] * number, sizes[1] * number, sizes[2] * number
+
+
+def minus(room: Sizes, taken: Sizes) -> Sizes:
+    """Return what is left of a room; of what it does not limit there is no less."""
+    gpus, milli, mebibytes = room
+    return (
+        gpus - taken[0],
+        milli if milli == NO_LIMIT else milli - taken[1],
+        mebibytes if mebibytes == NO_LIMIT else mebibytes - taken[2],
+    )
+
+
+def held_by(room: Sizes, unit: Sizes, parts: int) -> int:
+    """Return how many of so many equal parts a room holds."""
+    for has, each in zip(room, unit, strict=True):
+        if each * parts > has:
+            parts = max(0, has // each)
+    return parts
 
 
 def need_of(job: Job) -> Need:

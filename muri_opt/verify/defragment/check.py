@@ -7,9 +7,10 @@ from typing import Protocol
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Certificate, Evidence, LinearDuals, Proof, Reason, Round, Termination, Violation
-from muri_opt.verify.amounts import need_of
-from muri_opt.verify.defragment.dual_bound import Ground, Triple, capacities, counted_out, minus, price_bound, times
-from muri_opt.verify.defragment.enumeration import OutOfStepsError, cheaper_cost
+from muri_opt.verify.amounts import empty_rooms, minus, need_of, times
+from muri_opt.verify.defragment.dual_bound import Ground, counted_out, price_bound
+from muri_opt.verify.defragment.enumeration import cheaper_cost
+from muri_opt.verify.enumeration import OutOfStepsError
 
 _RESOURCES = ("GPUs", "milli-CPUs", "MiB of memory")
 
@@ -172,7 +173,7 @@ def _end_breaches(round_: Round, claim: DefragmentationClaim) -> Iterator[Violat
 
 
 def _overfilled(round_: Round, ends: Mapping[str, Mapping[str, int]]) -> Iterator[Violation]:
-    left: list[Triple] = capacities(round_)
+    left = [room.sizes for room in empty_rooms(round_)]
     for name, share in ends.items():
         need = need_of(round_.jobs[round_.job_index[name]])
         for node, gpus in share.items():
@@ -223,14 +224,12 @@ def _proved(
     gpus = [node.gpus for node in round_.cluster.nodes]
     if impossible and counted_out(ground, gpus):
         return Proof.COUNTING, None, []
-    spread = sum(len(mover.held) > 1 for mover in ground.movers)
-    types = len({mover.whole for mover in ground.movers if len(mover.held) == 1})
-    bounds = [(price_bound(ground, 1, {"jobs": [0] * types, "gang": [0] * spread, "waiting": [0]}), Proof.COUNTING)]
+    bounds = [(price_bound(ground, LinearDuals(denominator=1, multipliers={})), Proof.COUNTING)]
     wrong: list[Violation] = []
     for item in claim.evidence:
         if isinstance(item, LinearDuals):
             try:
-                bounds.append((price_bound(ground, item.denominator, item.multipliers), Proof.LINEAR_DUALS))
+                bounds.append((price_bound(ground, item), Proof.LINEAR_DUALS))
             except InputError as error:
                 detail = f"found {error.found}; allowed: {error.allowed}"
                 wrong.append(Violation(rule="evidence", where=error.field, detail=detail))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from muri_opt.verify.defragment.dual_bound import Ground, Mover, Triple, minus, times
+from muri_opt.verify.amounts import Sizes, held_by, minus, times
+from muri_opt.verify.defragment.dual_bound import Ground, Mover
+from muri_opt.verify.enumeration import Steps, best_of, splits
 
-_STEPS = 30_000
+_STEPS = 12_000
 
-Node = tuple[Triple, bool]
+Node = tuple[Sizes, bool]
 """What is left of a node, and whether it has GPUs and holds no job."""
 
 
-class OutOfStepsError(Exception):
-    """There are too many plans to look at."""
+class _State(NamedTuple):
+    """The nodes with the jobs that stay and those that were put back, and who is off its nodes."""
+
+    nodes: tuple[Node, ...]
+    moving: frozenset[int] = frozenset()
 
 
 def cheaper_cost(ground: Ground, gpus: Sequence[int], below: int, *, steps: int = _STEPS) -> int | None:
@@ -22,89 +28,68 @@ def cheaper_cost(ground: Ground, gpus: Sequence[int], below: int, *, steps: int 
 
     ``gpus`` are those of the empty nodes.
     """
-    search = _Search(ground=ground, gpus=gpus, below=below, steps=steps)
-    try:
-        return search.run(0, 0, ())
-    except RecursionError:
-        raise OutOfStepsError from None
+    empty = [has > 0 and not pinned for has, pinned in zip(gpus, ground.pinned, strict=True)]
+    start = _State(tuple(zip(ground.rooms, empty, strict=True)))
+    found = best_of(_Moves(ground=ground, steps=Steps(steps)), start, above=-below, first=True)
+    return None if found is None else -found[0]
 
 
-@dataclass(slots=True, kw_only=True)
-class _Search:
-    """Depth-first over who moves; a set of movers counts if they can be placed so that the goal is reached."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moves:
+    """First who moves, job by job; then the guest is placed, and those that move, the largest first."""
 
     ground: Ground
-    gpus: Sequence[int]
-    below: int
-    steps: int
-    dead: set[tuple[int, tuple[Node, ...]]] = field(default_factory=set)
-    moving: list[Mover] = field(default_factory=list)
+    steps: Steps
 
-    def run(self, place: int, cost: int, chosen: tuple[int, ...]) -> int | None:
-        self._step()
-        movers = self.ground.movers
-        if cost >= self.below:
-            return None
-        if place == len(movers):
-            return cost if self._works(chosen) else None
-        found = self.run(place + 1, cost, chosen)
-        if found is not None:
-            return found
-        return self.run(place + 1, cost + self.ground.cost(movers[place]), (*chosen, place))
+    def decided(self, job: int, state: _State) -> bool:
+        return job > len(self.ground.movers) and not state.moving
 
-    def _works(self, chosen: tuple[int, ...]) -> bool:
-        """Return whether the chosen jobs, taken off their nodes, can be put back so that the goal is reached."""
+    def outcomes(self, job: int, state: _State) -> Iterator[tuple[int, _State]]:
+        """Yield what leaves enough nodes empty."""
+        for more, after in self._decided(job, state):
+            if self.end(after) is not None:
+                yield more, after
+
+    def _decided(self, job: int, state: _State) -> Iterator[tuple[int, _State]]:
         ground = self.ground
-        rooms = list(ground.rooms)
-        empty = [has > 0 and not pinned for has, pinned in zip(self.gpus, ground.pinned, strict=True)]
-        for place, mover in enumerate(ground.movers):
-            if place not in chosen:
-                for s, gpus in mover.held.items():
-                    rooms[s] = minus(rooms[s], times(mover.unit, max(gpus, 1)))
-                    empty[s] = False
-        nodes = tuple(zip(rooms, empty, strict=True))
-        guests = [] if ground.guest is None else [ground.guest]
-        self.moving = [*guests, *sorted((ground.movers[place] for place in chosen), key=lambda m: -m.gpus)]
-        self.dead = set()
-        return self._placed(0, nodes)
+        if job < len(ground.movers):
+            mover = ground.movers[job]
+            yield 0, _State(_put(state.nodes, mover, mover.held), state.moving)
+            yield -ground.cost(mover), _State(state.nodes, state.moving | {job})
+        elif job == len(ground.movers):
+            yield from self._placed(ground.guest, ground.wanted, state)
+        else:
+            largest = max(state.moving, key=lambda place: ground.movers[place].gpus)
+            mover = ground.movers[largest]
+            yield from self._placed(mover, len(mover.held), _State(state.nodes, state.moving - {largest}))
 
-    def _placed(self, place: int, nodes: tuple[Node, ...]) -> bool:
-        ground = self.ground
-        if ground.guest is None and sum(empty for _, empty in nodes) < ground.wanted:
-            return False
-        if place == len(self.moving):
-            return True
-        mover = self.moving[place]
-        limit = ground.wanted if mover is ground.guest else len(mover.held)
-        key = (place, tuple(sorted(nodes)))
-        if key in self.dead:
-            return False
-        for after in self._splits(key[1], mover, mover.gpus, limit, ()):
-            if self._placed(place + 1, after):
-                return True
-        self.dead.add(key)
-        return False
-
-    def _splits(
-        self, nodes: tuple[Node, ...], mover: Mover, missing: int, limit: int, done: tuple[Node, ...]
-    ) -> Iterator[tuple[Node, ...]]:
-        """Yield the nodes after every way to put a job on at most so many of them; a job without GPUs takes one."""
-        self._step()
-        if missing == 0 and (mover.gpus or limit == 0):
-            yield (*done, *nodes)
+    def _placed(self, mover: Mover | None, limit: int, state: _State) -> Iterator[tuple[int, _State]]:
+        """Yield every way to put a job on at most so many nodes; one without GPUs takes one, nobody takes none."""
+        if mover is None or limit == 0:
+            yield 0, state
             return
-        if not nodes or limit == 0:
-            return
-        room, others = nodes[0], nodes[1:]
-        yield from self._splits(others, mover, missing, limit, (*done, room))
-        shares = (mover.gpus,) if limit == 1 and missing == mover.gpus else range(1, missing + 1)
-        for gpus in shares:
-            rest = minus(room[0], times(mover.unit, max(gpus, 1)))
-            if min(rest) < 0:
-                break
-            yield from self._splits(others, mover, missing - gpus, limit - 1, (*done, (rest, False)))
+        parts = max(mover.gpus, 1)
+        holds = [held_by(room, mover.unit, parts) for room, _ in state.nodes]
+        for share in splits(holds, state.nodes, parts, nodes=limit, steps=self.steps):
+            yield 0, _State(_put(state.nodes, mover, share), state.moving)
 
-    def _step(self) -> None:
-        self.steps -= 1
-        if self.steps < 0:
-            raise OutOfStepsError
+    def key(self, job: int, state: _State) -> Hashable:
+        if job < len(self.ground.movers):
+            return state.moving
+        moving = [self.ground.movers[place] for place in state.moving]
+        return (*sorted((mover.unit, mover.gpus, len(mover.held)) for mover in moving), *sorted(state.nodes))
+
+    def most(self, job: int, state: _State) -> int:
+        return 0
+
+    def end(self, state: _State) -> int | None:
+        reached = self.ground.guest is not None or sum(empty for _, empty in state.nodes) >= self.ground.wanted
+        return 0 if reached else None
+
+
+def _put(nodes: Sequence[Node], mover: Mover, share: Mapping[int, int]) -> tuple[Node, ...]:
+    """Return the nodes after a job was put on some of them."""
+    left = list(nodes)
+    for node, gpus in share.items():
+        left[node] = (minus(left[node][0], times(mover.unit, max(gpus, 1))), False)
+    return tuple(left)

@@ -7,32 +7,16 @@ from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.verify.amounts import empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.counting import counted_best, quota_pools
 
 
 def knapsack_bound(round_: Round, values: dict[str, int], *, steps: int = 500_000) -> int | None:
     """Return the best value of any set of jobs within the cluster's GPUs and the quotas, nodes disregarded.
 
-    Every set is considered, by dynamic programming: per tenant the best value for each number of GPUs up to its quota,
-    then all tenants together. ``None`` where that takes more than ``steps`` additions.
+    ``None`` where that takes more than ``steps`` additions.
     """
-    total = round_.cluster.total_gpus
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    members: dict[str | None, list[Job]] = {}
-    for job in able_jobs(round_):
-        limited = job.tenant if job.tenant is not None and quotas.get(job.tenant) is not None else None
-        members.setdefault(limited, []).append(job)
-    sizes = {tenant: min(total, quotas.get(tenant or "") or total) for tenant in members}
-    cost = sum(len(jobs) * sizes[tenant] for tenant, jobs in members.items())
-    if cost + total * sum(sizes[tenant] for tenant in members if tenant is not None) > steps:
-        return None
-    best = [0] * (total + 1)
-    for tenant, jobs in members.items():
-        table = [0] * (sizes[tenant] + 1)
-        for job in jobs:
-            worth = values[job.id]
-            table[job.gpus :] = map(max, table[job.gpus :], [value + worth for value in table[: -job.gpus]])
-        best = table if len(members) == 1 else _together(best, table)
-    return best[-1]
+    pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able_jobs(round_)))
+    return counted_best(round_.cluster.total_gpus, pools, steps=steps)
 
 
 def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> int:
@@ -80,13 +64,3 @@ def able_jobs(round_: Round) -> list[Job]:
         if smallest_node_count(kinds, need_of(job)) is not None
         and (quotas.get(job.tenant or "") is None or job.gpus <= (quotas[job.tenant or ""] or 0))
     ]
-
-
-def _together(first: list[int], second: list[int]) -> list[int]:
-    """Return the best value for each number of GPUs shared between two tables; both grow with their GPUs."""
-    size = len(first)
-    result = list(first)
-    for gpus, worth in enumerate(second):
-        if gpus and worth > second[gpus - 1]:
-            result[gpus:] = map(max, result[gpus:], [value + worth for value in first[: size - gpus]])
-    return result

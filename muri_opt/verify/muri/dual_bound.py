@@ -1,4 +1,4 @@
-"""A bound on the value of any grouping, from prices of jobs and of what they use, in exact integers."""
+"""A bound on the value of any grouping, from prices of jobs and of what they use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Prices, Round
+from muri_opt.errors import InputError
+from muri_opt.rounds import OddSet, Prices, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import word_for
+from muri_opt.verify.amounts import need_of, word_for
+from muri_opt.verify.dual_bound import PriceTable, pooled_supply
 from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.muri.periods import Ints
-from muri_opt.verify.muri.prices import SharingPrices, sharing_prices
 from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
 
@@ -27,59 +28,82 @@ _AT_ONCE = 100_000
 def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     """Return the largest total value that prices of jobs and of what they use allow any grouping.
 
-    If every group paid at least its value, the price of all jobs and of everything there is would bound the total.
-    Where groups pay up to ``short`` too little, a grouping has at most as many groups as jobs, and as GPUs over the
-    smallest job, so that many times ``short`` is added. Groups with two jobs or more of an odd set of 2k + 1 jobs are
-    at most k, so the price of the set counts k times. Every group that the rules allow is looked at; a job
-    that could not run alone is in none. ``None`` where a job has no GPUs or no stage times to share, and where
-    there are too many groups to look at.
+    Each job has a price, and so has everything that the nodes have together. Where groups pay up to ``short`` too
+    little, a grouping has at most as many groups as jobs, and as GPUs over the smallest job, so that many times
+    ``short`` is its profit. Groups with two jobs or more of an odd set of 2k + 1 jobs are at most k, so the price of
+    the set counts k times. Every group that the rules allow is looked at; a job that could not run alone is in none.
+    ``None`` where a job has no GPUs or no stage times to share, and where there are too many groups to look at.
     """
-    prices = sharing_prices(round_, duals)
+    able = {round_.job_index[job.id]: job for job in able_jobs(round_)}
+    once = [int(job in able) for job in range(len(round_.jobs))]
+    prices = PriceTable.read(duals, {"once": once, **pooled_supply(round_)})
+    for place, odd in enumerate(duals.odd_sets):
+        _check_odd_set(f"odd_sets[{place}]", odd, len(round_.jobs))
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
-    able = [round_.job_index[job.id] for job in able_jobs(round_)]
     buckets: dict[int, list[int]] = {}
-    for job in able:
-        buckets.setdefault(0 if rules.mixed else round_.jobs[job].gpus, []).append(job)
-    offers = _Offers.of(round_, rules, prices)
+    for position, job in able.items():
+        buckets.setdefault(0 if rules.mixed else job.gpus, []).append(position)
+    offers = _Offers.of(round_, rules, prices, duals.odd_sets)
     short = 0
     for members in buckets.values():
         unpaid = offers.most_unpaid(members, rules.most_jobs(len(round_.resources)))
         if unpaid is None:
             return None
         short = max(short, unpaid)
-    smallest = min((round_.jobs[job].gpus for job in able), default=1)
+    smallest = min((job.gpus for job in able.values()), default=1)
     groups = min(len(able), round_.cluster.total_gpus // smallest)
-    return (sum(prices.once[job] for job in able) + prices.supply + groups * short) // prices.denominator
+    odd_sets = (odd.price * (len(odd.jobs) // 2) for odd in duals.odd_sets)
+    return prices.bound([groups * short, *odd_sets])
+
+
+def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
+    if odd.price < 0:
+        raise InputError(f"{field}.price", str(odd.price), "a whole number of at least 0")
+    if len(odd.jobs) % 2 == 0 or len(set(odd.jobs)) < len(odd.jobs) or not set(odd.jobs) <= set(range(jobs)):
+        raise InputError(f"{field}.jobs", str(odd.jobs), f"an odd number of different positions of {jobs} jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Offers:
-    """Jobs by position, with what they are worth together and what they pay."""
+    """Jobs by position, with what they are worth together and what they pay, over a denominator.
+
+    Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu`` and, for each of its jobs,
+    ``per_gpu[j]`` for CPUs and memory. A group with two jobs or more of an odd set pays the price of the set.
+    """
 
     sharers: Sharers
-    prices: SharingPrices
+    denominator: int
+    gpu: int
     pay: Ints
     per_gpu: Ints
+    odd_sets: tuple[OddSet, ...]
     within: NDArray[np.bool_]
     """At ``[s, j]`` whether odd set s has job j."""
 
     @classmethod
-    def of(cls, round_: Round, rules: Sharing, prices: SharingPrices) -> _Offers:
-        sharers = Sharers.of(round_, rules)
-        most = 4 * max(prices.pay, default=0) + (4 * max(prices.per_gpu, default=0) + prices.gpu) * max(
-            (job.gpus for job in round_.jobs), default=0
-        )
-        most += sum(odd.price for odd in prices.odd_sets)
-        word = word_for(most)  # prices are anybody's: they may be too large for a machine word
-        within = np.zeros((len(prices.odd_sets), len(round_.jobs)), dtype=np.bool_)
-        for place, odd in enumerate(prices.odd_sets):
+    def of(cls, round_: Round, rules: Sharing, prices: PriceTable, odd_sets: tuple[OddSet, ...]) -> _Offers:
+        ((gpu,), (milli,), (mebibyte,)) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
+        quota = prices.of_tenants(round_)
+        pay, per_gpu = [], []
+        for job, once in zip(round_.jobs, prices.of["once"], strict=True):
+            need = need_of(job)
+            pay.append(once + quota.get(job.tenant or "", 0) * job.gpus)
+            per_gpu.append(milli * need.milli + mebibyte * need.mebibytes)
+        most = max((job.gpus for job in round_.jobs), default=0)
+        # Prices are anybody's: they may be too large for a machine word.
+        paid = 4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu) * most
+        word = word_for(paid + sum(odd.price for odd in odd_sets))
+        within = np.zeros((len(odd_sets), len(round_.jobs)), dtype=np.bool_)
+        for place, odd in enumerate(odd_sets):
             within[place, list(odd.jobs)] = True
         return cls(
-            sharers=sharers,
-            prices=prices,
-            pay=np.array(prices.pay, dtype=word),
-            per_gpu=np.array(prices.per_gpu, dtype=word),
+            sharers=Sharers.of(round_, rules),
+            denominator=prices.denominator,
+            gpu=gpu,
+            pay=np.array(pay, dtype=word),
+            per_gpu=np.array(per_gpu, dtype=word),
+            odd_sets=odd_sets,
             within=within,
         )
 
@@ -105,10 +129,10 @@ class _Offers:
         return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist(), self.within[:, job].tobytes())
 
     def _unpaid(self, groups: Ints) -> int:
-        value, scale = self.sharers.values(groups), self.prices.denominator
+        value, scale = self.sharers.values(groups), self.denominator
         gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)
-        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.prices.gpu)
-        for odd, has in zip(self.prices.odd_sets, self.within, strict=True):
+        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.gpu)
+        for odd, has in zip(self.odd_sets, self.within, strict=True):
             paid[has[groups].sum(axis=1) >= 2] += odd.price
         word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
         return int((value.astype(word) * scale - paid.astype(word)).max(initial=0))

@@ -36,6 +36,11 @@ class Way(NamedTuple):
     away: int
     home: int | None
 
+    @property
+    def best(self) -> int:
+        """The most it is worth anywhere."""
+        return self.away if self.home is None else max(self.away, self.home)
+
 
 class Order(NamedTuple):
     """All plans of a job, by what it ``asks`` for, and the ways it may run, by all it ``said``."""
@@ -53,7 +58,7 @@ class Order(NamedTuple):
     @property
     def most(self) -> int:
         """The most that a way is worth."""
-        return max((way.away if way.home is None else max(way.away, way.home) for way in self.ways), default=0)
+        return max((way.best for way in self.ways), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,6 @@ from muri_opt.rounds import Job, Plan, Round
 from muri_opt.verify.amounts import Need, empty_rooms, need_of
 
 Ints = NDArray[np.int64]
-NO_LIMIT = 1 << 62
-"""What a node has of CPUs or memory that it does not limit: more than any plan can take."""
 
 
 class Piece(NamedTuple):
@@ -43,14 +41,7 @@ class Floor:
     @classmethod
     def of(cls, round_: Round) -> Floor:
         """Return the empty cluster."""
-        rows = [
-            (
-                room.gpus,
-                NO_LIMIT if room.milli is None else room.milli,
-                NO_LIMIT if room.mebibytes is None else room.mebibytes,
-            )
-            for room in empty_rooms(round_)
-        ]
+        rows = [room.sizes for room in empty_rooms(round_)]
         types = [node.gpu_type for node in round_.cluster.nodes]
         return cls(free=np.array(rows, dtype=np.int64).reshape(len(rows), 3), types=types)
 

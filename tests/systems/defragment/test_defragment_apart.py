@@ -9,7 +9,7 @@ import muri_opt.solve.defragmentation
 from muri_opt import InputError, Limit, Limits, Proof, Reason
 from muri_opt.report.text.defragmentation import defragmentation_text
 from muri_opt.solve.defragmentation import defragment, search_with
-from muri_opt.verify.defragment.enumeration import OutOfStepsError
+from muri_opt.verify.enumeration import OutOfStepsError
 
 
 def test_what_counting_proves_needs_no_process(monkeypatch):

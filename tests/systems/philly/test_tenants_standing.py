@@ -13,7 +13,7 @@ from muri_opt.testing import tenant_policies, tenant_rounds
 
 
 def rules(text=""):
-    return policy_from("philly" + ":" * bool(text) + text).rules
+    return policy_from("philly" + ":" * bool(text) + text).tenant_rules
 
 
 @settings(max_examples=60)

@@ -124,13 +124,14 @@ def test_counting_knows_quotas_of_several_tenants() -> None:
 @pytest.mark.parametrize(
     ("duals", "field"),
     [
-        (LinearDuals(denominator=0, multipliers={}), "multipliers.gpus"),
+        (LinearDuals(denominator=0, multipliers={}), "denominator"),
         (LinearDuals(denominator=1, multipliers={"gpus": (1,)}), "multipliers.gpus"),
         (LinearDuals(denominator=1, multipliers={"gpus": (1, -1)}), "multipliers.gpus"),
-        (LinearDuals(denominator=1, multipliers={"cpus": (0, 1)}), "multipliers.cpus"),
-        (LinearDuals(denominator=1, multipliers={"memory": (1, 0)}), "multipliers.memory"),
-        (LinearDuals(denominator=1, multipliers={"quota": (1, 1)}), "multipliers.quota ('free')"),
+        (LinearDuals(denominator=1, multipliers={"cpus": (0, 1)}), "multipliers.cpus[1]"),
+        (LinearDuals(denominator=1, multipliers={"memory": (1, 0)}), "multipliers.memory[0]"),
+        (LinearDuals(denominator=1, multipliers={"quota": (1, 1)}), "multipliers.quota[1]"),
         (LinearDuals(denominator=1, multipliers={"quota": ()}), "multipliers.quota"),
+        (LinearDuals(denominator=1, multipliers={"once": (0,)}), "multipliers.once"),
     ],
 )
 def test_impossible_multipliers_are_refused_by_name(duals: LinearDuals, field: str) -> None:

@@ -1,18 +1,19 @@
-"""The most profit that parts of plans can bring on one node: a dynamic program over its GPUs, CPUs and memory."""
+"""The most profit that parts of jobs can bring on nodes: a dynamic program over the GPUs, CPUs and memory of one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.plans.plan_parts import NO_LIMIT
+from muri_opt.verify.amounts import NO_LIMIT, Sizes, minus
 
 Ints = NDArray[np.int64]
-Sizes = tuple[int, int, int]
 MOST_CELLS = 400_000
 """Cells of the largest grid; a finer one is made coarser."""
 MOST_STEPS = 2_000_000_000
@@ -21,6 +22,12 @@ MOST_REPEATED = 400_000_000
 """Cells looked at again so that no job is counted twice on a node that it holds now."""
 LEAST_WORK = 5_000
 """Cells that could be looked at while one item is picked up."""
+MOST_CONTENTS = 20_000
+"""Contents of one room that are looked at one by one; where there are more, cells of a grid."""
+MOST_ROOMS = 8
+"""Rooms of nodes of one kind that each have a table of their own."""
+_BITS = 62
+"""Sums of profits stay below two to this power: they must fit machine words."""
 
 
 class Item(NamedTuple):
@@ -31,15 +38,83 @@ class Item(NamedTuple):
     profit: int
 
 
-Groups = Mapping[int, Sequence[Item]]
-"""Items by job: no two of a job on one node."""
-
-
 class Spot(NamedTuple):
     """A node, or many alike: what it has, and the parts that only it may have, besides those that any may."""
 
     room: Sizes
     extras: tuple[Item, ...] = ()
+
+
+def profit_of_nodes(
+    nodes: Sequence[tuple[str | None, Sizes]],
+    items: Mapping[str | None, Sequence[Item]],
+    extras: Mapping[int, Sequence[Item]],
+    *,
+    parts: int,
+    share: int = 1,
+    added: int = NO_LIMIT,
+) -> int:
+    """Return at least the most profit of all nodes together.
+
+    A node has a kind and a room. It may have the items of its kind, and the extras of its position besides; what has no
+    profit or does not fit is left out. ``parts`` are more than any node is ever given: profits are rounded up so far
+    that the sum of so many can be held in a machine word. Nodes of one kind and one room share a table; where there are
+    many rooms, all nodes of one kind do. ``share`` is as in :func:`most_profits`, and ``added`` how many cells may be
+    looked at to add the extras.
+    """
+    shift = _shift(chain(*items.values(), *extras.values()), parts=parts)
+    kinds: dict[str | None, Counter[Spot]] = {}
+    for place, (kind, room) in enumerate(nodes):
+        spot = Spot(room, tuple(_worthwhile(extras.get(place, ()), room, shift)))
+        kinds.setdefault(kind, Counter())[spot] += 1
+    shelves: dict[tuple[str | None, Sizes | None], Counter[Spot]] = {}
+    for kind, spots in kinds.items():
+        apart = len({spot.room for spot in spots}) <= MOST_ROOMS
+        for spot, count in spots.items():
+            shelves.setdefault((kind, spot.room if apart else None), Counter())[spot] += count
+    cells = min(MOST_CELLS, added // max(1, sum(len(spot.extras) for spots in kinds.values() for spot in spots)))
+    total = 0
+    for (kind, _), spots in shelves.items():
+        common = list(_worthwhile(items[kind], _extreme(max, [spot.room for spot in spots]), shift))
+        most = most_profits(list(spots), common, share=share * len(shelves), cells=cells)
+        total += sum(count * profit for count, profit in zip(spots.values(), most, strict=True))
+    return total << shift
+
+
+def profit_of_room(room: Sizes, items: Sequence[Item]) -> int:
+    """Return the most profit of items within a room; a job counts once.
+
+    Exact where few contents are to be looked at; else by a grid, at least the most profit.
+    """
+    front, contents = {room: 0}, MOST_CONTENTS
+    for group in _by_job(_worthwhile(items, room, 0)).values():
+        after = dict(front)
+        for left, profit in front.items():
+            for item in group:
+                rest = minus(left, item.sizes)
+                if min(rest) >= 0 and after.get(rest, -1) < profit + item.profit:
+                    after[rest] = profit + item.profit
+        contents -= len(after)
+        if contents < 0:
+            break
+        front = after
+    else:
+        return max(front.values())
+    shift = _shift(items, parts=len(items))
+    return most_profits([Spot(room)], list(_worthwhile(items, room, shift)), cells=MOST_CONTENTS)[0] << shift
+
+
+def _shift(items: Iterable[Item], *, parts: int) -> int:
+    """Return how many bits of profits are given up so that the sum of so many can be held in a machine word."""
+    return max(0, (max((item.profit for item in items), default=0) * parts).bit_length() - _BITS)
+
+
+def _worthwhile(items: Iterable[Item], room: Sizes, shift: int) -> Iterator[Item]:
+    """Yield the items that have a profit and fit a room, rounded up to multiples of two to the power of ``shift``."""
+    for item in items:
+        gpus, milli, mebibytes = item.sizes
+        if item.profit > 0 and gpus <= room[0] and milli <= room[1] and mebibytes <= room[2]:
+            yield item._replace(profit=-(-item.profit >> shift)) if shift else item
 
 
 def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1, cells: int = MOST_CELLS) -> list[int]:

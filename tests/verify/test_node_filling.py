@@ -9,9 +9,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from muri_opt.verify.plans import knapsack as plan_knapsack
-from muri_opt.verify.plans.knapsack import Item, Sizes, Spot, most_profits, undominated
-from muri_opt.verify.plans.plan_parts import NO_LIMIT
+from muri_opt.verify import node_filling
+from muri_opt.verify.amounts import NO_LIMIT, Sizes
+from muri_opt.verify.node_filling import Item, Spot, most_profits, profit_of_nodes, profit_of_room, undominated
 
 SIZES = st.tuples(st.integers(0, 4), st.sampled_from([0, 5, 10, 15, 31]), st.sampled_from([0, 1, 6, 7]))
 ROOMS = st.tuples(
@@ -53,7 +53,7 @@ def test_one_grid_finds_the_best_set_of_many_rooms(rooms: list[Sizes], some: lis
 @settings(max_examples=200)
 def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[list[Item]], share: int) -> None:
     spots = [Spot(room, tuple(extra)) for extra in extras]
-    found = most_profits(spots, some, share=plan_knapsack.MOST_STEPS // share)
+    found = most_profits(spots, some, share=node_filling.MOST_STEPS // share)
     best = [brute(room, some, extra) for extra in extras]
     assert all(more >= least for more, least in zip(found, best, strict=True))
     event("exact" if found == best else "more")
@@ -65,9 +65,9 @@ def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item]) -> None:
     kept = undominated(room, some, (int(all(item.sizes[0] for item in some)), 0, 0))
     assert set(kept) <= set(some)
     event(f"{10 * len(kept) // max(1, len(some))} of 10 kept")
-    grid = plan_knapsack._Grid.of(room, room, some, 10**9)
-    everything = grid.filled(grid.empty(), plan_knapsack._by_job(some).values())
-    assert grid.filled(grid.empty(), plan_knapsack._by_job(kept).values()).tolist() == everything.tolist()
+    grid = node_filling._Grid.of(room, room, some, 10**9)
+    everything = grid.filled(grid.empty(), node_filling._by_job(some).values())
+    assert grid.filled(grid.empty(), node_filling._by_job(kept).values()).tolist() == everything.tolist()
 
 
 def test_an_item_is_left_out_only_if_enough_others_are_free() -> None:
@@ -113,7 +113,7 @@ def test_only_what_can_run_short_is_counted(
     room: Sizes, sizes: list[Sizes], axes: tuple[int, ...], shape: tuple[int, ...]
 ) -> None:
     some = [Item(job, size, 1) for job, size in enumerate(sizes)]
-    grid = plan_knapsack._Grid.of(room, room, some, 10**6)
+    grid = node_filling._Grid.of(room, room, some, 10**6)
     assert (grid.axes, grid.shape, grid.cells) == (axes, shape, len(grid.empty().ravel()))
 
 
@@ -122,15 +122,64 @@ def test_too_fine_a_grid_is_made_coarser() -> None:
     some = [Item(0, (1, 0, 501), 5), Item(1, (1, 0, 499), 4)]
     room = (2, 0, 999)
     assert most_profits([Spot(room)], some) == [5]
-    assert most_profits([Spot(room)], some, share=plan_knapsack.MOST_STEPS // (2 * 1500)) == [9]
-    grid = plan_knapsack._Grid.of(room, room, some, 1500)
+    assert most_profits([Spot(room)], some, share=node_filling.MOST_STEPS // (2 * 1500)) == [9]
+    grid = node_filling._Grid.of(room, room, some, 1500)
     assert (grid.units, grid.shape) == ((1, 2), (3, 500))
-    assert plan_knapsack._Grid.of(room, room, some, 1).cells == 1
+    assert node_filling._Grid.of(room, room, some, 1).cells == 1
 
 
 def test_a_job_may_count_twice_where_counting_once_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     base, home = [Item(0, (2, 0, 0), 5), Item(1, (2, 0, 0), 3)], (Item(0, (2, 0, 0), 6),)
     spots = [Spot((4, 0, 0), home), Spot((4, 0, 0)), Spot((2, 0, 0), home)]
     assert most_profits(spots, base) == [9, 8, 6]
-    monkeypatch.setattr(plan_knapsack, "MOST_REPEATED", 0)
+    monkeypatch.setattr(node_filling, "MOST_REPEATED", 0)
     assert most_profits(spots, base) == [11, 8, 6]
+
+
+@given(ROOMS, items(5, 12), st.sampled_from([1, 1 << 40, 1 << 70]))
+@settings(max_examples=100)
+def test_one_room_is_filled_exactly_whatever_the_size_of_profits(room: Sizes, some: list[Item], scale: int) -> None:
+    dear = [item._replace(profit=item.profit * scale) for item in some]
+    without = [Item(9, (1, 0, 0), 0), Item(8, (1, 0, 0), -5), Item(7, (9, 0, 0), 5)]  # no profit, and too large
+    assert profit_of_room(room, [*dear, *without]) == brute(room, some) * scale
+
+
+@given(ROOMS, items(5, 12), st.integers(0, 30), st.sampled_from([1, 1 << 70]))
+@settings(max_examples=100)
+def test_a_room_with_too_many_contents_has_no_less(room: Sizes, some: list[Item], contents: int, scale: int) -> None:
+    dear = [item._replace(profit=item.profit * scale) for item in some]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_CONTENTS", contents)
+        found = profit_of_room(room, dear)
+    best = brute(room, some) * scale
+    assert found >= best
+    event("exact" if found == best else "more")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "a"]), ROOMS), max_size=4),
+    items(5, 8),
+    items(5, 4),
+    st.dictionaries(st.integers(0, 3), items(6, 3), max_size=3),
+    st.integers(0, 3),
+    st.sampled_from([1, 1 << 30, 1 << 70]),
+)
+@settings(max_examples=100)
+def test_all_nodes_together_have_the_best_of_each(
+    nodes: list[tuple[str | None, Sizes]],
+    some: list[Item],
+    typed: list[Item],
+    extras: dict[int, list[Item]],
+    rooms_apart: int,
+    scale: int,
+) -> None:
+    def scaled(chosen: Sequence[Item]) -> list[Item]:
+        return [item._replace(profit=item.profit * scale) for item in chosen]
+
+    of_kind = {None: some, "a": some + typed}
+    best = sum(brute(room, of_kind[kind], extras.get(place, ())) for place, (kind, room) in enumerate(nodes)) * scale
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_ROOMS", rooms_apart)
+        dear = {kind: scaled(chosen) for kind, chosen in of_kind.items()}
+        found = profit_of_nodes(nodes, dear, {place: scaled(mine) for place, mine in extras.items()}, parts=24)
+    assert best <= found <= best + (best >> 50)  # rounded up where profits are too large for machine words

@@ -1,0 +1,139 @@
+"""Bounds by counting GPUs: the best value of any choices that fit by their number, by dynamic programming."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Job, Round
+
+Ints = NDArray[Any]
+"""Whole numbers: machine words, or of any size at a cost."""
+_LARGEST = 1 << 61
+"""Sums stay below this in machine words, with room for what is below all of them."""
+_MOST_LARGE = 500_000
+"""Sums beyond which no dynamic program is run with numbers too large for machine words, or that are all kept."""
+_AT_ONCE = 10_000
+"""Sums that are made and compared together; more take no longer one entry after another."""
+_NEVER = -(1 << 62)
+
+
+class Pool(NamedTuple):
+    """Jobs that have at most so many GPUs together: for each its values by GPUs, of which it has one or none.
+
+    ``worth`` says what a number of GPUs in use is worth beside the jobs: at least 0, and no less for more GPUs.
+    """
+
+    tables: Sequence[Mapping[int, int]]
+    most: int
+    worth: Callable[[int], int] | None = None
+
+
+def quota_pools(round_: Round, tables: Iterable[tuple[Job, Mapping[int, int]]]) -> list[Pool]:
+    """Return one pool for each tenant with a quota, and one for all other jobs; ``tables`` are values by GPUs."""
+    total = round_.cluster.total_gpus
+    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+    members: dict[tuple[str, int], list[Mapping[int, int]]] = {}
+    for job, table in tables:
+        quota = quotas.get(job.tenant or "")
+        owner = ("", total) if quota is None else (job.tenant or "", min(total, quota))
+        members.setdefault(owner, []).append(table)
+    return [Pool(mine, most) for (_, most), mine in members.items()]
+
+
+def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None:
+    """Return the best value of the jobs of all pools within so many GPUs, or ``None`` where that takes too long.
+
+    For each pool the best for each number of its GPUs, then all together. ``steps`` are the sums that may be made.
+    """
+    reach = sum(_reach(pool.tables) for pool in pools)
+    reach += sum(pool.worth(pool.most) for pool in pools if pool.worth is not None)
+    word = _word(reach)
+    work = sum(pool.most * (sum(map(len, pool.tables)) + _is_apart(pool, total) * total) for pool in pools)
+    if work > (steps if reach < _LARGEST else min(steps, _MOST_LARGE)):
+        return None
+    best: Ints = np.zeros(total + 1, dtype=word)
+    for pool in pools:
+        if not _is_apart(pool, total):
+            for table in pool.tables:
+                best = with_one_more(best, table)
+            continue
+        inside: Ints = np.zeros(pool.most + 1, dtype=word)
+        if pool.worth is not None:
+            inside[1:] = -2 * reach - 1  # exactly so many GPUs are in use: at first none
+        for table in pool.tables:
+            inside = with_one_more(inside, table)
+        if pool.worth is not None:
+            inside += np.array([pool.worth(gpus) for gpus in range(len(inside))], dtype=word)
+        best = with_one_more(best, _growing(inside.tolist(), least=-reach))
+    return int(best[total])
+
+
+def best_from_each(total: int, tables: Sequence[Mapping[int, int]]) -> list[list[int]]:
+    """Return the best value of the jobs from each one on, and of none at last, by GPUs up to a total.
+
+    ``tables`` has for each job its values by GPUs, of which it has one or none. More GPUs than all jobs can have are
+    worth no more, and are left out; where there are too many to count, all values are as for any number of GPUs.
+    """
+    most = min(total, sum(max(table, default=0) for table in tables))
+    if most * len(tables) > _MOST_LARGE:
+        top = [max([0, *table.values()]) for table in tables]
+        return [[sum(top[job:])] for job in range(len(top) + 1)]
+    best: list[Ints] = [np.zeros(most + 1, dtype=_word(_reach(tables)))]
+    for table in reversed(tables):
+        best.append(with_one_more(best[-1], table))
+    return [each.tolist() for each in reversed(best)]
+
+
+def _reach(tables: Iterable[Mapping[int, int]]) -> int:
+    """Return no less than any sum of one value from each table, whatever its sign."""
+    return sum(max(map(abs, table.values()), default=0) for table in tables)
+
+
+def _word(reach: int) -> type:
+    """Return the type of numbers whose sums, and what is below all of them, reach so far."""
+    return np.int64 if reach < _LARGEST else object
+
+
+def _is_apart(pool: Pool, total: int) -> bool:
+    """Return whether a pool has a table of its own; the jobs of any other are added to that of all pools."""
+    return pool.most < total or pool.worth is not None
+
+
+def _growing(values: Sequence[int], *, least: int) -> dict[int, int]:
+    """Return the values by GPUs that are possible, and better than with fewer GPUs."""
+    table: dict[int, int] = {}
+    for gpus, value in enumerate(values):
+        if value >= least:
+            table[gpus] = value
+            least = value + 1
+    return table
+
+
+def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
+    """Return the best value within each number of GPUs if one more job may have one of its values, or none.
+
+    ``table`` has its values by GPUs. In machine words, values and their sums are below two to the power of 62.
+    """
+    most = len(best) - 1
+    sizes = tuple(gpus for gpus in table if gpus <= most)
+    result = best.copy()
+    if best.dtype == np.int64 and len(sizes) > 1 and len(sizes) * most <= _AT_ONCE:
+        gains = np.array([table[gpus] for gpus in sizes], dtype=np.int64)
+        before = np.append(np.full(most, _NEVER), best)
+        sums = before[_with_less(most, sizes)] + gains[:, None]
+        np.maximum(best, sums.max(axis=0), out=result)
+    else:
+        for gpus in sizes:
+            np.maximum(result[gpus:], best[: most + 1 - gpus] + table[gpus], out=result[gpus:])
+    return result
+
+
+@lru_cache(maxsize=64)
+def _with_less(most: int, sizes: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return, for each size, where the best with so many GPUs less stands behind ``most`` places of no worth."""
+    return most + np.arange(most + 1) - np.array(sizes, dtype=np.int64)[:, None]
