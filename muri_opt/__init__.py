@@ -6,86 +6,54 @@ from typing import TYPE_CHECKING, Any
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.errors import InputError, RefusalError
+    from muri_opt.errors import InputError as InputError, RefusalError as RefusalError
     from muri_opt.rounds import (
-        Assignment,
-        Certificate,
-        Cluster,
-        Decision,
-        Guarantee,
-        Job,
-        Limit,
-        Limits,
-        Node,
-        Plan,
-        Proof,
-        Reason,
-        Result,
-        Round,
-        Tenant,
-        Termination,
-        Violation,
-        Waiting,
-        WaitingReason,
-        parse_round,
-        read_round,
-        result_json,
-        write_round,
+        Assignment as Assignment,
+        Certificate as Certificate,
+        Cluster as Cluster,
+        Decision as Decision,
+        Guarantee as Guarantee,
+        Job as Job,
+        Limit as Limit,
+        Limits as Limits,
+        Node as Node,
+        Plan as Plan,
+        Proof as Proof,
+        Reason as Reason,
+        Result as Result,
+        Round as Round,
+        Tenant as Tenant,
+        Termination as Termination,
+        Violation as Violation,
+        Waiting as Waiting,
+        WaitingReason as WaitingReason,
+        parse_round as parse_round,
+        read_round as read_round,
+        result_json as result_json,
+        write_round as write_round,
     )
-    from muri_opt.solve.loading import warm_up
-    from muri_opt.solve.results import parse_result, read_result
-    from muri_opt.solve.round import solve_round
-    from muri_opt.systems import POLICIES, Policy, System, policy_from, register_system
-    from muri_opt.systems.muri.interleaving import Interleaving, best_period, group_periods, pair_periods, weights_ppm
-    from muri_opt.verify import verify
+    from muri_opt.solve.loading import warm_up as warm_up
+    from muri_opt.solve.results import parse_result as parse_result, read_result as read_result
+    from muri_opt.solve.round import solve_round as solve_round
+    from muri_opt.systems import (
+        POLICIES as POLICIES,
+        Policy as Policy,
+        System as System,
+        policy_from as policy_from,
+        register_system as register_system,
+    )
+    from muri_opt.systems.muri.interleaving import (
+        Interleaving as Interleaving,
+        best_period as best_period,
+        group_periods as group_periods,
+        pair_periods as pair_periods,
+        weights_ppm as weights_ppm,
+    )
+    from muri_opt.verify import verify as verify
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "POLICIES",
-    "Assignment",
-    "Certificate",
-    "Cluster",
-    "Decision",
-    "Guarantee",
-    "InputError",
-    "Interleaving",
-    "Job",
-    "Limit",
-    "Limits",
-    "Node",
-    "Plan",
-    "Policy",
-    "Proof",
-    "Reason",
-    "RefusalError",
-    "Result",
-    "Round",
-    "System",
-    "Tenant",
-    "Termination",
-    "Violation",
-    "Waiting",
-    "WaitingReason",
-    "__version__",
-    "best_period",
-    "group_periods",
-    "pair_periods",
-    "parse_result",
-    "parse_round",
-    "policy_from",
-    "read_result",
-    "read_round",
-    "register_system",
-    "result_json",
-    "solve_round",
-    "verify",
-    "warm_up",
-    "weights_ppm",
-    "write_round",
-]
-
-_on_demand, _names = names_on_demand(
+_all, _on_demand, _names = names_on_demand(
     __name__,
     {
         "muri_opt.errors": ("InputError", "RefusalError"),
@@ -127,6 +95,7 @@ _on_demand, _names = names_on_demand(
         ),
     },
 )
+__all__ = sorted([*_all, "__version__", "verify"])
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 from by_policy import decision_value, formulation_of
 from handmade import gang
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Cluster, Decision, Job, Limits, Node, Round, policy_from
 from muri_opt.solve.exact import optimise

@@ -5,25 +5,13 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.algorithms.matching.engines import ENGINES, max_weight_matching
-    from muri_opt.algorithms.matching.result import Blossom, Matching
-    from muri_opt.algorithms.matching.typed_matching import TypeMatching, match_types
-    from muri_opt.algorithms.ranking.borda import borda_order, borda_scores
-    from muri_opt.algorithms.ranking.rankings import Rankings
+    from muri_opt.algorithms.matching.engines import ENGINES as ENGINES, max_weight_matching as max_weight_matching
+    from muri_opt.algorithms.matching.result import Blossom as Blossom, Matching as Matching
+    from muri_opt.algorithms.matching.typed_matching import TypeMatching as TypeMatching, match_types as match_types
+    from muri_opt.algorithms.ranking.borda import borda_order as borda_order, borda_scores as borda_scores
+    from muri_opt.algorithms.ranking.rankings import Rankings as Rankings
 
-__all__ = [
-    "ENGINES",
-    "Blossom",
-    "Matching",
-    "Rankings",
-    "TypeMatching",
-    "borda_order",
-    "borda_scores",
-    "match_types",
-    "max_weight_matching",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.algorithms.matching.engines": ("ENGINES", "max_weight_matching"),

@@ -15,11 +15,13 @@ from muri_opt.cli import (
     compare,
     defragment,
     doctor,
+    elastic_gap as elastic,
     export,
     failures,
     fit,
     gap,
     generate,
+    group_loss as loss,
     library,
     predict,
     replay,
@@ -29,8 +31,6 @@ from muri_opt.cli import (
     verify,
     worst_case,
 )
-from muri_opt.cli import elastic_gap as elastic
-from muri_opt.cli import group_loss as loss
 from muri_opt.cli.command import Command
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError, unknown_name

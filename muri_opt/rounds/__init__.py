@@ -5,77 +5,46 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.rounds.budget import Budget, unlimited
+    from muri_opt.rounds.budget import Budget as Budget, unlimited as unlimited
     from muri_opt.rounds.certificate import (
-        Agreement,
-        Certificate,
-        Evidence,
-        LinearDuals,
-        MatchingDuals,
-        OddSet,
-        Prices,
-        Proof,
-        Violation,
+        Agreement as Agreement,
+        Certificate as Certificate,
+        Evidence as Evidence,
+        LinearDuals as LinearDuals,
+        MatchingDuals as MatchingDuals,
+        OddSet as OddSet,
+        Prices as Prices,
+        Proof as Proof,
+        Violation as Violation,
     )
-    from muri_opt.rounds.change_wording import change_text
-    from muri_opt.rounds.claims import Claims
-    from muri_opt.rounds.cluster import Cluster, Node, Tenant
-    from muri_opt.rounds.configurations import JobConfiguration, configurations_of
-    from muri_opt.rounds.decision import Assignment, Change, Decision, Waiting, WaitingReason
-    from muri_opt.rounds.files import parse_round, read_round, write_round
-    from muri_opt.rounds.job import Guarantee, Job, Plan
-    from muri_opt.rounds.limits import Limits, relative_gap
-    from muri_opt.rounds.next_round import after, changed
-    from muri_opt.rounds.result import Result, Stats, decode_result, result_json
-    from muri_opt.rounds.round import Round, canonical_json
-    from muri_opt.rounds.termination import Limit, Reason, Termination
+    from muri_opt.rounds.change_wording import change_text as change_text
+    from muri_opt.rounds.claims import Claims as Claims
+    from muri_opt.rounds.cluster import Cluster as Cluster, Node as Node, Tenant as Tenant
+    from muri_opt.rounds.configurations import (
+        JobConfiguration as JobConfiguration,
+        configurations_of as configurations_of,
+    )
+    from muri_opt.rounds.decision import (
+        Assignment as Assignment,
+        Change as Change,
+        Decision as Decision,
+        Waiting as Waiting,
+        WaitingReason as WaitingReason,
+    )
+    from muri_opt.rounds.files import parse_round as parse_round, read_round as read_round, write_round as write_round
+    from muri_opt.rounds.job import Guarantee as Guarantee, Job as Job, Plan as Plan
+    from muri_opt.rounds.limits import Limits as Limits, relative_gap as relative_gap
+    from muri_opt.rounds.next_round import after as after, changed as changed
+    from muri_opt.rounds.result import (
+        Result as Result,
+        Stats as Stats,
+        decode_result as decode_result,
+        result_json as result_json,
+    )
+    from muri_opt.rounds.round import Round as Round, canonical_json as canonical_json
+    from muri_opt.rounds.termination import Limit as Limit, Reason as Reason, Termination as Termination
 
-__all__ = [
-    "Agreement",
-    "Assignment",
-    "Budget",
-    "Certificate",
-    "Change",
-    "Claims",
-    "Cluster",
-    "Decision",
-    "Evidence",
-    "Guarantee",
-    "Job",
-    "JobConfiguration",
-    "Limit",
-    "Limits",
-    "LinearDuals",
-    "MatchingDuals",
-    "Node",
-    "OddSet",
-    "Plan",
-    "Prices",
-    "Proof",
-    "Reason",
-    "Result",
-    "Round",
-    "Stats",
-    "Tenant",
-    "Termination",
-    "Violation",
-    "Waiting",
-    "WaitingReason",
-    "after",
-    "canonical_json",
-    "change_text",
-    "changed",
-    "configurations_of",
-    "decode_result",
-    "parse_round",
-    "read_round",
-    "relative_gap",
-    "result_json",
-    "unlimited",
-    "write_round",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.rounds.budget": ("Budget", "unlimited"),

@@ -4,10 +4,9 @@ A package that offers much and is imported by everyone would otherwise load all 
 ``__init__`` imports the names for type checkers only and says here where each of them lives::
 
     if TYPE_CHECKING:
-        from muri_opt.systems.afs.decision import share_decision
+        from muri_opt.systems.afs.decision import share_decision as share_decision
 
-    __all__ = ["share_decision"]
-    __getattr__, __dir__ = names_on_demand(__name__, {"muri_opt.systems.afs.decision": ("share_decision",)})
+    __all__, __getattr__, __dir__ = names_on_demand(__name__, {"muri_opt.systems.afs.decision": ("share_decision",)})
 
 A name must not be that of a module of the package: whichever is imported later would win.
 """
@@ -24,8 +23,8 @@ _Value = TypeVar("_Value")
 
 def names_on_demand(
     package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose names live in the given modules."""
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package whose names live in the given modules."""
     home_of = {name: home for home, names in homes.items() for name in names}
     namespace = vars(sys.modules[package])
 
@@ -38,7 +37,7 @@ def names_on_demand(
     def __dir__() -> list[str]:  # noqa: N807 - likewise
         return sorted({*namespace, *home_of})
 
-    return __getattr__, __dir__
+    return sorted(home_of), __getattr__, __dir__
 
 
 class OnDemand(Mapping[str, _Value]):

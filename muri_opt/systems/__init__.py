@@ -5,43 +5,28 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.history import JobHistory
-    from muri_opt.systems.naming import PLAIN_RULES, Decide, FunctionPolicy, Named, policy_from
-    from muri_opt.systems.policy import Policy, Rules, Span
-    from muri_opt.systems.program import Formulation
-    from muri_opt.systems.registry import (
-        DEFAULT_POLICY,
-        POLICIES,
-        has_program,
-        program_of,
-        register_system,
-        systems,
-        unit_of,
+    from muri_opt.systems.history import JobHistory as JobHistory
+    from muri_opt.systems.naming import (
+        PLAIN_RULES as PLAIN_RULES,
+        Decide as Decide,
+        FunctionPolicy as FunctionPolicy,
+        Named as Named,
+        policy_from as policy_from,
     )
-    from muri_opt.systems.system import System
+    from muri_opt.systems.policy import Policy as Policy, Rules as Rules, Span as Span
+    from muri_opt.systems.program import Formulation as Formulation
+    from muri_opt.systems.registry import (
+        DEFAULT_POLICY as DEFAULT_POLICY,
+        POLICIES as POLICIES,
+        has_program as has_program,
+        program_of as program_of,
+        register_system as register_system,
+        systems as systems,
+        unit_of as unit_of,
+    )
+    from muri_opt.systems.system import System as System
 
-__all__ = [
-    "DEFAULT_POLICY",
-    "PLAIN_RULES",
-    "POLICIES",
-    "Decide",
-    "Formulation",
-    "FunctionPolicy",
-    "JobHistory",
-    "Named",
-    "Policy",
-    "Rules",
-    "Span",
-    "System",
-    "has_program",
-    "policy_from",
-    "program_of",
-    "register_system",
-    "systems",
-    "unit_of",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.history": ("JobHistory",),

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
-from hypothesis import Phase
-from hypothesis import strategies as st
+from hypothesis import Phase, strategies as st
 
 from muri_opt.rounds import Round
 from muri_opt.systems import Policy, policy_from

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings, strategies as st
 from hypothesis.errors import Flaky
 
 from muri_opt.rounds import Round

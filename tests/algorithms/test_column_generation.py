@@ -11,8 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
 from muri_opt.algorithms.column_generation import Best, Smoothing, Told, Turn, generate_columns

@@ -15,7 +15,7 @@ from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.round import canonical_json
 
 RESULT_KEYS = [
-    *("format", "fingerprint", "policy", "method", "value", "bound", "gap", "value_unit"),
+    *("format", "fingerprint", "policy", "rules", "method", "value", "bound", "gap", "value_unit"),
     *("termination", "decision", "certificate", "stats"),
 ]
 

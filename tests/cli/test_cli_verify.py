@@ -123,7 +123,8 @@ def test_what_is_no_result_is_bad_input(refused, toy, tmp_path, text, said):
 
 def test_a_result_of_an_unknown_policy_is_bad_input(refused, toy, solved):
     told = json.loads(solved.read_text())
-    told["policy"] = "srtff"
+    told |= {"format": "muri-opt/result/1", "policy": "srtff"}
+    del told["rules"]
     solved.write_text(json.dumps(told))
     assert "did you mean 'srtf'?" in refused("verify", toy, solved)
 

@@ -9,9 +9,13 @@ from msgspec.structs import replace
 from muri_opt import Decision, Policy, Proof, Result, Round, Violation, policy_from
 from muri_opt.rounds import Evidence
 from muri_opt.systems import Formulation, program_of, unit_of
-from muri_opt.verify import chapter_kind, chapter_of, settings
-from muri_opt.verify import decision_value as value_by_rules
-from muri_opt.verify import proved_bound as bound_by_rules
+from muri_opt.verify import (
+    chapter_kind,
+    chapter_of,
+    decision_value as value_by_rules,
+    proved_bound as bound_by_rules,
+    settings,
+)
 
 
 def formulation_of(policy: str | Policy) -> Formulation:

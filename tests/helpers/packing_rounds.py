@@ -14,8 +14,7 @@ from muri_opt import Cluster, Job, Node, Plan, Round
 from muri_opt.rounds import Budget, Limits
 from muri_opt.solve.solvers import backend_named, relaxation, solve_stages
 from muri_opt.systems.plans import PlanOptions
-from muri_opt.systems.plans.node_patterns import Packed, pack
-from muri_opt.systems.plans.node_patterns import gpus_only as counting
+from muri_opt.systems.plans.node_patterns import Packed, gpus_only as counting, pack
 from muri_opt.systems.plans.node_patterns.items import Items, NodeFamily, node_families
 from muri_opt.systems.plans.node_patterns.prices import Prices
 

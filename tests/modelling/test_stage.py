@@ -3,8 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from small_models import described
 
 from muri_opt.modelling import Stage, combined_bound, combined_value, evaluate, stage_model

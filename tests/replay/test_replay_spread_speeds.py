@@ -8,8 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from replay_watch import job, watched, work_of, workloads
 
 from muri_opt import Assignment, Decision, Job, Node, Plan, Round

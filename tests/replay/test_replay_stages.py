@@ -1,8 +1,7 @@
 """Stage times of measured models given to any workload: which model, how many iterations, and what Muri makes of it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Cluster, Job, Node, Plan
 from muri_opt.errors import InputError

@@ -1,8 +1,7 @@
 """Workload files: every format read to the last field, and what is wrong named by line and column."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Cluster, Node
 from muri_opt.errors import InputError

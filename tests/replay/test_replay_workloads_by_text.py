@@ -3,8 +3,7 @@
 from statistics import median
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.replay.traces import EXAMPLES

@@ -1,8 +1,7 @@
 """Axes of charts: units of time, round marks, places."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.report.charts.scales import duration, log_ticks, logarithmic, power_ticks, straight, ticks, time_unit
 

@@ -7,8 +7,7 @@ from math import log
 import pytest
 from comparison_rows import at_random, found, refused, run, studies
 from hypothesis import given, settings
-from page_reader import KNOWN, NASTY, Page, pictures, said
-from page_reader import found as parts_of
+from page_reader import KNOWN, NASTY, Page, found as parts_of, pictures, said
 
 from muri_opt.errors import InputError
 from muri_opt.report.charts.comparison_html import comparison_html, write_comparison_report

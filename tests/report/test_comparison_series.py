@@ -2,8 +2,7 @@
 
 import pytest
 from comparison_rows import found, refused, run, studies
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt.report.charts.comparison_series import (
     ACROSS,

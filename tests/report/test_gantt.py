@@ -5,8 +5,7 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import InputError, best_period
 from muri_opt.report.format import width

@@ -4,8 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import msgspec
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Waiting, WaitingReason, solve_round
 from muri_opt.report.round.round_svg import MOST_NODES, round_picture

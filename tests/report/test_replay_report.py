@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from page_reader import KNOWN, NASTY, Page, found, pictures, said
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 

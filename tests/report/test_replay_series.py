@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from replay_outcomes import at_random, by_hand, floats, without_jobs, without_nodes
 
 from muri_opt.report.charts.replay_heat import levels

@@ -1,8 +1,7 @@
 """Names and numbers as people see them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.report.format import amount, count, cut, integer, printable, width
 from muri_opt.rounds.percent import percent

@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 from full_rounds import JOB_FIELDS, full_rounds, job_fields, seconds
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from muri_opt.rounds import (
     Cluster,

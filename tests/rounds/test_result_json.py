@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import InputError, Limit, Reason, Round, Termination, parse_result, read_result, result_json, solve_round
 from muri_opt.systems.orders import ORDERS

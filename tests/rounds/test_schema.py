@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from full_rounds import full_rounds
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from muri_opt.errors import InputError

@@ -28,7 +28,7 @@ STORED = [
 def test_the_kernel_shows_what_the_verifier_shows_of_every_small_stored_answer(instance, optimum):
     round_ = instance.round()
     result = optimum.result(round_.fingerprint)
-    certificate = certificate_of(round_, policy_from(optimum.policy), result.decision)
+    certificate = certificate_of(round_, policy_from(optimum.policy).rules, result.decision)
     value, bound = kernel.check(json.loads(json.dumps(certificate)))
     assert value == optimum.value
     checked = verify(round_, result).checked_bound
@@ -41,7 +41,7 @@ def test_without_splits_it_is_the_linear_relaxation():
     round_ = instance.round()
     optimum = instance.optima("srtf")[0]
     decision = optimum.result(round_.fingerprint).decision
-    relaxed = certificate_of(round_, policy_from("srtf"), decision, splits=0)
+    relaxed = certificate_of(round_, policy_from("srtf").rules, decision, splits=0)
     assert "multipliers" in relaxed["proof"]
     assert kernel.check(relaxed)[1] >= optimum.value
 
@@ -56,5 +56,5 @@ def test_a_decision_below_the_optimum_gets_the_optimum_as_its_bound_and_the_sear
     """No split makes that bound better, so that the search does not go on until its budget is used up."""
     round_ = next(one for one in instances() if one.name == "toy/eight-gangs").round()
     worse = policy_from("srtf").decide(round_, seed=0)
-    value, bound = kernel.check(certificate_of(round_, policy_from("srtf"), worse))
+    value, bound = kernel.check(certificate_of(round_, policy_from("srtf").rules, worse))
     assert value < bound == 114

@@ -18,8 +18,7 @@ from muri_opt import Limits, Result, solve_round, verify
 from muri_opt.rounds import Stats
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import optimise
-from muri_opt.solve.solvers import WorkerError, borrowed_worker, stop_workers
-from muri_opt.solve.solvers import process as workers
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, process as workers, stop_workers
 from muri_opt.solve.solvers.process import Worker
 
 HARD = generate("gangs", jobs=200, nodes=20, seed=1)

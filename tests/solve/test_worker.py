@@ -17,8 +17,7 @@ from muri_opt import InputError, Round, policy_from, solve_round
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import optimise, prepare, relax_within
 from muri_opt.solve.loading import load_backend, load_program
-from muri_opt.solve.solvers import WorkerError, borrowed_worker, stop_workers
-from muri_opt.solve.solvers import process as workers
+from muri_opt.solve.solvers import WorkerError, borrowed_worker, process as workers, stop_workers
 from muri_opt.solve.solvers.process import Worker
 
 FIRST = generate("gangs", jobs=2, nodes=1, seed=1)

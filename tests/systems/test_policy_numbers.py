@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from muri_opt import Decision, InputError, Round
 from muri_opt.systems.policy import Allowed, Policy, Span, parse_parameters

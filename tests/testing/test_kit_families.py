@@ -3,8 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, find, given, seed, settings, strategies as st
 
 from muri_opt import Cluster, InputError, Job, Node, Round, parse_round, policy_from
 from muri_opt.rounds import canonical_json

@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.verify import counting
 from muri_opt.verify.counting import Pool, best_from_each, counted_best, with_one_more

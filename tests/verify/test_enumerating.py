@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from alterations import replace, rules_broken_by
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mutants import MUTANTS, Mutant
 
 from muri_opt import (

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 
 from muri_opt.verify import node_filling
 from muri_opt.verify.amounts import NO_LIMIT, Sizes

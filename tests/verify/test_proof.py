@@ -6,8 +6,7 @@ import pytest
 from alterations import claiming, replace
 from by_policy import enumerated_optimum, rules_of, settings_of
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import (
     Certificate,

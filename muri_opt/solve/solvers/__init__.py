@@ -10,39 +10,37 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.solve.solvers.base import Backend, Capabilities, check_capabilities
-    from muri_opt.solve.solvers.column_pricing import is_wide, priced, restricted, solve_wide
-    from muri_opt.solve.solvers.highs import Relaxed, relaxation, relaxation_duals
-    from muri_opt.solve.solvers.lexicographic_solve import solve_stages
-    from muri_opt.solve.solvers.outcome import Outcome, checked, exact_bound
-    from muri_opt.solve.solvers.process import WorkerError, borrowed_worker, stop_workers
-    from muri_opt.solve.solvers.registry import BACKENDS, FIRST_BACKEND, SECOND_BACKEND, backend_named
+    from muri_opt.solve.solvers.base import (
+        Backend as Backend,
+        Capabilities as Capabilities,
+        check_capabilities as check_capabilities,
+    )
+    from muri_opt.solve.solvers.column_pricing import (
+        is_wide as is_wide,
+        priced as priced,
+        restricted as restricted,
+        solve_wide as solve_wide,
+    )
+    from muri_opt.solve.solvers.highs import (
+        Relaxed as Relaxed,
+        relaxation as relaxation,
+        relaxation_duals as relaxation_duals,
+    )
+    from muri_opt.solve.solvers.lexicographic_solve import solve_stages as solve_stages
+    from muri_opt.solve.solvers.outcome import Outcome as Outcome, checked as checked, exact_bound as exact_bound
+    from muri_opt.solve.solvers.process import (
+        WorkerError as WorkerError,
+        borrowed_worker as borrowed_worker,
+        stop_workers as stop_workers,
+    )
+    from muri_opt.solve.solvers.registry import (
+        BACKENDS as BACKENDS,
+        FIRST_BACKEND as FIRST_BACKEND,
+        SECOND_BACKEND as SECOND_BACKEND,
+        backend_named as backend_named,
+    )
 
-__all__ = [
-    "BACKENDS",
-    "FIRST_BACKEND",
-    "SECOND_BACKEND",
-    "Backend",
-    "Capabilities",
-    "Outcome",
-    "Relaxed",
-    "WorkerError",
-    "backend_named",
-    "borrowed_worker",
-    "check_capabilities",
-    "checked",
-    "exact_bound",
-    "is_wide",
-    "priced",
-    "relaxation",
-    "relaxation_duals",
-    "restricted",
-    "solve_stages",
-    "solve_wide",
-    "stop_workers",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.solve.solvers.outcome": ("Outcome", "checked", "exact_bound"),

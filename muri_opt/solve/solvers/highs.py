@@ -225,8 +225,7 @@ def _limit(solver: Any, limits: Limits) -> None:
 
 def _run(solver: Any) -> None:
     """Run; HiGHS keeps one pool of threads per process and refuses another size, so then the pool is made anew."""
-    from highspy import Highs as Solver
-    from highspy import HighsModelStatus
+    from highspy import Highs as Solver, HighsModelStatus
 
     solver.run()
     if solver.getModelStatus() == HighsModelStatus.kNotset:

@@ -12,8 +12,7 @@ from typing import Final
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
 from muri_opt.rounds.error_text import listed, shown, whole_range
-from muri_opt.rounds.generate.families import FAMILIES as GENERATED
-from muri_opt.rounds.generate.families import MOST_JOBS, MOST_NODES, generate
+from muri_opt.rounds.generate.families import FAMILIES as GENERATED, MOST_JOBS, MOST_NODES, generate
 from muri_opt.rounds.text_files import in_file
 from muri_opt.rounds.text_options import TextOptions
 from muri_opt.studies.library import FAMILIES, Best, Instance, Optimum, instances, library_folder, load_round

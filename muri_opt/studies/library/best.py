@@ -66,6 +66,7 @@ class Optimum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Result(
             fingerprint=fingerprint,
             policy=self.policy,
+            rules=dict(policy_from(self.policy).rules),
             method=self.method,
             value=self.value,
             bound=self.bound,

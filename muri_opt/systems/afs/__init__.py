@@ -5,62 +5,37 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.afs.afs_l import AfsPolicy
-    from muri_opt.systems.afs.afs_p import UnknownLengthPolicy
-    from muri_opt.systems.afs.afs_p_rule import afs_p_shares
-    from muri_opt.systems.afs.baseline_rules import max_min_shares, optimus_shares, srtf_shares
-    from muri_opt.systems.afs.baselines import MaxMinPolicy, OptimusPolicy, ShortestFirstPolicy
-    from muri_opt.systems.afs.clock_rules import ClockRules
-    from muri_opt.systems.afs.curves import NEVER, Curves, scaling_table
-    from muri_opt.systems.afs.decision import share_decision
-    from muri_opt.systems.afs.event_clock import run_clock
-    from muri_opt.systems.afs.greedy import afs_shares
-    from muri_opt.systems.afs.next_measurement import next_measurements
-    from muri_opt.systems.afs.node_sizes import gpus_per_node, share_sizes
-    from muri_opt.systems.afs.optimum.search import ElasticOptimum, elastic_optimum
-    from muri_opt.systems.afs.pair_rule import TIES
-    from muri_opt.systems.afs.plain_greedy import plain_afs_shares
-    from muri_opt.systems.afs.policy import ElasticPolicy
-    from muri_opt.systems.afs.program import SharingFormulation
-    from muri_opt.systems.afs.restart_hysteresis import kept_shares
-    from muri_opt.systems.afs.scan_orders import SCANS, scan_order
-    from muri_opt.systems.afs.share_steps import legal_shares
-    from muri_opt.systems.afs.system import SYSTEM
+    from muri_opt.systems.afs.afs_l import AfsPolicy as AfsPolicy
+    from muri_opt.systems.afs.afs_p import UnknownLengthPolicy as UnknownLengthPolicy
+    from muri_opt.systems.afs.afs_p_rule import afs_p_shares as afs_p_shares
+    from muri_opt.systems.afs.baseline_rules import (
+        max_min_shares as max_min_shares,
+        optimus_shares as optimus_shares,
+        srtf_shares as srtf_shares,
+    )
+    from muri_opt.systems.afs.baselines import (
+        MaxMinPolicy as MaxMinPolicy,
+        OptimusPolicy as OptimusPolicy,
+        ShortestFirstPolicy as ShortestFirstPolicy,
+    )
+    from muri_opt.systems.afs.clock_rules import ClockRules as ClockRules
+    from muri_opt.systems.afs.curves import NEVER as NEVER, Curves as Curves, scaling_table as scaling_table
+    from muri_opt.systems.afs.decision import share_decision as share_decision
+    from muri_opt.systems.afs.event_clock import run_clock as run_clock
+    from muri_opt.systems.afs.greedy import afs_shares as afs_shares
+    from muri_opt.systems.afs.next_measurement import next_measurements as next_measurements
+    from muri_opt.systems.afs.node_sizes import gpus_per_node as gpus_per_node, share_sizes as share_sizes
+    from muri_opt.systems.afs.optimum.search import ElasticOptimum as ElasticOptimum, elastic_optimum as elastic_optimum
+    from muri_opt.systems.afs.pair_rule import TIES as TIES
+    from muri_opt.systems.afs.plain_greedy import plain_afs_shares as plain_afs_shares
+    from muri_opt.systems.afs.policy import ElasticPolicy as ElasticPolicy
+    from muri_opt.systems.afs.program import SharingFormulation as SharingFormulation
+    from muri_opt.systems.afs.restart_hysteresis import kept_shares as kept_shares
+    from muri_opt.systems.afs.scan_orders import SCANS as SCANS, scan_order as scan_order
+    from muri_opt.systems.afs.share_steps import legal_shares as legal_shares
+    from muri_opt.systems.afs.system import SYSTEM as SYSTEM
 
-__all__ = [
-    "NEVER",
-    "SCANS",
-    "SYSTEM",
-    "TIES",
-    "AfsPolicy",
-    "ClockRules",
-    "Curves",
-    "ElasticOptimum",
-    "ElasticPolicy",
-    "MaxMinPolicy",
-    "OptimusPolicy",
-    "SharingFormulation",
-    "ShortestFirstPolicy",
-    "UnknownLengthPolicy",
-    "afs_p_shares",
-    "afs_shares",
-    "elastic_optimum",
-    "gpus_per_node",
-    "kept_shares",
-    "legal_shares",
-    "max_min_shares",
-    "next_measurements",
-    "optimus_shares",
-    "plain_afs_shares",
-    "run_clock",
-    "scaling_table",
-    "scan_order",
-    "share_decision",
-    "share_sizes",
-    "srtf_shares",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.afs.afs_l": ("AfsPolicy",),

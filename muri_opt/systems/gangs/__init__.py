@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.gangs.policy import FifoPolicy, GangPolicy, list_decision
-    from muri_opt.systems.gangs.program import GangFormulation
-    from muri_opt.systems.gangs.system import SYSTEM
-    from muri_opt.systems.gangs.tiresias import TiresiasPolicy
+    from muri_opt.systems.gangs.policy import (
+        FifoPolicy as FifoPolicy,
+        GangPolicy as GangPolicy,
+        list_decision as list_decision,
+    )
+    from muri_opt.systems.gangs.program import GangFormulation as GangFormulation
+    from muri_opt.systems.gangs.system import SYSTEM as SYSTEM
+    from muri_opt.systems.gangs.tiresias import TiresiasPolicy as TiresiasPolicy
 
-__all__ = ["SYSTEM", "FifoPolicy", "GangFormulation", "GangPolicy", "TiresiasPolicy", "list_decision"]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.gangs.policy": ("FifoPolicy", "GangPolicy", "list_decision"),

@@ -5,30 +5,22 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.plans.decision import plan_decision
-    from muri_opt.systems.plans.free_nodes import FreeNodes
-    from muri_opt.systems.plans.next_configurations import is_predictable
-    from muri_opt.systems.plans.options import PlanOptions
-    from muri_opt.systems.plans.plan_rules import CHANGES, COSTS, POWERS, REFERENCES, PlanRules, strategy
-    from muri_opt.systems.plans.policy import PlanPolicy
-    from muri_opt.systems.plans.program import PlanningFormulation
+    from muri_opt.systems.plans.decision import plan_decision as plan_decision
+    from muri_opt.systems.plans.free_nodes import FreeNodes as FreeNodes
+    from muri_opt.systems.plans.next_configurations import is_predictable as is_predictable
+    from muri_opt.systems.plans.options import PlanOptions as PlanOptions
+    from muri_opt.systems.plans.plan_rules import (
+        CHANGES as CHANGES,
+        COSTS as COSTS,
+        POWERS as POWERS,
+        REFERENCES as REFERENCES,
+        PlanRules as PlanRules,
+        strategy as strategy,
+    )
+    from muri_opt.systems.plans.policy import PlanPolicy as PlanPolicy
+    from muri_opt.systems.plans.program import PlanningFormulation as PlanningFormulation
 
-__all__ = [
-    "CHANGES",
-    "COSTS",
-    "POWERS",
-    "REFERENCES",
-    "FreeNodes",
-    "PlanOptions",
-    "PlanPolicy",
-    "PlanRules",
-    "PlanningFormulation",
-    "is_predictable",
-    "plan_decision",
-    "strategy",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.plans.decision": ("plan_decision",),

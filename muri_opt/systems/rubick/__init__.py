@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.systems.rubick.baselines.antman import AntManPolicy
-    from muri_opt.systems.rubick.baselines.equal_share import EqualSharePolicy
-    from muri_opt.systems.rubick.baselines.sia import SiaPolicy
-    from muri_opt.systems.rubick.baselines.synergy import SynergyPolicy
-    from muri_opt.systems.rubick.policy import RubickPolicy
-    from muri_opt.systems.rubick.system import SYSTEM
+    from muri_opt.systems.rubick.baselines.antman import AntManPolicy as AntManPolicy
+    from muri_opt.systems.rubick.baselines.equal_share import EqualSharePolicy as EqualSharePolicy
+    from muri_opt.systems.rubick.baselines.sia import SiaPolicy as SiaPolicy
+    from muri_opt.systems.rubick.baselines.synergy import SynergyPolicy as SynergyPolicy
+    from muri_opt.systems.rubick.policy import RubickPolicy as RubickPolicy
+    from muri_opt.systems.rubick.system import SYSTEM as SYSTEM
 
-__all__ = ["SYSTEM", "AntManPolicy", "EqualSharePolicy", "RubickPolicy", "SiaPolicy", "SynergyPolicy"]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.rubick.baselines.antman": ("AntManPolicy",),

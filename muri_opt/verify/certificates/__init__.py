@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.verify.certificates.elastic_optimum import ElasticCase, check_elastic_optimum, total_completion
-    from muri_opt.verify.certificates.matching import matching_breaches, type_matching_breaches
+    from muri_opt.verify.certificates.elastic_optimum import (
+        ElasticCase as ElasticCase,
+        check_elastic_optimum as check_elastic_optimum,
+        total_completion as total_completion,
+    )
+    from muri_opt.verify.certificates.matching import (
+        matching_breaches as matching_breaches,
+        type_matching_breaches as type_matching_breaches,
+    )
 
-__all__ = [
-    "ElasticCase",
-    "check_elastic_optimum",
-    "matching_breaches",
-    "total_completion",
-    "type_matching_breaches",
-]
-
-__getattr__, __dir__ = names_on_demand(
+__all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.verify.certificates.elastic_optimum": ("ElasticCase", "check_elastic_optimum", "total_completion"),

@@ -11,9 +11,9 @@ from muri_opt.algorithms.knapsack import (
     lagrangian,
     quick_answer,
     rest_program,
+    solve as solve_module,
     solve_options,
 )
-from muri_opt.algorithms.knapsack import solve as solve_module
 from muri_opt.algorithms.knapsack.local_search import enumerated
 from muri_opt.rounds import Budget, Limit, Limits, Reason
 from muri_opt.solve.solvers import backend_named

@@ -3,8 +3,7 @@
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import InputError
 from muri_opt.algorithms.matching import ENGINES, max_weight_matching

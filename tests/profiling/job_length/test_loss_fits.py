@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from loss_curves import drawn_curves, loss_at, weighted_error
 
 from muri_opt.errors import InputError
-from muri_opt.profiling.job_length import LossFit, NotPredictable, fit_losses
-from muri_opt.profiling.job_length import curve_fit as separable
+from muri_opt.profiling.job_length import LossFit, NotPredictable, curve_fit as separable, fit_losses
 
 MADE = [4.4, 3.0, 2.3, 1.9, 1.7, 1.5, 1.4, 1.3]
 

@@ -4,8 +4,7 @@ import math
 import statistics
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from loss_curves import drawn_curves, loss_at
 
 from muri_opt.errors import InputError

@@ -6,8 +6,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.profiling.job_length import AsyncSpeed, SpeedPoint, SyncSpeed, fit_async, fit_sync

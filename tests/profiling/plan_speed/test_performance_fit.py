@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from plan_cases import LINKS, SMALL, coefficients, data_plan, grid_plan
 
 from muri_opt.errors import InputError

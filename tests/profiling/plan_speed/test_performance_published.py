@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from plan_cases import LLAMA, SMALL, coefficients, data_plan, grid_plan, performance, shape
 
 from muri_opt.errors import InputError

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_cases import LLAMA, SMALL, cluster, data_plan
 
 from muri_opt.errors import InputError

@@ -1,8 +1,7 @@
 """What a plan keeps in memory, counted by hand."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from plan_cases import LLAMA, SMALL, data_plan, grid_plan
 
 from muri_opt.errors import InputError

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_cases import LINKS, LLAMA, SMALL, cluster, coefficients, data_plan, performance
 
 from muri_opt.errors import InputError

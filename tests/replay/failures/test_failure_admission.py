@@ -2,8 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Cluster, Job, Node, Round, solve_round
 from muri_opt.errors import InputError

@@ -4,8 +4,7 @@ import math
 from collections import Counter, defaultdict
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.replay.failures import (

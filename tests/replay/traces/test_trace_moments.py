@@ -1,8 +1,7 @@
 """The round of a moment: who is there, who runs and where, and how long each has run and waited."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from trace_writers import attempt, kept_jobs, philly_job, philly_of, philly_text
 
 from muri_opt import Cluster, Limits, Node, Tenant, parse_round, solve_round

@@ -1,8 +1,7 @@
 """What is written is read: every format gives back the jobs it was written from, and a cut file is refused."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from trace_writers import flat_jobs, flat_of, helios_of, kept_jobs, openb_of, philly_of
 
 from muri_opt.errors import InputError

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import canonical_json, parse_round

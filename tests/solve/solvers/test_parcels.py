@@ -5,8 +5,7 @@ from __future__ import annotations
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Job, Node, Plan, Round

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_models import gangs, one_row, unbounded
 
 from muri_opt.modelling import INFINITY, ModelBuilder

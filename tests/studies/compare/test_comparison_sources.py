@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 from comparison_library import own_library
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import canonical_json
-from muri_opt.rounds.generate.families import FAMILIES as GENERATED
-from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.generate.families import FAMILIES as GENERATED, generate
 from muri_opt.studies.compare import rounds_from
 from muri_opt.studies.compare.choose import chosen_methods, chosen_policies
 from muri_opt.studies.compare.sources import SYSTEMS

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from comparison_rows import found, refused, run, studies
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt.studies.compare.pairs import pairs_of
 from muri_opt.studies.compare.profile import SHORTEST, ended, profile, reached

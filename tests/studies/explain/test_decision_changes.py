@@ -5,8 +5,7 @@ from itertools import chain
 
 import pytest
 from by_policy import decision_value
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant, policy_from
 from muri_opt.studies.explain import Difference, compare_decisions, value_parts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.solve.solvers.process import WorkerError

@@ -4,8 +4,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt.rounds import canonical_json, parse_round
 from muri_opt.rounds.configurations import configurations_of

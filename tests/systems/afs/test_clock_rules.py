@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from elastic_references import GOLDEN
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from benchmarks import afs_gap, afs_trace
 from muri_opt.errors import InputError

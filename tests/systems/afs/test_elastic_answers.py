@@ -5,13 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 from elastic_draws import POLICIES, elastic_rounds, shares_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Limits, Reason, Round, solve_round
 from muri_opt.rounds.generate.families import generate
-from muri_opt.systems import POLICIES as KINDS
-from muri_opt.systems import policy_from
+from muri_opt.systems import POLICIES as KINDS, policy_from
 
 EXACT = ("auto", "exact", "exact@highs", "exact@cp-sat")
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.systems.afs import NEVER, max_min_shares, optimus_shares, srtf_shares

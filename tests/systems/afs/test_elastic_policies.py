@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with, shares_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Limits, Node, Round, Tenant, solve_round
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Cluster, InputError, Node
 from muri_opt.systems.afs import share_sizes

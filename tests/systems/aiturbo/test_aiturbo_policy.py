@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 from configuration_rounds import configuration_rounds, counts, is_known, job, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_rounds_for_policies import faults, options_of
 
 from muri_opt import InputError, Job, Round, WaitingReason

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from by_policy import decision_value, settings_of, value_unit_of
 from configuration_rounds import POLICIES, allowed, configuration_rounds, job, plan, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_rounds import choices, worth_of
 
 from muri_opt import Decision, Guarantee, InputError, Job, Round

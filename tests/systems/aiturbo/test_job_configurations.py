@@ -6,8 +6,7 @@ from math import gcd
 
 import pytest
 from configuration_rounds import counts
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import InputError, Job, Plan
 from muri_opt.profiling.job_length import Configuration, CoreEfficiency, GpuShareFactor, StepTime

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from configuration_rounds import configuration_rounds, counts, is_known, job, plan, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_rounds_for_policies import faults
 
 from muri_opt import Node, Round

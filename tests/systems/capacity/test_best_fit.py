@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Node
 from muri_opt.systems.capacity import best_fit, fewest_nodes, held_gpus, nodes_needed

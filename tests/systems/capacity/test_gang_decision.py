@@ -6,8 +6,7 @@ import numpy as np
 from brute_force import feasible_splits
 from by_policy import broken_rules, wrong_reasons
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Round, WaitingReason
 from muri_opt.systems.capacity import gang_decision

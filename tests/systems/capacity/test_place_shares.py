@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Node, Round, Tenant
 from muri_opt.systems.afs import share_sizes

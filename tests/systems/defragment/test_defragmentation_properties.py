@@ -1,8 +1,7 @@
 """Whatever the cluster: ends fit, pinned jobs stay, budgets hold, bounds are bounds, and once done nothing is left."""
 
 from fragmented_rounds import drawn_rounds, goals
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plain_moves import least_cost
 
 from muri_opt import Reason

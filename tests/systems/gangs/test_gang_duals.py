@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from by_policy import enumerated_optimum, formulation_of, settings_of
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Node, Round, Tenant, policy_from
 from muri_opt.solve.exact import relax

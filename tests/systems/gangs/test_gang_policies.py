@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from muri_opt import Decision, InputError, Node, Round, Tenant, WaitingReason, policy_from, solve_round

@@ -7,8 +7,7 @@ import pytest
 from brute_force import feasible_splits, optimum, values
 from by_policy import broken_rules, decision_value, formulation_of
 from handmade import gang, round_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate

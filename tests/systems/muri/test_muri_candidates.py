@@ -6,8 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.systems.capacity import Leftover, first_fit

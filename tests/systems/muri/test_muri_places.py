@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Node, Round
 from muri_opt.systems.capacity import Leftover, first_fit

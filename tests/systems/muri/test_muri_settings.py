@@ -8,8 +8,7 @@ from itertools import permutations
 import msgspec
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, InputError, Job, Round, policy_from, solve_round
 from muri_opt.systems.muri import AUTHORS, PAPER, MuriPolicy

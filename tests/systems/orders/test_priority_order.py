@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from brute_force import ranked
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import InputError, Round, Tenant
 from muri_opt.systems.orders import ORDERS, priority_order

@@ -7,8 +7,7 @@ from fractions import Fraction
 import msgspec
 import pytest
 from handmade import gang, round_of
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tiresias_draws import SERVICE, served_rounds
 
 from muri_opt import InputError, Job, Round

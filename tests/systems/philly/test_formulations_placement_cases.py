@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from by_policy import formulation_of, settings_of
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from placement_cases import EveryPlacement, random_lent_round, random_placement_round
 
 from muri_opt import Decision, Job, Limits, Node, RefusalError, Round, Tenant, policy_from, solve_round

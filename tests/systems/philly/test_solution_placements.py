@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from elastic_draws import elastic_rounds
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import (
     Assignment,

@@ -3,8 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.systems.philly import eviction_cover as cover
 from muri_opt.systems.philly.eviction_cover import Item, cheapest_cover

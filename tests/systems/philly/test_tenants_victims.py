@@ -5,12 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from handmade import round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import Job, Node, Tenant, policy_from
-from muri_opt.systems.philly import Standing
-from muri_opt.systems.philly import migration as moves
+from muri_opt.systems.philly import Standing, migration as moves
 from muri_opt.systems.philly.cluster_state import Floor, seat
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals

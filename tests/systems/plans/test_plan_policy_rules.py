@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_rounds_for_policies import NAMES, SPECS, faults, options_of, plan_round, planned, planned_rounds, value
 
 from muri_opt import InputError, Round

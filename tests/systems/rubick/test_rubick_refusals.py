@@ -5,8 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import msgspec
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plan_rounds_for_policies import gpus, plan_round, planned, planned_rounds
 
 from muri_opt import Round

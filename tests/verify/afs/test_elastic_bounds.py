@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from by_policy import proved_bound
 from elastic_draws import best_value, elastic, elastic_rounds, round_with, share_vectors
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import InputError, Node, Round, Tenant
 from muri_opt.rounds import LinearDuals, Proof

@@ -8,8 +8,7 @@ import pytest
 from alterations import changed_first, claiming, decided, replace, rules_broken_by, with_assignments, with_duals
 from by_policy import under
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import (
     Assignment,

@@ -8,8 +8,7 @@ from math import floor, isqrt
 import pytest
 from by_policy import decision_value, settings_of
 from elastic_draws import POLICIES, elastic, elastic_rounds, round_with
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt import InputError, Job, Node, Round
 from muri_opt.systems.afs import NEVER, Curves

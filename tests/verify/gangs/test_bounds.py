@@ -6,8 +6,7 @@ import pytest
 from brute_force import optimum, values
 from by_policy import proved_bound, settings_of
 from handmade import gang, round_of
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import Assignment, Decision, InputError, Node, Round, Tenant, policy_from
 from muri_opt.rounds import LinearDuals, Proof

@@ -5,8 +5,7 @@ from __future__ import annotations
 from brute_force import optimum
 from by_policy import enumerated_optimum
 from handmade import round_of
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from muri_opt import Node, Round
 from muri_opt.systems.orders import ORDERS

@@ -6,8 +6,7 @@ import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals, with_evidence
 from by_policy import settings_of
 from handmade import gang, round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from by_policy import settings_of
 from handmade import gang
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from plain_groups import PATTERNS, Plain, seated_period, seatings
 
 from muri_opt import Job
-from muri_opt.systems.muri.interleaving import SLOWDOWN, best_period
-from muri_opt.systems.muri.interleaving import group_periods as library_periods
+from muri_opt.systems.muri.interleaving import SLOWDOWN, best_period, group_periods as library_periods
 from muri_opt.verify.muri.periods import group_periods
 from muri_opt.verify.muri.rules import AUTHORS_SLOWDOWN, NO_SLOWDOWN, QUEUE_SLOWDOWN, Sharing
 

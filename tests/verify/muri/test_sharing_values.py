@@ -8,8 +8,7 @@ import pytest
 from alterations import replace
 from by_policy import decision_value
 from handmade import gang, round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plain_groups import Plain
 from sharing_rounds import plain_policies
 

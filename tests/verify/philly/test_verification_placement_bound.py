@@ -6,8 +6,7 @@ import pytest
 from alterations import claiming, with_duals
 from by_policy import enumerated_optimum, proved_bound
 from handmade import round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from placement_answers import answer, nodes, placement_prices, reading_of, running, waiting
 
 from muri_opt import Node, Reason, Round, Tenant, verify

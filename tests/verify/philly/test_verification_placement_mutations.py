@@ -6,8 +6,7 @@ import pytest
 from alterations import decided, replace, rules_broken_by, with_assignments, with_duals
 from by_policy import decision_value
 from handmade import round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from mutants import MUTANTS, Mutant
 from placement_answers import Places, answer, answers, reading_of, running, waiting
 from plan_mutants import OF_ANY_POLICY

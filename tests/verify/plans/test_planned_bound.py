@@ -9,8 +9,7 @@ import pytest
 from alterations import claiming, replace, rules_broken_by, with_duals
 from by_policy import enumerated_optimum, proved_bound, settings_of
 from handmade import round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from plan_rounds import plan_prices, plan_rounds, planning_policies, result_of, rules_for
 
 from muri_opt import Guarantee, InputError, Job, Node, Plan, Reason, Round, Tenant, verify

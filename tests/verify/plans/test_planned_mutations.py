@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from alterations import changed_first, decided, replace, rules_broken_by, with_assignments
 from handmade import round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from mutants import Mutant
 from plan_mutants import OF_ANY_POLICY, PLAN_MUTANTS
 from plan_rounds import answers, result_of, rules_for

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from by_policy import decision_value, settings_of
 from handmade import round_of
-from hypothesis import event, given, settings
-from hypothesis import strategies as st
+from hypothesis import event, given, settings, strategies as st
 from plan_rounds import NAMES, choices, plan_rounds, planning_policies, rules_for, worth_of
 
 from muri_opt import Assignment, Decision, Guarantee, InputError, Job, Node, Plan, Round, Tenant

@@ -11,8 +11,7 @@ from elastic_references import (
     shortest_remaining_total,
     two_job_optimum,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muri_opt.errors import InputError
 from muri_opt.systems.afs.optimum.search import elastic_optimum

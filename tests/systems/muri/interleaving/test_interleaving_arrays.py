@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from muri_opt import best_period, group_periods, pair_periods, weights_ppm
-from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, pair_weights_ppm
-from muri_opt.systems.muri.interleaving import batch_periods as arrays
+from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, batch_periods as arrays, pair_weights_ppm
 
 KINDS = {"cyclic": 4, "muri-cyclic": 4, "muri-4slot": 3, "muri-4slot-steady": 3}
 

@@ -4,8 +4,7 @@ import dataclasses
 from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt import InputError, best_period
 from muri_opt.systems.muri.interleaving import timeline

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from handmade import round_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from seating_rounds import optimum, own_bound, rules_for, standing_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.philly import Standing
-from muri_opt.systems.philly.search import node_classes as rooms_module
-from muri_opt.systems.philly.search import quick_prices
+from muri_opt.systems.philly.search import node_classes as rooms_module, quick_prices
 from muri_opt.systems.philly.search.column_generation import best_prices, settled, tiers
 from muri_opt.systems.philly.search.initial_prices import fluid_prices
 from muri_opt.systems.philly.search.patterns import Patterns

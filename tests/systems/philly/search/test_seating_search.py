@@ -15,8 +15,7 @@ from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems import policy_from
-from muri_opt.systems.philly import placement_decision
-from muri_opt.systems.philly import program_search as placement_search
+from muri_opt.systems.philly import placement_decision, program_search as placement_search
 from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.search import seat_round
 from muri_opt.systems.philly.search.insertion import inserted, waiting

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from by_policy import settings_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from packing_rounds import drawn_prices, packing_rounds, parts_of, tight_round
 from plan_rounds import planning_policies, rules_for
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from by_policy import proved_bound, settings_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 from packing_rounds import packed, parts_of, value_of
 from plan_rounds import result_of

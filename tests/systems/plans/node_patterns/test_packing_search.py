@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from by_policy import decision_value, proved_bound, settings_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 from packing_rounds import SOLVE, packed, packing_rounds, parts_of, tight_round, value_of
 from plan_rounds import choices, planning_policies, result_of, rules_for

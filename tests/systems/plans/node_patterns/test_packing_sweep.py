@@ -6,8 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.plans.node_patterns import dominated_items as sifting
