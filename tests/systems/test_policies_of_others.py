@@ -80,7 +80,7 @@ def test_a_function_is_solved_with_a_checked_bound(method: str) -> None:
     assert (result.policy, result.rules) == (f"{__name__}:largest_first", PLAIN_RULES)
     assert verify(ROUND, result) == result.certificate
     assert result.certificate.feasible
-    assert (result.bound, result.termination.reason is Reason.OPTIMAL) == (15, method != "heuristic")
+    assert (result.bound, result.termination.reason is Reason.OPTIMAL) == (11, method != "heuristic")
 
 
 def test_what_a_decision_leaves_out_is_filled_in() -> None:
@@ -97,7 +97,7 @@ def test_what_a_decision_leaves_out_is_filled_in() -> None:
 def test_a_decision_that_breaks_rules_is_told_by_heuristic_and_left_by_auto() -> None:
     told = solve_round(ROUND, everybody_on_the_first_node, "heuristic")
     assert not told.certificate.feasible
-    assert {violation.rule for violation in told.certificate.violations} == {"gpu-capacity"}
+    assert "gpu-capacity" in {violation.rule for violation in told.certificate.violations}
     best = solve_round(ROUND, everybody_on_the_first_node, "auto", Limits(seconds=60))
     assert best.certificate.feasible
     assert best.rules["nodes"] == "fewest"
@@ -142,7 +142,7 @@ def test_a_policy_is_given_in_many_ways(given: object, spec: str | None) -> None
         ("muri_opt:no_such_name", "no attribute"),
         ("muri_opt:__version__", "a str"),
         (f"{__name__}:Sized:first=middle", "one of large, small"),
-        (f"{__name__}:Sized:size=1", "did you mean"),
+        (f"{__name__}:Sized:size=1", "one of first"),
         (f"{__name__}:largest_first:x=1", "parameters of a subclass of Policy only"),
         ("ffio", "did you mean 'fifo'"),
         ("ffio:preempt=no", "did you mean 'fifo'"),
