@@ -18,7 +18,7 @@ from muri_opt import Cluster, Job, Limits, Node, Round, Tenant, solve_round
 from muri_opt.rounds import Budget, Decision, LinearDuals
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems import policy_from
-from muri_opt.systems.philly import Standing
+from muri_opt.systems.philly import JobStatus
 from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.search import quick_prices
 from muri_opt.verify import decision_value, proved_bound
@@ -100,7 +100,7 @@ def solved(round_: Round, policy: str) -> Iterator[Line]:
     rules = policy_from(policy).tenant_rules
     began = time.perf_counter()
     start = policy_from(policy).decide(round_, 0)
-    quick = quick_prices(round_, Standing.of(round_, rules))
+    quick = quick_prices(round_, JobStatus.of(round_, rules))
     yield _line("published rules, quick prices", round_, policy, start, quick, time.perf_counter() - began)
     began = time.perf_counter()
     found = search_places(round_, rules, start, Budget(limits=Limits(seconds=SECONDS)), relaxation)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from muri_opt import Decision, Job, Limit, Node, Reason, Result, Round, Termination
 from muri_opt.rounds import Certificate, LinearDuals, relative_gap
 from muri_opt.systems import policy_from
-from muri_opt.systems.philly import Standing, placement_decision
+from muri_opt.systems.philly import JobStatus, placement_decision
 from muri_opt.testing import tenant_policies, tenant_rounds
 from muri_opt.verify.philly.job_status import Reading
 
@@ -25,7 +25,7 @@ def reading_of(round_: Round, policy: str) -> Reading:
 
 def decision_of(round_: Round, policy: str, places: Places) -> Decision:
     """Return the decision in which jobs run there and the others wait, each with its reason and changes."""
-    standing = Standing.of(round_, policy_from(policy).tenant_rules)
+    standing = JobStatus.of(round_, policy_from(policy).tenant_rules)
     nodes, jobs = round_.cluster.node_index, round_.job_index
     shares = {jobs[job]: {nodes[node]: gpus for node, gpus in held.items()} for job, held in places.items()}
     return placement_decision(round_, standing, shares)

@@ -7,7 +7,7 @@ from by_policy import enumerated_optimum, settings_of
 from muri_opt import Round
 from muri_opt.rounds import LinearDuals
 from muri_opt.systems import policy_from
-from muri_opt.systems.philly import Standing, TenantRules
+from muri_opt.systems.philly import JobStatus, TenantRules
 from muri_opt.systems.philly.search.prices import Ground, Prices
 from muri_opt.systems.philly.search.pricing import Pricing
 from muri_opt.systems.philly.search.search import weights_of
@@ -19,8 +19,8 @@ def rules_for(policy: str) -> TenantRules:
     return policy_from(policy).tenant_rules
 
 
-def standing_of(round_: Round, policy: str) -> Standing:
-    return Standing.of(round_, rules_for(policy))
+def standing_of(round_: Round, policy: str) -> JobStatus:
+    return JobStatus.of(round_, rules_for(policy))
 
 
 def optimum(round_: Round, policy: str) -> int:

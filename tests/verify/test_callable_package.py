@@ -16,7 +16,7 @@ ORDERS = (
     "from muri_opt import verify",
     "import muri_opt.verify",
     "from muri_opt.verify import verify",
-    "import muri_opt.verify.plans.menu",
+    "import muri_opt.verify.plans.plan_choices",
     "from muri_opt import *",
 )
 
@@ -29,7 +29,7 @@ def test_it_is_called_and_holds_modules_in_any_order(first: str) -> None:
         + (
             "\nassert m.verify(round_, result).feasible"
             "\nassert m.verify.verify(round_, result) == m.verify(round_, result)"
-            "\nassert m.verify.plans.menu.__name__ == 'muri_opt.verify.plans.menu'"
+            "\nassert m.verify.plans.plan_choices.__name__ == 'muri_opt.verify.plans.plan_choices'"
         )
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Prices are read in one way for all chapters: what is refused, what is free, and what everything costs."""
+"""PriceTable are read in one way for all chapters: what is refused, what is free, and what everything costs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from handmade import round_of
 
 from muri_opt import InputError, Node, Tenant
 from muri_opt.rounds import LinearDuals
-from muri_opt.verify.dual_bound import Prices, pooled_supply
+from muri_opt.verify.dual_bound import PriceTable, pooled_supply
 
 SUPPLY = {"gpus": (3, 5), "quota": (2, None)}
 
@@ -17,7 +17,7 @@ def duals(denominator: int = 1, **multipliers: tuple[int, ...]) -> LinearDuals:
 
 
 def test_the_bound_is_the_price_of_everything_and_all_profits_rounded_down() -> None:
-    prices = Prices.read(duals(10, gpus=(4, 1), quota=(7, 0)), SUPPLY)
+    prices = PriceTable.read(duals(10, gpus=(4, 1), quota=(7, 0)), SUPPLY)
     assert (prices.denominator, prices.everything) == (10, 3 * 4 + 5 * 1 + 2 * 7)
     assert prices.bound([]) == 3
     assert prices.bound([8]) == 3
@@ -26,7 +26,7 @@ def test_the_bound_is_the_price_of_everything_and_all_profits_rounded_down() -> 
 
 
 def test_what_is_left_out_is_free() -> None:
-    prices = Prices.read(duals(), SUPPLY)
+    prices = PriceTable.read(duals(), SUPPLY)
     assert prices.of == {"gpus": (0, 0), "quota": (0, 0)}
     assert prices.everything == 0
 
@@ -44,14 +44,14 @@ def test_what_is_left_out_is_free() -> None:
 )
 def test_prices_that_prove_nothing_are_refused_by_their_label(given: LinearDuals, field: str) -> None:
     with pytest.raises(InputError) as refused:
-        Prices.read(given, SUPPLY)
+        PriceTable.read(given, SUPPLY)
     assert refused.value.field == field
 
 
 def test_prices_of_what_must_be_used_up_may_have_any_sign() -> None:
-    assert Prices.read(duals(gpus=(1, -1)), SUPPLY, signed=True).everything == 3 - 5
+    assert PriceTable.read(duals(gpus=(1, -1)), SUPPLY, signed=True).everything == 3 - 5
     with pytest.raises(InputError):
-        Prices.read(duals(gpus=(1, -1, 0)), SUPPLY, signed=True)
+        PriceTable.read(duals(gpus=(1, -1, 0)), SUPPLY, signed=True)
 
 
 def test_nodes_together_have_no_limit_where_one_of_them_has_none() -> None:

@@ -14,7 +14,7 @@ from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster
 
 
-class Floor:
+class ClusterState:
     """Carries out allocations, and refuses what cannot be: more GPUs of a node than it has, a job in two places.
 
     A job that starts for the first time, or anew after a failure, first pays ``launch_seconds``. One that is moved,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.cluster_state import Floor
+from muri_opt.replay.engine.cluster_state import ClusterState
 from muri_opt.replay.engine.failures import FailingRuns, Failures
 from muri_opt.replay.engine.job_state import REASONS, positions
 from muri_opt.replay.engine.schedulers import Scheduler
@@ -43,7 +43,7 @@ class Engine:
         failures: Failures | None = None,
     ) -> None:
         self.workload, self.scheduler, self.interval = workload, scheduler, interval
-        self.floor = Floor(workload, cluster, launch_seconds)
+        self.floor = ClusterState(workload, cluster, launch_seconds)
         self.failing = FailingRuns(workload, failures)
         self._stages = _stages(workload)
         self.notes = ThinNotes(resources=self._stages.shape[1], nodes=len(cluster.nodes))

@@ -14,7 +14,7 @@ import numpy as np
 from muri_opt.rounds import JobConfiguration, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
-from muri_opt.systems.plans.allocation import Seating, arrivals, size
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, size
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.plans.policy import PlanPolicy
@@ -67,7 +67,7 @@ class OptimusTasksPolicy(PlanPolicy):
         """Return the nodes of each option that runs."""
         choices = Choices(round_, options)
         grown = _Allocation(round_, options, choices).grown()
-        seating = Seating(round_, options)
+        seating = PlanAllocation(round_, options)
         order = {job: place for place, job in enumerate(arrivals(round_))}
         for job in sorted(grown, key=lambda job: (grown[job][-1].tasks, order[job])):
             for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):

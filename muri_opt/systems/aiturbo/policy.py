@@ -19,7 +19,7 @@ from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
-from muri_opt.systems.plans.allocation import Seating, arrivals, guaranteed_first
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, PlanPolicy
@@ -103,7 +103,7 @@ class AITurboPolicy(PlanPolicy):
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         near, moves = self._steps(round_)
-        able, seating = Choices(round_, options), Seating(round_, options)
+        able, seating = Choices(round_, options), PlanAllocation(round_, options)
         for job in guaranteed_first(options, self._order(round_, near, moves)):
             here, wanted = near.here[job], [near.here[job]]
             if job in moves and (moves[job].gain > 0 or here not in near.able(job)):

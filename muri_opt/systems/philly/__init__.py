@@ -6,7 +6,7 @@ from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.systems.philly.decision import placement_decision as placement_decision
-    from muri_opt.systems.philly.job_status import Standing as Standing
+    from muri_opt.systems.philly.job_status import JobStatus as JobStatus
     from muri_opt.systems.philly.locality import Locality as Locality
     from muri_opt.systems.philly.policy import PhillyPolicy as PhillyPolicy
     from muri_opt.systems.philly.program import PlacementFormulation as PlacementFormulation
@@ -17,7 +17,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
         "muri_opt.systems.philly.decision": ("placement_decision",),
-        "muri_opt.systems.philly.job_status": ("Standing",),
+        "muri_opt.systems.philly.job_status": ("JobStatus",),
         "muri_opt.systems.philly.locality": ("Locality",),
         "muri_opt.systems.philly.policy": ("PhillyPolicy",),
         "muri_opt.systems.philly.program": ("PlacementFormulation",),

@@ -7,18 +7,18 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 
 
-class Floor(JobsOnNodes[Held]):
+class ClusterState(JobsOnNodes[Held]):
     """The jobs on the nodes of a cluster where some may have theirs to themselves.
 
     At first all running jobs are where they were before the round. ``alone[s]`` counts the jobs on node s that share it
     with nobody.
     """
 
-    def __init__(self, round_: Round, standing: Standing) -> None:
+    def __init__(self, round_: Round, standing: JobStatus) -> None:
         super().__init__(round_.amounts)
         self.standing = standing
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
@@ -64,7 +64,7 @@ class Floor(JobsOnNodes[Held]):
         return 0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else -int(self.quota[tenant])
 
 
-def seat(floor: Floor, job: int, level: int) -> Held | None:
+def seat(floor: ClusterState, job: int, level: int) -> Held | None:
     """Return where a gang sits best on the free GPUs, spread no further than ``level``; ``None`` where it cannot.
 
     As close together as it can: on few nodes of one rack, else on more of one rack, else anywhere. A gang for one node
@@ -95,7 +95,7 @@ def seat(floor: Floor, job: int, level: int) -> Held | None:
     return held if held and (len(held) <= most or level > 1) else None
 
 
-def _busy(floor: Floor) -> Ints:
+def _busy(floor: ClusterState) -> Ints:
     """Return the GPUs in use in each rack."""
     rack = floor.standing.locality.rack
     busy = np.bincount(rack, weights=floor.amounts.G - floor.gpus, minlength=len(floor.standing.locality.racks))

@@ -8,13 +8,13 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
-from muri_opt.systems.philly.cluster_state import Floor
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.cluster_state import ClusterState
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.waiting_changes import SmallestChanges
 from muri_opt.systems.philly.waiting_text import BindingRules
 
 
-def placement_decision(round_: Round, standing: Standing, places: Mapping[int, Held]) -> Decision:
+def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, Held]) -> Decision:
     """Return the decision in which each job of ``places`` has these GPUs per node, and all others wait.
 
     Each of them says why, and which changes would start it.
@@ -23,11 +23,11 @@ def placement_decision(round_: Round, standing: Standing, places: Mapping[int, H
     >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
     >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
     >>> round_ = shipped_round("toy/three-servers")
-    >>> decision = placement_decision(round_, Standing.of(round_, rules), {8: {0: 4}})
+    >>> decision = placement_decision(round_, JobStatus.of(round_, rules), {8: {0: 4}})
     >>> decision.assignments[0].gpus
     {'n0': 4}
     """
-    floor = Floor(round_, standing)
+    floor = ClusterState(round_, standing)
     for job in [job for job, held in floor.at.items() if places.get(job) != held]:
         floor.take(job)
     for job, held in places.items():
@@ -51,7 +51,7 @@ def _assignment(round_: Round, job: int, held: Held) -> Assignment:
     )
 
 
-def waiting_reason(floor: Floor, job: int, closest: int | None) -> WaitingReason:
+def waiting_reason(floor: ClusterState, job: int, closest: int | None) -> WaitingReason:
     """Return the first rule that keeps a job from starting beside what is on the floor.
 
     ``closest`` is how far it would be spread at least on what is free, ``None`` where it finds no room. A job that the

@@ -64,7 +64,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standing:
+class JobStatus:
     """The jobs of a round before it is decided, under the ``rules`` of a cluster.
 
     ``held[j]`` is where a running job is. ``widest[j]`` is how far a job may be spread (-1: not at all now): a waiting
@@ -73,7 +73,7 @@ class Standing:
     >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
     >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
     >>> rules = TenantRules(**times, **rates, preempt_at=900, migrate=0, dedicated=None, objective="weighted")
-    >>> Standing.of(shipped_round("toy/four-tenants"), rules).may.start
+    >>> JobStatus.of(shipped_round("toy/four-tenants"), rules).may.start
     array([False, False, False, False, False,  True,  True, False,  True])
     """
 
@@ -87,7 +87,7 @@ class Standing:
     values: Values
 
     @classmethod
-    def of(cls, round_: Round, rules: TenantRules) -> Standing:
+    def of(cls, round_: Round, rules: TenantRules) -> JobStatus:
         """Return how the jobs of a round stand, or refuse a running job that is nowhere, or where there is no room."""
         amounts, locality = round_.amounts, Locality.of(round_)
         held = tuple(_held(round_, position) for position in range(len(round_.jobs)))

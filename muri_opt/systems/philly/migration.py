@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Item
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.locality import TOGETHER
@@ -29,7 +29,7 @@ class Moving:
     floor while it looks, and puts them back.
     """
 
-    def __init__(self, floor: Floor, may: Bools, budget: int | None) -> None:
+    def __init__(self, floor: ClusterState, may: Bools, budget: int | None) -> None:
         self._floor = floor
         self._budget = int(floor.amounts.g.sum()) if budget is None else budget
         self._removals = Removals(floor, may, keeps_quota=False)

@@ -12,7 +12,7 @@ from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
-from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.schedule import schedule
 from muri_opt.systems.philly.tenant_rules import NEVER, UNLIMITED, USUAL, WHOLE, TenantRules
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -94,12 +94,12 @@ class PhillyPolicy(Policy):
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs, and running jobs that cannot be."""
         _check_gangs(round_)
-        Standing.of(round_, self.tenant_rules)
+        JobStatus.of(round_, self.tenant_rules)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published rules; nothing is left to chance."""
         _check_gangs(round_)
-        standing = Standing.of(round_, self.tenant_rules)
+        standing = JobStatus.of(round_, self.tenant_rules)
         return placement_decision(round_, standing, schedule(round_, standing))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
@@ -30,7 +30,7 @@ class Removals:
 
     def __init__(
         self,
-        floor: Floor,
+        floor: ClusterState,
         may: Bools,
         *,
         keeps_quota: bool,

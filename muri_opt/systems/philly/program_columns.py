@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.systems.philly.job_status import Bools, Standing
+from muri_opt.systems.philly.job_status import Bools, JobStatus
 from muri_opt.systems.philly.program_items import Free, Item, items_of
 from muri_opt.systems.philly.tenant_rules import TenantRules
 
@@ -49,7 +49,7 @@ class RunningColumns:
     restartable: Bools
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing, load: int) -> RunningColumns:
+    def of(cls, round_: Round, standing: JobStatus, load: int) -> RunningColumns:
         """Return who may leave; ``load`` GPUs have to start before anybody is preempted."""
         evictable, restartable = _evictable(round_, standing, load)
         budget = UNLIMITED if standing.rules.migrate is None else standing.rules.migrate
@@ -120,7 +120,7 @@ class TenantColumns:
 
     @classmethod
     def of(
-        cls, round_: Round, standing: Standing, running: RunningColumns, items: list[Item], load: int
+        cls, round_: Round, standing: JobStatus, running: RunningColumns, items: list[Item], load: int
     ) -> TenantColumns:
         """Return which tenants may lose jobs, or end above their quotas, and by how much."""
         amounts = round_.amounts
@@ -156,7 +156,7 @@ class NodeClasses:
     seen: Bools
 
     @classmethod
-    def of(cls, standing: Standing, free: Free, leavers: Ints, items: list[Item]) -> NodeClasses:
+    def of(cls, standing: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> NodeClasses:
         """Return the classes of the nodes, and those that the items can use."""
         alike = _alike(standing, free, leavers, items)
         seen = np.ones(len(free.gpus), dtype=bool)
@@ -169,7 +169,7 @@ class NodeClasses:
 class PlacementColumns:
     """What a round leaves to decide, by what the columns are about; ``free`` is what fixed jobs leave of the nodes."""
 
-    standing: Standing
+    standing: JobStatus
     free: Free
     running: RunningColumns
     placements: PlacementChoices
@@ -227,7 +227,7 @@ class Letters:
 
 @last_recalled
 def _columns(round_: Round, rules: TenantRules) -> PlacementColumns:
-    standing = Standing.of(round_, rules)
+    standing = JobStatus.of(round_, rules)
     load = _missing_load(round_, standing)
     running = RunningColumns.of(round_, standing, load)
     free = Free.of(round_, standing, running.fixed)
@@ -243,7 +243,7 @@ def _columns(round_: Round, rules: TenantRules) -> PlacementColumns:
     )
 
 
-def _missing_load(round_: Round, standing: Standing) -> int:
+def _missing_load(round_: Round, standing: JobStatus) -> int:
     """Return how many GPUs must start before anybody can be preempted."""
     if standing.rules.preempt_at is None:
         return 0
@@ -251,7 +251,7 @@ def _missing_load(round_: Round, standing: Standing) -> int:
     return max(0, needed - int(round_.amounts.g[standing.running].sum()))
 
 
-def _evictable(round_: Round, standing: Standing, load: int) -> tuple[Bools, Bools]:
+def _evictable(round_: Round, standing: JobStatus, load: int) -> tuple[Bools, Bools]:
     """Return who can be preempted at all, and who can be preempted and start again.
 
     Enough GPUs can start, and the tenant can be left with its quota; a job that starts again is part of that.
@@ -272,7 +272,7 @@ def _by_tenant(tenant: Ints, jobs: list[int], gpus: Ints, tenants: Ints) -> Ints
     return total[tenants]
 
 
-def _alike(standing: Standing, free: Free, leavers: Ints, items: list[Item]) -> list[Ints]:
+def _alike(standing: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> list[Ints]:
     """Return the classes of two or more interchangeable nodes.
 
     They have the same free of everything and nobody on them who may leave; and they are in one rack, where an item is

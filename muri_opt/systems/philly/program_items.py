@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity import nodes_needed
-from muri_opt.systems.philly.job_status import Bools, Standing
+from muri_opt.systems.philly.job_status import Bools, JobStatus
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER, Locality
 
 
@@ -28,7 +28,7 @@ class Free:
     closed: Bools
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing, stays: Bools) -> Free:
+    def of(cls, round_: Round, standing: JobStatus, stays: Bools) -> Free:
         """Return what is left of the nodes beside the jobs that ``stays`` marks."""
         amounts, rules = round_.amounts, standing.rules
         gpus, cpus, memory = amounts.G.copy(), amounts.C.copy(), amounts.M.copy()
@@ -77,7 +77,7 @@ class Item:
         return len(self.jobs) if self.whole else max(self.caps.values())
 
 
-def items_of(round_: Round, standing: Standing, free: Free, placeable: Bools) -> list[Item]:
+def items_of(round_: Round, standing: JobStatus, free: Free, placeable: Bools) -> list[Item]:
     """Return the items of the jobs that ``placeable`` marks, as far as there is room for them.
 
     Waiting jobs that can only be on one node are merged if they ask for the same, for the same tenant, at the same

@@ -7,7 +7,7 @@ import numpy as np
 from muri_opt.modelling import Relax
 from muri_opt.rounds import Budget, Decision, Round
 from muri_opt.systems.philly.decision import placement_decision
-from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.program_values import decided_places
 from muri_opt.systems.philly.search import seat_round
 from muri_opt.systems.philly.tenant_rules import TenantRules
@@ -28,7 +28,7 @@ def search_places(
 
     ``None`` where the round is so small that the program is better.
     """
-    standing = Standing.of(round_, rules)
+    standing = JobStatus.of(round_, rules)
     pairs = int(np.count_nonzero(standing.may.start | standing.may.move)) * len(round_.cluster.nodes)
     if pairs <= SMALL:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.modelling import Values
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.job_status import Held
 from muri_opt.systems.philly.program_columns import Letters, PlacementColumns
 
@@ -78,7 +78,7 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
     first; where that does not work, they go where the values say.
     """
     at, whole = Letters.of(table), values.astype(np.int64)
-    floor = Floor(round_, table.standing)
+    floor = ClusterState(round_, table.standing)
     for job in table.running.leavers[whole[at.x] == 0].tolist():
         floor.take(job)
     said = _as_valued(round_, table, whole[at.b], whole[at.n])

@@ -11,8 +11,8 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.philly.cluster_state import Floor
-from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.cluster_state import ClusterState
+from muri_opt.systems.philly.job_status import JobStatus
 
 
 class Queues:
@@ -22,7 +22,7 @@ class Queues:
     in one queue together.
     """
 
-    def __init__(self, round_: Round, standing: Standing) -> None:
+    def __init__(self, round_: Round, standing: JobStatus) -> None:
         tenants, now = round_.amounts.tenant, microseconds(round_.now)
         self._quota = round_.amounts.U.tolist()
         self._total = max(1, round_.cluster.total_gpus)
@@ -44,7 +44,7 @@ class Queues:
         if job not in queue:
             insort(queue, job, key=self._turn)
 
-    def served(self, floor: Floor, tenant: int) -> Fraction:
+    def served(self, floor: ClusterState, tenant: int) -> Fraction:
         """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.
 
         Without a quota a tenant may have the whole cluster, so that is what its GPUs are a part of. Jobs without a

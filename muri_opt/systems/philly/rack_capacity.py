@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.cluster_state import Floor
+from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
 
 NEVER: Final = 1 << 40
@@ -45,7 +45,7 @@ class RackRoom:
         return int(self.reach[(self.first + taken - 1)[taken > 0]].max(initial=0))
 
 
-def smallest_node(floor: Floor, job: int, level: int) -> tuple[int, str | None]:
+def smallest_node(floor: ClusterState, job: int, level: int) -> tuple[int, str | None]:
     """Return the fewest GPUs of one further node that let a gang start spread no further than ``level``, and its rack.
 
     The node has CPUs and memory without limit. It is in a rack of the cluster, or in none. A larger node need not help

@@ -8,8 +8,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.philly.cluster_state import Floor, seat
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals, Victims
@@ -17,7 +17,7 @@ from muri_opt.systems.philly.queues import Queues
 from muri_opt.systems.philly.tenant_rules import WHOLE
 
 
-def schedule(round_: Round, standing: Standing) -> dict[int, Held]:
+def schedule(round_: Round, standing: JobStatus) -> dict[int, Held]:
     """Return where every job is that runs after the round.
 
     Gangs start within the quotas of their tenants, then above them. Where that leaves a gang waiting whose tenant has
@@ -42,8 +42,8 @@ def schedule(round_: Round, standing: Standing) -> dict[int, Held]:
 class Schedule:
     """A decision in the making."""
 
-    def __init__(self, round_: Round, standing: Standing) -> None:
-        self.floor = Floor(round_, standing)
+    def __init__(self, round_: Round, standing: JobStatus) -> None:
+        self.floor = ClusterState(round_, standing)
         self._standing, self._queues = standing, Queues(round_, standing)
         self._total = round_.cluster.total_gpus
         self._before = int(round_.amounts.g[standing.running].sum())

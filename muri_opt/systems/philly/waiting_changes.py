@@ -11,7 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.decision import Change
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.waiting import waited_by
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.locality import ANYWHERE
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals
@@ -46,7 +46,7 @@ class SmallestChanges:
     The rules are those of the round after this one, in which a preempted job is one that waits.
     """
 
-    def __init__(self, round_: Round, floor: Floor) -> None:
+    def __init__(self, round_: Round, floor: ClusterState) -> None:
         self.round, self.floor = round_, floor
         may = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         self._removals, self._moving = Removals(floor, may, keeps_quota=False), Moving(floor, may, None)

@@ -8,7 +8,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text, time_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.waiting import waited_by
-from muri_opt.systems.philly.cluster_state import Floor
+from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
 from muri_opt.systems.philly.rack_capacity import RackRoom
 from muri_opt.systems.philly.waiting_changes import demand_of, soonest
@@ -17,7 +17,7 @@ from muri_opt.systems.philly.waiting_changes import demand_of, soonest
 class BindingRules:
     """The rule that keeps each job from starting beside what is on the floor, with its numbers."""
 
-    def __init__(self, round_: Round, floor: Floor) -> None:
+    def __init__(self, round_: Round, floor: ClusterState) -> None:
         self.round, self.floor = round_, floor
         self.free, self.total = int(floor.gpus.sum()), round_.cluster.total_gpus
         self._best: dict[tuple[int, ...], str] = {}

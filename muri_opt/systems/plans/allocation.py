@@ -23,7 +23,7 @@ class Seat(NamedTuple):
     nodes: Ints
 
 
-class Seating:
+class PlanAllocation:
     """The seats given so far, what they leave free, and who sits on which node."""
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:

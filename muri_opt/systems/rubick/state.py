@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import Seating, arrivals, guaranteed_first
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.rubick.slopes import NOTHING, Curves
 
@@ -18,7 +18,7 @@ NOWHERE: Final[Ints] = np.empty(0, dtype=np.int64)
 """The nodes of a job that waits."""
 
 
-class State(Seating):
+class State(PlanAllocation):
     """Seats, and what the algorithm knows of the jobs beside them.
 
     ``rank`` are the jobs in the order of submission. ``firm`` jobs run and may not restart; ``starving`` ones have

@@ -7,7 +7,7 @@ from math import isfinite
 
 from muri_opt.rounds import Change, Round
 from muri_opt.verify.amounts import Room, micro
-from muri_opt.verify.philly.cluster_state import Hall
+from muri_opt.verify.philly.cluster_state import ClusterState
 from muri_opt.verify.philly.job_status import Held, Layout, Reach, Reading, Stand, counted_rooms
 from muri_opt.verify.philly.rules import APART
 
@@ -15,7 +15,7 @@ from muri_opt.verify.philly.rules import APART
 class Proposals:
     """The changes proposed after a decision, each tried in the hall and undone again."""
 
-    def __init__(self, round_: Round, reading: Reading, hall: Hall) -> None:
+    def __init__(self, round_: Round, reading: Reading, hall: ClusterState) -> None:
         self.round, self.reading, self.hall = round_, reading, hall
         self.racks = {node.rack: rack for node, rack in zip(round_.cluster.nodes, reading.racks, strict=True)}
         self.shelves = counted_rooms(reading.racks, reading.rooms)

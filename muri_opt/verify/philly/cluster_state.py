@@ -13,7 +13,7 @@ Racks = dict[int, Counter[Room]]
 """For each rack how many nodes it has of each room."""
 
 
-class Hall:
+class ClusterState:
     """The nodes of a cluster with the jobs on them, counted by what they have free.
 
     ``shared`` are nodes that one more gang may share, ``empty`` those without any: a gang that is alone needs these.

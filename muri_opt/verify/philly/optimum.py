@@ -15,7 +15,7 @@ from muri_opt.verify.philly.job_status import Held, Reading
 from muri_opt.verify.philly.rules import Tenancy
 
 
-class _Desk(NamedTuple):
+class _Node(NamedTuple):
     """A node while jobs are put on it: what is left, and whether any job is there, or any that is alone or new."""
 
     room: Room
@@ -36,7 +36,7 @@ class _State(NamedTuple):
     ``places`` is where they run.
     """
 
-    desks: tuple[_Desk, ...]
+    desks: tuple[_Node, ...]
     used: tuple[int, ...]
     moved: int = 0
     started: int = 0
@@ -98,7 +98,7 @@ class _Places:
                 return None
             if not new and (desk.new if alone else desk.new_alone):
                 return None
-            desks[node] = _Desk(
+            desks[node] = _Node(
                 room=desk.room.without(stand.need, gpus),
                 taken=matters,
                 alone=desk.alone or alone,
@@ -161,7 +161,7 @@ def best_places(
     """
     reading = Reading.of(round_, tenancy)
     places = _places(reading, steps)
-    state = _State(desks=tuple(_Desk(room) for room in reading.rooms), used=(0,) * len(places.quotas))
+    state = _State(desks=tuple(_Node(room) for room in reading.rooms), used=(0,) * len(places.quotas))
     fixed = 0
     for job, stand in enumerate(reading.stands):
         if is_fixed(stand):

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from muri_opt.rounds import Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, said_of
 from muri_opt.verify.philly.changes import Proposals
-from muri_opt.verify.philly.cluster_state import Hall
+from muri_opt.verify.philly.cluster_state import ClusterState
 from muri_opt.verify.philly.job_status import Reading, Stand, places_of
 from muri_opt.verify.philly.rules import APART
 
 
 def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first reason that applies; the decision is one that breaks no rule."""
-    hall = Hall(reading, places_of(round_, decision))
+    hall = ClusterState(reading, places_of(round_, decision))
     used: Counter[str] = Counter()
     for job in hall.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
@@ -33,7 +33,7 @@ def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading)
     """Yield a breach for each change that a waiting job is told and that would not start it."""
     if not any(wait.changes for wait in decision.waiting):
         return
-    proposals = Proposals(round_, reading, Hall(reading, places_of(round_, decision)))
+    proposals = Proposals(round_, reading, ClusterState(reading, places_of(round_, decision)))
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
         for place, change in enumerate(wait.changes):

@@ -21,8 +21,8 @@ from muri_opt.verify.amounts import micro
 from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
-from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
+from muri_opt.verify.plans.plan_choices import PlanChoices
 from muri_opt.verify.plans.rules import plan_breaches, plan_reasons, taken_by_plans
 from muri_opt.verify.plans.value import Planned
 from muri_opt.verify.settings import Setting, one_of
@@ -55,9 +55,9 @@ class PlanChapter(Chapter):
         )
 
     @property
-    def menu(self) -> Menu:
+    def menu(self) -> PlanChoices:
         """All ways the jobs of the round may run."""
-        return Menu.of(self.round_, self.rules)
+        return PlanChoices.of(self.round_, self.rules)
 
     def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
         """Yield what each job is worth by its plan."""

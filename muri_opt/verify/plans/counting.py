@@ -5,13 +5,13 @@ from __future__ import annotations
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.counting import Pool, counted_best
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 _MOST_STEPS = 50_000_000
 
 
 @recalled
-def counted_plans(round_: Round, menu: Menu) -> int | None:
+def counted_plans(round_: Round, menu: PlanChoices) -> int | None:
     """Return the most that plans within the GPUs of the cluster are worth, at most one per job.
 
     Nodes, CPUs, memory and quotas are left aside, so every decision is among these choices. ``None`` where counting
@@ -22,7 +22,7 @@ def counted_plans(round_: Round, menu: Menu) -> int | None:
     return counted_best(total, [Pool(tables, total)], steps=_MOST_STEPS)
 
 
-def _by_gpus(menu: Menu, job: int) -> dict[int, int]:
+def _by_gpus(menu: PlanChoices, job: int) -> dict[int, int]:
     """Return the best value of a job for each number of GPUs it may run with."""
     table: dict[int, int] = {}
     for way in menu.ways[job]:

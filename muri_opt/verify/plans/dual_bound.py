@@ -7,11 +7,11 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import empty_rooms
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 
 @recalled
-def planned_bound(round_: Round, menu: Menu, duals: LinearDuals) -> int:
+def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
     """Return the largest whole value that prices of jobs and of quotas allow any decision.
 
     A job that runs pays its price, and its GPUs' share of a quota that it uses; the rest of its value is profit, shared

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from muri_opt.rounds import Round
 from muri_opt.verify.option_search import Option, best_options
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 
-def planned_optimum(round_: Round, menu: Menu, *, steps: int) -> int | None:
+def planned_optimum(round_: Round, menu: PlanChoices, *, steps: int) -> int | None:
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
     options: list[list[Option]] = []
     for ways, bonus, held in zip(menu.ways, menu.bonus, menu.homes, strict=True):

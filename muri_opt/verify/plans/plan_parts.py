@@ -32,14 +32,14 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Floor:
+class NodeAmounts:
     """What every node has left, as columns of GPUs, milli-CPUs and MiB, and of which type its GPUs are."""
 
     free: Ints
     types: list[str | None]
 
     @classmethod
-    def of(cls, round_: Round) -> Floor:
+    def of(cls, round_: Round) -> NodeAmounts:
         """Return the empty cluster."""
         rows = [room.sizes for room in empty_rooms(round_)]
         types = [node.gpu_type for node in round_.cluster.nodes]

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import said_of
-from muri_opt.verify.plans.menu import Menu, Way, has_cpus, has_shape, is_for, may_have, types_of
-from muri_opt.verify.plans.plan_parts import Floor, Ints, Piece, keeps_promise, nodes_with_room
+from muri_opt.verify.plans.plan_choices import PlanChoices, Way, has_cpus, has_shape, is_for, may_have, types_of
+from muri_opt.verify.plans.plan_parts import Ints, NodeAmounts, Piece, keeps_promise, nodes_with_room
 from muri_opt.verify.plans.value import Planned
 
 
 def plan_breaches(
-    round_: Round, menu: Menu, position: int, assignment: Assignment, where: str, planned: Planned
+    round_: Round, menu: PlanChoices, position: int, assignment: Assignment, where: str, planned: Planned
 ) -> Iterator[Violation]:
     """Yield what is wrong with how a job runs: no plan of its own, or one that it may not run by, or not there."""
     job = round_.jobs[position]
@@ -47,7 +47,7 @@ def plan_breaches(
             yield Violation(rule="change", where=where, detail=detail)
 
 
-def taken_by_plans(round_: Round, menu: Menu, decision: Decision) -> Iterator[tuple[str, Piece]]:
+def taken_by_plans(round_: Round, menu: PlanChoices, decision: Decision) -> Iterator[tuple[str, Piece]]:
     """Yield what every running part takes, with its node."""
     for assignment in decision.assignments:
         entry = menu.entry(round_, round_.job_index[assignment.jobs[0]], assignment)
@@ -55,10 +55,10 @@ def taken_by_plans(round_: Round, menu: Menu, decision: Decision) -> Iterator[tu
 
 
 def plan_reasons(
-    round_: Round, menu: Menu, decision: Decision, held: Counter[str]
+    round_: Round, menu: PlanChoices, decision: Decision, held: Counter[str]
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting; ``held`` are GPUs that quotas count."""
-    floor = Floor.of(round_)
+    floor = NodeAmounts.of(round_)
     for node, piece in taken_by_plans(round_, menu, decision):
         floor.free[round_.cluster.node_index[node]] -= piece
     rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}

@@ -126,6 +126,8 @@ def test_bad_arguments_are_named(changed, field):
 
 def test_a_policy_without_an_exact_program_is_refused():
     class Idle(Policy):
+        chapter = "idle"
+
         def check(self, round_):
             raise AssertionError
 

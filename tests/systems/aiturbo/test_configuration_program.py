@@ -16,7 +16,7 @@ from muri_opt.solve.exact import build, optimise, search_chapter
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanningFormulation, PlanOptions, PlanRules
 from muri_opt.verify.plans.dual_bound import planned_bound
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 FOREVER = Limits(seconds=None)
 RULES = tuple(policy_from(policy).plan_rules for policy in POLICIES)
@@ -95,7 +95,7 @@ def test_the_search_by_patterns_knows_parts_without_gpus(policy: str) -> None:
             assert best == 0
             continue
         value = decision_value(round_, policy, answer.decision)
-        bound = planned_bound(round_, Menu.of(round_, settings_of(policy)), answer.duals)
+        bound = planned_bound(round_, PlanChoices.of(round_, settings_of(policy)), answer.duals)
         assert value <= best <= bound
         found += value == best
     assert found > 10

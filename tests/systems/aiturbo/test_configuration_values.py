@@ -12,7 +12,7 @@ from plan_rounds import choices, worth_of
 from muri_opt import Decision, Guarantee, InputError, Job, Round
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules, plan_decision
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 from muri_opt.verify.plans.value import Planned
 
 SPEEDS = {"gpu-p1-w2-s1": 4.0, "gpu-p2-w2-s1": 5.0, "gpu-p1-w1-s1": 2.0, "cpu-p1-w2": 1.0, "cpu-p1-w1": 0.5}
@@ -89,7 +89,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
         (int(options.job[o]), int(options.plan[o]), int(options.e[o]), int(options.home[o]) >= 0)
         for o in range(len(options))
     ]
-    menu = Menu.of(round_, settings_of(policy))
+    menu = PlanChoices.of(round_, settings_of(policy))
     mine = []
     for j, ways in enumerate(menu.ways):
         for way in ways:

@@ -8,7 +8,7 @@ from itertools import permutations
 from math import floor
 
 import pytest
-from by_policy import broken_rules, decision_value, formulation_of
+from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from shared_rounds import best_grouping, random_round, sharer, sharing_round
 
 from muri_opt import Job, Limits, Node, Round, Tenant, policy_from, solve_round
@@ -89,7 +89,7 @@ def test_the_optimum_is_that_of_every_grouping_and_its_prices_bound_it(settings:
             assert (seed, answer.termination.reason, answer.bound) == (seed, Reason.OPTIMAL, best)
             assert broken_rules(round_, answer.decision, rules) == []
             assert decision_value(round_, spec, answer.decision) == best
-        assert best <= sharing_bound(round_, rules, relax(round_, program, None))
+        assert best <= sharing_bound(round_, settings_of(rules), relax(round_, program, None))
         published = policy_from(spec).decide(round_, seed=0)
         found = evaluate(program.build(round_), program.encode(round_, published))
         assert (found.broken, found.value) == ((), decision_value(round_, spec, published))

@@ -7,7 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from by_policy import broken_rules, decision_value, formulation_of
+from by_policy import broken_rules, decision_value, formulation_of, settings_of
 from shared_rounds import authors_ppm, best_grouping, cyclic_ppm, random_round, sharer, sharing_round
 
 from muri_opt import Limits, Node, Proof, Round, policy_from, solve_round
@@ -115,7 +115,7 @@ def test_the_prices_of_the_relaxation_prove_a_bound() -> None:
     for seed in range(60):
         round_ = random_round(seed, quotas=seed % 3 == 0)
         best = best_grouping(round_, cyclic_ppm, min(4, len(round_.resources)))
-        bound = sharing_bound(round_, rules, relax(round_, program, None))
+        bound = sharing_bound(round_, settings_of(rules), relax(round_, program, None))
         assert best <= bound
         alike = Counter((job.gpus, job.stage_seconds, job.tenant) for job in round_.jobs)
         if max(alike.values()) <= 2 and all(tenant.quota_gpus is None for tenant in round_.cluster.tenants):
@@ -129,7 +129,7 @@ def test_the_authors_rules_have_prices_too() -> None:
     program, rules = formulation_of(policy_from(AUTHORS)), AUTHORS
     for seed in range(20):
         round_ = random_round(seed, resources=3)
-        bound = sharing_bound(round_, rules, relax(round_, program, None))
+        bound = sharing_bound(round_, settings_of(rules), relax(round_, program, None))
         result = solve_round(round_, AUTHORS, "exact", FOREVER)
         assert result.value == result.bound <= bound
         assert result.certificate.proof is (Proof.LINEAR_DUALS if bound == result.value else Proof.AGREEMENT)

@@ -6,7 +6,7 @@ import pytest
 from by_policy import settings_of
 from plan_recall_cases import NOWHERE, pairs
 
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 from muri_opt.verify.plans.value import Planned
 
 
@@ -24,11 +24,11 @@ def test_recalled_menus_are_those_read_anew(family: str, policy: str) -> None:
     assert planned is not None
     nothing = Planned(change="both", objective="time")
     for first, second, place in pairs(family):
-        Menu.of(NOWHERE, nothing)
-        anew = Menu.of(second, planned)
-        Menu.of(NOWHERE, nothing)
-        before = Menu.of(first, planned)
-        recalled = Menu.of(second, planned)
+        PlanChoices.of(NOWHERE, nothing)
+        anew = PlanChoices.of(second, planned)
+        PlanChoices.of(NOWHERE, nothing)
+        before = PlanChoices.of(first, planned)
+        recalled = PlanChoices.of(second, planned)
         assert (recalled.entries, recalled.ways, recalled.homes) == (anew.entries, anew.ways, anew.homes)
         assert recalled.bonus == anew.bonus
         for j, job in enumerate(second.jobs):

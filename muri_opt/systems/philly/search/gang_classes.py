@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
-from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
 from muri_opt.systems.philly.search.possible_spreads import Reach, free_of_fixed
 
@@ -23,7 +23,7 @@ _NEVER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asks:
+class GangClasses:
     """Kinds of gangs: how many there are, what each takes, and what each of its GPUs is worth.
 
     A gang of kind i takes ``g[i]`` GPUs, with each of them ``c[i]`` milli-CPUs and ``m[i]`` MiB. A GPU is worth
@@ -49,7 +49,7 @@ class Asks:
         return len(self.count)
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing) -> Asks:
+    def of(cls, round_: Round, standing: JobStatus) -> GangClasses:
         """Return the kinds of a round's candidates and movable jobs, in the order of their first jobs."""
         amounts, tenant = round_.amounts, quota_tenant(round_)
         reach = Reach(round_, standing, free_of_fixed(round_, standing))

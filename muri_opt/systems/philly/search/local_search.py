@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from muri_opt.rounds import Budget, Round
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.search.insertion import bring_back, inserted, waiting
 from muri_opt.systems.philly.search.placement_state import Seats
 
@@ -28,7 +28,7 @@ Places = Mapping[int, Held]
 
 
 def improved(
-    round_: Round, standing: Standing, starts: Sequence[Places], target: float, budget: Budget
+    round_: Round, standing: JobStatus, starts: Sequence[Places], target: float, budget: Budget
 ) -> dict[int, Held]:
     """Return the best places found from several starts on, no worse than the first; ``target`` is good enough."""
     best: dict[int, Held] = dict(starts[0])

@@ -11,8 +11,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.job_status import Standing
-from muri_opt.systems.philly.search.gang_classes import Asks, quota_tenant
+from muri_opt.systems.philly.job_status import JobStatus
+from muri_opt.systems.philly.search.gang_classes import GangClasses, quota_tenant
 from muri_opt.systems.philly.search.possible_spreads import free_of_fixed
 
 MOST_RESIDENTS = 10
@@ -37,7 +37,7 @@ class Residents:
     kind: Ints
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing, asks: Asks) -> Residents:
+    def of(cls, round_: Round, standing: JobStatus, asks: GangClasses) -> Residents:
         """Return the parts of all running jobs that are not fixed, by node and then as equal nodes show them."""
         amounts, gone = round_.amounts, np.flatnonzero(standing.running & ~standing.fixed & (round_.amounts.g > 0))
         rows = [(job, node, units) for job in gone.tolist() for node, units in standing.held[job].items()]
@@ -91,7 +91,7 @@ class Rooms:
     stayers: Residents
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing, asks: Asks) -> Rooms:
+    def of(cls, round_: Round, standing: JobStatus, asks: GangClasses) -> Rooms:
         """Return the classes of a round's nodes."""
         room = free_of_fixed(round_, standing)
         every = Residents.of(round_, standing, asks)

@@ -11,8 +11,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.philly.cluster_state import Floor
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.cluster_state import ClusterState
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.search.gang_classes import NO_QUOTA, quota_tenant
 from muri_opt.systems.philly.tenant_rules import WHOLE
 
@@ -24,8 +24,8 @@ class Seats:
     migrated, a running job on other nodes is preempted and started again.
     """
 
-    def __init__(self, round_: Round, standing: Standing, places: Mapping[int, Held]) -> None:
-        self.floor, self.standing = Floor(round_, standing), standing
+    def __init__(self, round_: Round, standing: JobStatus, places: Mapping[int, Held]) -> None:
+        self.floor, self.standing = ClusterState(round_, standing), standing
         self.tenant = quota_tenant(round_)
         self.g, self._total = round_.amounts.g, round_.cluster.total_gpus
         self.quota = np.append(np.where(round_.amounts.U < UNLIMITED, round_.amounts.U, 0), self.g.sum())

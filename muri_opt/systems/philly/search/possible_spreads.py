@@ -9,11 +9,11 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.job_status import Standing
+from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
 
 
-def free_of_fixed(round_: Round, standing: Standing) -> Ints:
+def free_of_fixed(round_: Round, standing: JobStatus) -> Ints:
     """Return GPUs, milli-CPUs and MiB of each node that no fixed job has."""
     amounts = round_.amounts
     room = np.column_stack([amounts.G, amounts.C, amounts.M])
@@ -28,7 +28,7 @@ def free_of_fixed(round_: Round, standing: Standing) -> Ints:
 class Reach:
     """What gangs could have of the rooms of nodes; equal demands are looked at once."""
 
-    def __init__(self, round_: Round, standing: Standing, room: Ints) -> None:
+    def __init__(self, round_: Round, standing: JobStatus, room: Ints) -> None:
         self._amounts, self._standing, self._room = round_.amounts, standing, room
         self._known: dict[tuple[int, int, int], tuple[tuple[int, ...], int]] = {}
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
-from muri_opt.systems.philly.job_status import Standing
-from muri_opt.systems.philly.search.gang_classes import NO_QUOTA, Asks, quota_tenant
+from muri_opt.systems.philly.job_status import JobStatus
+from muri_opt.systems.philly.search.gang_classes import NO_QUOTA, GangClasses, quota_tenant
 from muri_opt.systems.philly.search.node_classes import Rooms
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Ground:
     ``fixed_worth`` what they are worth. All removable jobs have ``removable`` GPUs; to restart all costs ``cost``.
     """
 
-    asks: Asks
+    asks: GangClasses
     rooms: Rooms
     quota: Ints
     limited: NDArray[np.bool_]
@@ -64,10 +64,10 @@ class Ground:
     cost: int
 
     @classmethod
-    def of(cls, round_: Round, standing: Standing) -> Ground:
+    def of(cls, round_: Round, standing: JobStatus) -> Ground:
         """Return the ground of a round."""
         amounts = round_.amounts
-        asks = Asks.of(round_, standing)
+        asks = GangClasses.of(round_, standing)
         rooms = Rooms.of(round_, standing, asks)
         fixed = np.zeros(len(amounts.U) + 1, dtype=np.int64)
         np.add.at(fixed, quota_tenant(round_)[standing.fixed], amounts.g[standing.fixed])

@@ -12,7 +12,7 @@ import numpy as np
 
 from muri_opt.modelling import Relax
 from muri_opt.rounds import Budget, LinearDuals, Round
-from muri_opt.systems.philly.job_status import Held, Standing
+from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.search.column_generation import best_prices
 from muri_opt.systems.philly.search.initial_prices import fluid_prices
 from muri_opt.systems.philly.search.local_search import improved
@@ -36,7 +36,7 @@ class Seated:
 
 
 def seat_round(
-    round_: Round, standing: Standing, start: Mapping[int, Held] | None, budget: Budget, relax: Relax
+    round_: Round, standing: JobStatus, start: Mapping[int, Held] | None, budget: Budget, relax: Relax
 ) -> Seated:
     """Return good places, at least as good as ``start``, and prices that prove how good they are."""
     ground, weights = Ground.of(round_, standing), weights_of(standing)
@@ -54,18 +54,18 @@ def seat_round(
     )
 
 
-def quick_prices(round_: Round, standing: Standing) -> LinearDuals:
+def quick_prices(round_: Round, standing: JobStatus) -> LinearDuals:
     """Return prices that need no solver."""
     ground = Ground.of(round_, standing)
     return linear_duals(round_, standing, ground, fluid_prices(ground, weights_of(standing)))
 
 
-def weights_of(standing: Standing) -> Weights:
+def weights_of(standing: JobStatus) -> Weights:
     """Return the weights of the value of a decision."""
     return Weights(quota=standing.values.premium, kept=standing.values.penalty, worth=1)
 
 
-def linear_duals(round_: Round, standing: Standing, ground: Ground, prices: Prices) -> LinearDuals:
+def linear_duals(round_: Round, standing: JobStatus, ground: Ground, prices: Prices) -> LinearDuals:
     """Return prices as multipliers, in whole numbers over a power of two, as fine as machine words allow."""
     each = np.append(prices.once, 0.0)[ground.asks.of_job] * round_.amounts.g
     largest = max(float(standing.values.premium), float(each.max(initial=0.0)))

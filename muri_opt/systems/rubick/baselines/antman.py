@@ -10,7 +10,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import Seat, Seating, arrivals, guaranteed_first, ranked, sizes
+from muri_opt.systems.plans.allocation import PlanAllocation, Seat, arrivals, guaranteed_first, ranked, sizes
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
 
@@ -33,7 +33,7 @@ class AntManPolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        seating, queue = Seating(round_, options), arrivals(round_)
+        seating, queue = PlanAllocation(round_, options), arrivals(round_)
         seating.stay(guaranteed_first(options, queue))
         rank = {job: place for place, job in enumerate(queue)}
         promised, largest = _promised(round_, options), _largest(options)
@@ -58,7 +58,7 @@ def _largest(options: PlanOptions) -> list[list[int]]:
     return ranked(options, -options.q * options.g, options.home < 0, -options.throughput)
 
 
-def _evict_for(seating: Seating, job: int, wanted: list[int], rank: Mapping[int, int]) -> None:
+def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mapping[int, int]) -> None:
     """Seat a guaranteed job by the first option that fits beside guaranteed jobs, evicting whom that takes."""
     options, free = seating.options, seating.free
     if not free.within_quota(job):
@@ -76,11 +76,11 @@ def _evict_for(seating: Seating, job: int, wanted: list[int], rank: Mapping[int,
             seating.take(other, *seat)
 
 
-def _fits_at(seating: Seating, seat: Seat) -> bool:
+def _fits_at(seating: PlanAllocation, seat: Seat) -> bool:
     return bool(np.all(seating.free.room(seat.option)[seat.nodes]))
 
 
-def _expand(seating: Seating, job: int, largest: Sequence[int]) -> None:
+def _expand(seating: PlanAllocation, job: int, largest: Sequence[int]) -> None:
     """Give a best-effort job its largest option that fits; a seat it has already is left only for one worth more."""
     options = seating.options
     seat = seating.seats.get(job)

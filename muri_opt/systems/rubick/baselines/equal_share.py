@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import Seating, arrivals
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
 
@@ -30,7 +30,7 @@ class EqualSharePolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        seating = Seating(round_, options)
+        seating = PlanAllocation(round_, options)
         queue = [job for job in arrivals(round_) if options.of_job(job)]
         total, gpus = round_.cluster.total_gpus, (options.q * options.g).tolist()
         share, rest = divmod(total, len(queue)) if queue else (0, 0)

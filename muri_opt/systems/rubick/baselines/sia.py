@@ -9,7 +9,7 @@ from typing import ClassVar
 from muri_opt.algorithms.knapsack import quick_answer
 from muri_opt.rounds import Limits, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import Seating, arrivals
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.node_patterns import ClusterKnapsack
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, POWERS, PlanRules
@@ -51,7 +51,7 @@ class SiaPolicy(PlanPolicy):
             for o in wanted
         }
         rank = {job: place for place, job in enumerate(arrivals(round_))}
-        seating = Seating(round_, options)
+        seating = PlanAllocation(round_, options)
         for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
             job = int(options.job[o])
             seating.start(job, [o, *seating.best_first[job]])

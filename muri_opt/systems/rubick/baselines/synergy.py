@@ -10,7 +10,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import Seating, arrivals
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
 
@@ -31,7 +31,7 @@ class SynergyPolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        seating, queue = Seating(round_, options), arrivals(round_)
+        seating, queue = PlanAllocation(round_, options), arrivals(round_)
         seating.stay(queue)
         slowest, speed = _proportional(round_, options, seating.free.demands), options.throughput.tolist()
         for job in queue:

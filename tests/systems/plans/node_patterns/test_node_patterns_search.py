@@ -24,8 +24,8 @@ from muri_opt.systems.plans.node_patterns.patterns_to_nodes import placed, seen_
 from muri_opt.systems.plans.node_patterns.repacking import repacked
 from muri_opt.systems.plans.node_patterns.residual import Remaining
 from muri_opt.systems.plans.program import PlanningFormulation
-from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 
 def check(round_: Round, options: PlanOptions, policy: str, chosen: dict) -> int:
@@ -45,7 +45,7 @@ def test_packing_is_feasible_no_worse_than_its_start_and_within_its_bound(round_
     start = data.draw(choices(round_, options))
     found = packed(round_, options, start, seconds=data.draw(st.sampled_from([None, 20.0])))
     value = check(round_, options, policy, found.chosen)
-    best = planned_optimum(round_, Menu.of(round_, settings_of(policy)), steps=10**6)
+    best = planned_optimum(round_, PlanChoices.of(round_, settings_of(policy)), steps=10**6)
     assert value_of(options, start) <= value_of(options, found.chosen)
     assert value <= best
     proved = proved_bound(round_, policy, plan_decision(round_, options, found.chosen), (found.duals,))
@@ -244,7 +244,7 @@ def test_quotas_have_prices():
     options = PlanOptions.of(round_, PlanRules())
     found = packed(round_, options)
     assert check(round_, options, "rubick", found.chosen) == planned_optimum(
-        round_, Menu.of(round_, settings_of("rubick")), steps=10**6
+        round_, PlanChoices.of(round_, settings_of("rubick")), steps=10**6
     )
     bound = proved_bound(round_, "rubick", plan_decision(round_, options, found.chosen), (found.duals,))[0]
     assert bound == value_of(options, found.chosen)

@@ -29,8 +29,7 @@ def close(values, plain) -> bool:
 
 def checked_optimum(round_, spec) -> int:
     """Return the optimum by every backend, the dynamic program and the verifier's own, all equal and feasible."""
-    rules = spec
-    values = rules.elastic.values(round_)
+    values = settings_of(spec).values(round_)
     assert close(values, worths(round_, SPECS[spec], list(range(1, round_.cluster.total_gpus + 1))))
     best = best_of_all(round_, values)
     program = formulation_of(policy_from(spec))
@@ -39,7 +38,7 @@ def checked_optimum(round_, spec) -> int:
     answers += [optimise(round_, program, name, FOREVER, None) for name in BACKENDS if name != "exhaustive" or small]
     for answer in answers:
         assert (answer.termination.reason, answer.bound) == (Reason.OPTIMAL, best)
-        assert broken_rules(round_, answer.decision, rules) == []
+        assert broken_rules(round_, answer.decision, spec) == []
         assert decision_value(round_, spec, answer.decision) == best
     assert counted_bound(round_, values) == best
     assert best <= priced_bound(round_, values, relax(round_, program, None))

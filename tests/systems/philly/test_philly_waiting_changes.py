@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
 from muri_opt.rounds import Change, after, changed
 from muri_opt.systems import policy_from
-from muri_opt.systems.philly import PhillyPolicy, Standing, waiting_changes
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly import JobStatus, PhillyPolicy, waiting_changes
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
@@ -32,8 +32,8 @@ def starts(policy: PhillyPolicy, round_: Round, decision: Decision, wait: Waitin
 def has_room(policy: PhillyPolicy, round_: Round, decision: Decision, job: str, change: Change) -> bool:
     """Return whether the job finds room at its level once the change is made, with nobody preempted or moved for it."""
     then = changed(round_, decision, job, change)
-    standing, place = Standing.of(then, policy.tenant_rules), then.job_index[job]
-    return seat(Floor(then, standing), place, int(standing.widest[place])) is not None
+    standing, place = JobStatus.of(then, policy.tenant_rules), then.job_index[job]
+    return seat(ClusterState(then, standing), place, int(standing.widest[place])) is not None
 
 
 def kind(change: Change) -> str:
@@ -104,7 +104,7 @@ def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
 def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     then = after(round_, decision)
-    standing = Standing.of(then, policy.tenant_rules)
+    standing = JobStatus.of(then, policy.tenant_rules)
     for wait in decision.waiting:
         place = then.job_index[wait.job]
         # A gang that may spread looks for victims in a few racks only; they are the fewest where it must sit on a node.

@@ -14,7 +14,7 @@ from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decis
 from muri_opt.systems.plans.node_patterns import pack
 from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, seated
 from muri_opt.verify.plans.counting import counted_plans
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 
 def job(name, *plans):
@@ -28,7 +28,7 @@ def test_the_choice_is_worth_what_the_verifier_counts(round_, policy):
     chosen = best_by_gpus(round_, options)
     assert len(set(options.job[chosen].tolist())) == len(chosen)
     assert (options.q * options.g)[chosen].sum() <= round_.cluster.total_gpus
-    assert options.e[chosen].sum() == counted_plans(round_, Menu.of(round_, settings_of(policy)))
+    assert options.e[chosen].sum() == counted_plans(round_, PlanChoices.of(round_, settings_of(policy)))
 
 
 @given(packing_rounds(), planning_policies())

@@ -8,8 +8,8 @@ from handmade import round_of
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import Job, Node, Tenant, policy_from
-from muri_opt.systems.philly import Standing, migration as moves
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly import JobStatus, migration as moves
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals
 from muri_opt.testing import tenant_policies, tenant_rounds
@@ -19,7 +19,7 @@ POLICIES = tenant_policies(without=["preempt_at"])
 
 
 def floor_of(round_, text="philly"):
-    return Floor(round_, Standing.of(round_, policy_from(text).tenant_rules))
+    return ClusterState(round_, JobStatus.of(round_, policy_from(text).tenant_rules))
 
 
 def seen(floor):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from tenants_rulebook import Ruled
 
 from muri_opt import Cluster, InputError, Job, Node, Round, Tenant, policy_from
-from muri_opt.systems.philly import Locality, Standing
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly import JobStatus, Locality
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 
@@ -20,7 +20,7 @@ def rules(text=""):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_locality_and_levels_are_those_of_the_definition(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.tenant_rules)
+    ruled, standing = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
     for position, job in enumerate(round_.jobs):
         in_rack, fewest = ruled.fewest(job)
         assert standing.locality.fits[position] == (fewest is not None)
@@ -45,7 +45,7 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), Standing.of(round_, policy.tenant_rules)
+    ruled, standing = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
     decision = policy.decide(round_, 0)
     places, index = ruled.places(decision), round_.cluster.node_index
     used = ruled.used(places)
@@ -71,7 +71,7 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
 @given(round_=tenant_rounds(max_jobs=6), text=tenant_policies())
 def test_a_seat_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
     policy = policy_from(text)
-    ruled, floor = Ruled(round_, policy), Floor(round_, Standing.of(round_, policy.tenant_rules))
+    ruled, floor = Ruled(round_, policy), ClusterState(round_, JobStatus.of(round_, policy.tenant_rules))
     for position, job in enumerate(round_.jobs):
         if job.state == "running":
             continue
@@ -96,7 +96,7 @@ def test_a_floor_keeps_count():
     round_ = round_of(
         nodes, [*jobs, Job(id="b", gpus=2, tenant="t")], [Tenant(id="t", quota_gpus=3), Tenant(id="free")]
     )
-    floor = Floor(round_, Standing.of(round_, rules("dedicated=2")))
+    floor = ClusterState(round_, JobStatus.of(round_, rules("dedicated=2")))
     assert (floor.gpus.tolist(), [floor.used(0), floor.used(1)], floor.alone.tolist()) == ([3, 3], [2, 0], [1, 1])
     assert (floor.cpus[0], floor.memory[0]) == (6000, 7 * 1024)
     assert (floor.within_quota(1), floor.over_quota(0), floor.over_quota(1), floor.over_quota(-1)) == (False, -1, 0, 0)
@@ -140,7 +140,7 @@ def test_waiting_times_come_from_the_job_or_the_clock():
         Job(id="unknown", gpus=1),
     )
     round_ = Round(now=1000.0, cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=jobs)
-    assert Standing.of(round_, rules()).widest.tolist() == [0, 1, 0, 0]
+    assert JobStatus.of(round_, rules()).widest.tolist() == [0, 1, 0, 0]
 
 
 def test_a_running_job_may_spread_as_it_does_and_as_it_could_start():
@@ -154,7 +154,7 @@ def test_a_running_job_may_spread_as_it_does_and_as_it_could_start():
         jobs = [
             Job(id=name, gpus=2, state="running", placement=on, waiting_seconds=waited) for name, on in held.items()
         ]
-        assert Standing.of(round_of(nodes, jobs), rules(text)).widest.tolist() == levels
+        assert JobStatus.of(round_of(nodes, jobs), rules(text)).widest.tolist() == levels
 
 
 def test_without_migration_another_place_is_a_preemption():
@@ -164,7 +164,7 @@ def test_without_migration_another_place_is_a_preemption():
         for s, name in enumerate(("t", "free"))
     ]
     round_ = round_of([2, 2], jobs, tenants)
-    moves, restarts = Standing.of(round_, rules("migrate=inf")), Standing.of(round_, rules())
+    moves, restarts = JobStatus.of(round_, rules("migrate=inf")), JobStatus.of(round_, rules())
     assert (moves.may.move.tolist(), restarts.may.move.tolist()) == ([True, True], [True, False])
     assert moves.values.placed[0].tolist() == [2 * speed - 200 for speed in (1000, 854, 729)]
     assert (restarts.values.placed[0] + 2 * restarts.values.penalty).tolist() == moves.values.placed[0].tolist()
@@ -191,8 +191,8 @@ def test_values_too_large_for_a_word_ask_for_the_weighted_objective():
     ]
     round_ = round_of([1_000_000], jobs, [Tenant(id="t", quota_gpus=1)])
     with pytest.raises(InputError, match="weighted"):
-        Standing.of(round_, rules())
-    assert Standing.of(round_, rules("objective=weighted")).values.premium == 1000
+        JobStatus.of(round_, rules())
+    assert JobStatus.of(round_, rules("objective=weighted")).values.premium == 1000
 
 
 @pytest.mark.parametrize(
@@ -207,4 +207,4 @@ def test_values_too_large_for_a_word_ask_for_the_weighted_objective():
 def test_running_jobs_that_cannot_be_where_they_say_are_refused(fields, refused):
     nodes = [Node(id="n0", gpus=4, cpus=8.0, memory_gib=8.0)]
     with pytest.raises(InputError, match=refused):
-        Standing.of(round_of(nodes, [Job(id="a", gpus=2, state="running", **fields)]), rules())
+        JobStatus.of(round_of(nodes, [Job(id="a", gpus=2, state="running", **fields)]), rules())

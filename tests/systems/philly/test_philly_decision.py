@@ -25,8 +25,8 @@ from muri_opt import (
     solve_round,
 )
 from muri_opt.rounds import Change, change_text, changed
-from muri_opt.systems.philly import Standing, placement_decision
-from muri_opt.systems.philly.cluster_state import Floor, seat
+from muri_opt.systems.philly import JobStatus, placement_decision
+from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.rack_capacity import NEVER, RackRoom, smallest_node
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
@@ -132,7 +132,7 @@ def test_a_gang_larger_than_any_rack_sits_together_or_anywhere(waited: float, le
 
 def test_who_could_start_is_told_so_and_needs_no_other_change() -> None:
     round_ = round_of([asks("w", None, 2)])
-    (wait,) = placement_decision(round_, Standing.of(round_, policy_from("philly").tenant_rules), {}).waiting
+    (wait,) = placement_decision(round_, JobStatus.of(round_, policy_from("philly").tenant_rules), {}).waiting
     assert said(wait) == ("priority", "asks for 2 GPUs, free now; the decision keeps them free")
     assert (wait.changes, wait.remedy) == ((Change(wait_seconds=0.0),), "decide again")
 
@@ -145,7 +145,7 @@ def test_who_is_preempted_is_told_so_and_waits_by_the_rules_of_the_queue() -> No
         *(runs(f"r{s}", None, {f"n{s}": 3}) for s in (0, 1)),
     ]
     round_ = round_of(jobs, {"t": 0}, racks="aab")
-    standing = Standing.of(round_, policy_from("philly").tenant_rules)
+    standing = JobStatus.of(round_, policy_from("philly").tenant_rules)
     places = {1: {2: 3}, 2: {0: 3}, 3: {1: 3}}
     (wait,) = placement_decision(round_, standing, places).waiting
     assert said(wait) == ("stopped", "asks for 2 GPUs, free now; the decision keeps them free")
@@ -217,15 +217,15 @@ def test_the_smallest_node_is_found_where_a_larger_one_would_not_help() -> None:
     nodes = (Node(id="n0", gpus=6), Node(id="n1", gpus=4), Node(id="n2", gpus=4))
     jobs = (runs("r", None, {"n0": 6}), asks("w", None, 12))
     round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs)
-    standing = Standing.of(round_, policy_from("philly").tenant_rules)
-    assert smallest_node(Floor(round_, standing), 1, 0) == (4, None)
+    standing = JobStatus.of(round_, policy_from("philly").tenant_rules)
+    assert smallest_node(ClusterState(round_, standing), 1, 0) == (4, None)
     helps = [gpus for gpus in range(1, 13) if _seated(round_, gpus)]
     assert helps == [4, 5, 8, 9, 10, 11, 12]
 
 
 def _seated(round_: Round, gpus: int) -> bool:
     then = changed(round_, Decision(assignments=(Assignment(jobs=("r",), gpus={"n0": 6}),)), "w", Change(add_gpus=gpus))
-    return seat(Floor(then, Standing.of(then, policy_from("philly").tenant_rules)), 1, 0) is not None
+    return seat(ClusterState(then, JobStatus.of(then, policy_from("philly").tenant_rules)), 1, 0) is not None
 
 
 @given(

@@ -14,8 +14,8 @@ from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.plans.next_configurations import check_configurations, may_step_to
 from muri_opt.verify.plans.plan_parts import (
     Entry,
-    Floor,
     Ints,
+    NodeAmounts,
     Piece,
     entries_of,
     keeps_promise,
@@ -62,7 +62,7 @@ class Order(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Menu:
+class PlanChoices:
     """All plans of each job of a round, the ways it may run, and the nodes it holds now."""
 
     round_: Round
@@ -99,14 +99,14 @@ class Menu:
         return tuple(frozenset(_held(job)) for job in self.round_.jobs)
 
     @classmethod
-    def of(cls, round_: Round, planned: Planned) -> Menu:
+    def of(cls, round_: Round, planned: Planned) -> PlanChoices:
         """Return the menu of a round, or refuse a job whose plans contradict themselves."""
         return _menu(round_, planned)
 
     @classmethod
-    def read(cls, round_: Round, planned: Planned) -> Menu:
+    def read(cls, round_: Round, planned: Planned) -> PlanChoices:
         """Return the menu; what the jobs of the last round had is not read again."""
-        floor = Floor.of(round_)
+        floor = NodeAmounts.of(round_)
         rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
         holding: dict[tuple[str | None, Piece], int] = {}
         before = _orders_before(round_, planned)
@@ -158,7 +158,7 @@ class Menu:
         return total
 
 
-_menu = last_recalled(Menu.read)
+_menu = last_recalled(PlanChoices.read)
 _COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
 _SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
 

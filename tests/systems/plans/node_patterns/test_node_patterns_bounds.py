@@ -17,12 +17,12 @@ from muri_opt.systems.plans.node_patterns import ClusterKnapsack, cluster_prices
 from muri_opt.systems.plans.node_patterns.items import Items, NodeFamily
 from muri_opt.systems.plans.node_patterns.patterns import best_pattern, patterns
 from muri_opt.systems.plans.node_patterns.prices import Prices, bound
-from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 
 def optimum(round_: Round, policy: str) -> int:
-    found = planned_optimum(round_, Menu.of(round_, settings_of(policy)), steps=10**6)
+    found = planned_optimum(round_, PlanChoices.of(round_, settings_of(policy)), steps=10**6)
     assert found is not None
     return found
 

@@ -11,7 +11,7 @@ from seating_rounds import optimum, own_bound, rules_for, standing_of, verified_
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
-from muri_opt.systems.philly import Standing
+from muri_opt.systems.philly import JobStatus
 from muri_opt.systems.philly.search import node_classes as rooms_module, quick_prices
 from muri_opt.systems.philly.search.column_generation import best_prices, settled, tiers
 from muri_opt.systems.philly.search.initial_prices import fluid_prices
@@ -61,7 +61,7 @@ def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round,
 @given(tenant_rounds(max_nodes=4), tenant_policies())
 @settings(max_examples=60)
 def test_quick_prices_are_accepted_and_bound_the_round(round_: Round, policy: str) -> None:
-    duals = quick_prices(round_, Standing.of(round_, rules_for(policy)))
+    duals = quick_prices(round_, JobStatus.of(round_, rules_for(policy)))
     assert verified_bound(round_, policy, duals) >= optimum(round_, policy)
 
 

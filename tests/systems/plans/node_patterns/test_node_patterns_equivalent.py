@@ -17,8 +17,8 @@ from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, verify
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.node_patterns.gpus_only import seated
 from muri_opt.systems.plans.node_patterns.when_nodes_do_not_matter import equivalent_knapsack
-from muri_opt.verify.plans.menu import Menu
 from muri_opt.verify.plans.optimum import planned_optimum
+from muri_opt.verify.plans.plan_choices import PlanChoices
 
 SIZES = {"a": 4, "b": 6}
 CHAINS = {"a": (1, 2, 4), "b": (1, 3, 6)}
@@ -65,7 +65,7 @@ def test_the_knapsack_finds_the_optimum(round_):
     items, families = parts_of(round_, options)
     assert not len(options) or equivalent_knapsack(round_, options, items, families) is not None
     found = packed(round_, options)
-    best = planned_optimum(round_, Menu.of(round_, settings_of("rubick")), steps=10**6)
+    best = planned_optimum(round_, PlanChoices.of(round_, settings_of("rubick")), steps=10**6)
     assert value_of(options, found.chosen) == best
     decision = plan_decision(round_, options, found.chosen)
     assert verify(round_, result_of(round_, "rubick", decision)).feasible

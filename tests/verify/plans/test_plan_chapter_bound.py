@@ -18,7 +18,7 @@ from muri_opt.systems.plans import FreeNodes, PlanOptions, plan_decision
 from muri_opt.verify import node_filling
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 from muri_opt.verify.plans.value import Planned
 
 
@@ -55,7 +55,7 @@ def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str,
     duals = data.draw(plan_prices(round_, data.draw(st.sampled_from([10, 1_000_000, 10**7]))))
     planned = settings_of(policy)
     assert planned is not None
-    bound = planned_bound(round_, Menu.of(round_, planned), duals)
+    bound = planned_bound(round_, PlanChoices.of(round_, planned), duals)
     assert bound >= best
     event("tight" if bound == best else "loose")
 
@@ -72,7 +72,7 @@ def bound_of(round_: Round, policy: str = "rubick", denominator: int = 1, **mult
     planned = settings_of(policy)
     assert planned is not None
     duals = LinearDuals(denominator=denominator, multipliers=multipliers)
-    return planned_bound(round_, Menu.of(round_, planned), duals)
+    return planned_bound(round_, PlanChoices.of(round_, planned), duals)
 
 
 HALVES = (plan(), plan("one", gpus=1, throughput=0.625))
@@ -236,13 +236,13 @@ def test_a_large_round_without_prices_is_only_a_claim() -> None:
     result = result_of(round_, "rubick", plan_decision(round_, options, {}))
     certificate = verify(round_, claiming(result, bound=10**6))
     assert (certificate.proof, [one.rule for one in certificate.violations]) == (Proof.CLAIM_ONLY, ["proof"])
-    assert certificate.checked_bound == counted_plans(round_, Menu.of(round_, settings_of("rubick"))) > 10**6
+    assert certificate.checked_bound == counted_plans(round_, PlanChoices.of(round_, settings_of("rubick"))) > 10**6
 
 
 @given(plan_rounds(), planning_policies())
 @settings(max_examples=60)
 def test_no_decision_is_worth_more_than_counted(round_: Round, policy: str) -> None:
-    counted = counted_plans(round_, Menu.of(round_, settings_of(policy)))
+    counted = counted_plans(round_, PlanChoices.of(round_, settings_of(policy)))
     optimum = enumerated_optimum(round_, policy, steps=100_000)
     assert counted is not None
     assert optimum is None or optimum <= counted
@@ -250,7 +250,7 @@ def test_no_decision_is_worth_more_than_counted(round_: Round, policy: str) -> N
 
 def test_counting_is_left_out_where_it_would_take_too_long() -> None:
     round_ = round_of([1_000_000], [job(j, plan(gpus=1), plan(gpus=2)) for j in range(30)])
-    assert counted_plans(round_, Menu.of(round_, settings_of("rubick"))) is None
+    assert counted_plans(round_, PlanChoices.of(round_, settings_of("rubick"))) is None
 
 
 def test_the_step_budget_is_kept() -> None:
@@ -312,7 +312,7 @@ def test_like_nodes_share_one_table(nodes: list[int], tables: list[int], monkeyp
     )
     jobs = [job(0, *PAIR, **held_by("n1", "n5")), job(1, *PAIR, **held_by("n1", "n6"))]
     round_ = round_of(nodes, [*jobs, *(job(j, *PAIR) for j in range(2, 5))])
-    planned_bound(round_, Menu.of(round_, Planned(change="both")), LinearDuals(denominator=1, multipliers={}))
+    planned_bound(round_, PlanChoices.of(round_, Planned(change="both")), LinearDuals(denominator=1, multipliers={}))
     assert filled == tables
 
 

@@ -13,7 +13,7 @@ from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.plan_rules import strategy
 from muri_opt.verify.amounts import need_of
-from muri_opt.verify.plans.menu import Menu
+from muri_opt.verify.plans.plan_choices import PlanChoices
 from muri_opt.verify.plans.plan_parts import Piece, piece_of, strategy_of
 from muri_opt.verify.plans.value import Planned
 
@@ -52,7 +52,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
     ]
     planned = settings_of(policy)
     assert planned is not None
-    menu = Menu.of(round_, planned)
+    menu = PlanChoices.of(round_, planned)
     mine = []
     for j, ways in enumerate(menu.ways):
         plans = round_.jobs[j].plans or ()
@@ -243,7 +243,7 @@ def test_plans_that_a_decision_can_tell_apart_are_welcome() -> None:
 
 
 def test_a_job_none_of_whose_plans_fits_has_no_way_to_run() -> None:
-    menu = Menu.of(round_of([1], [job(plan(), plan(gpus=1, gpu_type="b"))]), Planned(change="both"))
+    menu = PlanChoices.of(round_of([1], [job(plan(), plan(gpus=1, gpu_type="b"))]), Planned(change="both"))
     assert menu.ways == ((),)
     assert len(menu.entries[0]) == 2
 

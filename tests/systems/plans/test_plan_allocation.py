@@ -5,7 +5,7 @@ from __future__ import annotations
 from plan_rounds_for_policies import plan_round, planned, running
 
 from muri_opt.systems.plans import PlanOptions, PlanRules
-from muri_opt.systems.plans.allocation import Seating
+from muri_opt.systems.plans.allocation import PlanAllocation
 
 
 def test_an_option_for_any_node_is_the_one_without_a_restart_where_the_job_can_stay() -> None:
@@ -13,7 +13,7 @@ def test_an_option_for_any_node_is_the_one_without_a_restart_where_the_job_can_s
     options = PlanOptions.of(round_, PlanRules())
     home, anywhere = 0, 1
     assert options.home.tolist() == [0, -1]
-    seating = Seating(round_, options)
+    seating = PlanAllocation(round_, options)
     for option in (home, anywhere):
         seat = seating.seat_for(option)
         assert (seat.option, seat.nodes.tolist()) == (home, [0])
@@ -27,7 +27,7 @@ def test_an_option_for_any_node_is_the_one_without_a_restart_where_the_job_can_s
 def test_a_job_has_one_seat_and_leaves_it_whole() -> None:
     round_ = plan_round([2, 2], [planned(0, {(2, 2): 1.0}), planned(1, {2: 1.0})])
     options = PlanOptions.of(round_, PlanRules())
-    seating = Seating(round_, options)
+    seating = PlanAllocation(round_, options)
     assert seating.start(0, [0])
     assert not seating.start(0, [0])
     assert seating.free.gpus.tolist() == [1, 1]
