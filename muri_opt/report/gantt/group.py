@@ -20,11 +20,8 @@ def shared_chart(round_: Round, result: Result, job: str) -> Chart | None:
     if names is None:
         return None
     stages = [round_.jobs[round_.job_index[name]].stage_seconds or () for name in names]
-    return (
-        stages,
-        best_period(stages, result.rules.get("pattern", "cyclic"), worst=result.rules.get("ordering") == "worst"),
-        names,
-    )
+    pattern, worst = result.rules.get("pattern", "cyclic"), result.rules.get("ordering") == "worst"
+    return stages, best_period(stages, pattern, worst=worst), names
 
 
 def chart_text(round_: Round, chart: Chart) -> str:

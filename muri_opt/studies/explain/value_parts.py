@@ -34,7 +34,7 @@ class Part:
 
 
 def value_parts(round_: Round, rules: Rules, decision: Decision) -> tuple[Part, ...]:
-    """Return the parts of a decision under some rules: all assignments, all waiting jobs, all tenants above their quota.
+    """Return the parts of a decision by some rules: all assignments, all waiting jobs, all tenants above their quota.
 
     Each job is in one part. What a part is worth comes from the verifier's tables, never from a solver. Interleaved
     jobs have one value for the group. A waiting job is worth nothing, or what preempting it takes away.
