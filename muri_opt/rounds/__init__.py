@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from muri_opt.rounds.next_round import after, changed
     from muri_opt.rounds.result import Result, Stats, decode_result, result_json
     from muri_opt.rounds.round import Round, canonical_json
+    from muri_opt.rounds.shape import NodeRange, Within
     from muri_opt.rounds.termination import Limit, Reason, Termination
+    from muri_opt.rounds.together import Together
+    from muri_opt.rounds.used_fields import INFORMATION
 
 __all__ = [
+    "INFORMATION",
     "Agreement",
     "Assignment",
     "Budget",
@@ -48,6 +52,7 @@ __all__ = [
     "LinearDuals",
     "MatchingDuals",
     "Node",
+    "NodeRange",
     "OddSet",
     "Plan",
     "Prices",
@@ -58,9 +63,11 @@ __all__ = [
     "Stats",
     "Tenant",
     "Termination",
+    "Together",
     "Violation",
     "Waiting",
     "WaitingReason",
+    "Within",
     "after",
     "canonical_json",
     "change_text",
@@ -101,6 +108,9 @@ __getattr__, __dir__ = names_on_demand(
         "muri_opt.rounds.next_round": ("after", "changed"),
         "muri_opt.rounds.result": ("Result", "Stats", "decode_result", "result_json"),
         "muri_opt.rounds.round": ("Round", "canonical_json"),
+        "muri_opt.rounds.shape": ("NodeRange", "Within"),
         "muri_opt.rounds.termination": ("Limit", "Reason", "Termination"),
+        "muri_opt.rounds.together": ("Together",),
+        "muri_opt.rounds.used_fields": ("INFORMATION",),
     },
 )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
+    from muri_opt.systems.admission import admit, honouring
     from muri_opt.systems.history import JobHistory
     from muri_opt.systems.naming import PLAIN_RULES, Decide, FunctionPolicy, Named, policy_from
     from muri_opt.systems.policy import Policy, Rules, Span
@@ -33,7 +34,9 @@ __all__ = [
     "Rules",
     "Span",
     "System",
+    "admit",
     "has_program",
+    "honouring",
     "policy_from",
     "program_of",
     "register_system",
@@ -44,6 +47,7 @@ __all__ = [
 __getattr__, __dir__ = names_on_demand(
     __name__,
     {
+        "muri_opt.systems.admission": ("admit", "honouring"),
         "muri_opt.systems.history": ("JobHistory",),
         "muri_opt.systems.naming": ("Decide", "FunctionPolicy", "Named", "PLAIN_RULES", "policy_from"),
         "muri_opt.systems.policy": ("Policy", "Rules", "Span"),
