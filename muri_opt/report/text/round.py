@@ -9,6 +9,7 @@ from string import ascii_lowercase, ascii_uppercase
 from muri_opt.report.format import amount, count, cut, printable
 from muri_opt.report.round.occupancy import NodeUse, node_uses, present_decision
 from muri_opt.report.tables import indented, shortened, table
+from muri_opt.report.text.demands import demand_lines
 from muri_opt.report.text.result import (
     change_of,
     header,
@@ -34,6 +35,8 @@ def round_text(round_: Round, *, whole: bool = False) -> str:
         ("nodes", _node_kinds(round_.cluster.nodes)),
         ("jobs", ", ".join(filter(None, (_asking(jobs, state) for state in ("running", "waiting")))) or "none"),
     ]
+    if round_.used_fields:
+        pairs.append(("format 2", ", ".join(round_.used_fields)))
     lines = [header(round_), *labelled(pairs)]
     if jobs:
         lines += ["", *_sizes(jobs)]
@@ -169,6 +172,7 @@ def _facts(job: Job) -> Iterable[tuple[str, str]]:
     yield "attained", "" if job.attained_gpu_seconds is None else f"{amount(job.attained_gpu_seconds)} GPU seconds"
     yield "waited", _seconds(job.waiting_seconds)
     yield "plan", cut(job.plan or "", _NAME)
+    yield from demand_lines(job)
 
 
 def _seconds(seconds: float | None) -> str:
