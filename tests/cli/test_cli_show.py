@@ -3,7 +3,7 @@
 import json
 import xml.etree.ElementTree as ET
 
-from muri_opt import Cluster, Job, Node, NodeRange, Round, Within, write_round
+from muri_opt import Cluster, Job, Node, NodeRange, Round, Tenant, Within, write_round
 from muri_opt.rounds.job_demands import DEMANDS
 
 
@@ -121,3 +121,11 @@ def test_what_only_format_2_says_is_shown(run, tmp_path):
         "time limit   600 s",
         "model        bert",
     ]
+
+
+def test_quotas_that_add_up_to_more_than_their_parent_are_told(run, tmp_path):
+    tenants = [Tenant(id="org", quota_gpus=4), *(Tenant(id=f"t{k}", quota_gpus=3, parent="org") for k in range(2))]
+    write_round(Round(cluster=Cluster(nodes=[Node(id="n0", gpus=4)], tenants=tenants), jobs=[]), tmp_path / "r.json")
+    assert "the quotas below org add up to 6, more than its own" in run("show", tmp_path / "r.json")[1]
+    write_round(Round(cluster=Cluster(nodes=[], tenants=tenants[:2]), jobs=[]), tmp_path / "r.json")
+    assert "add up" not in run("show", tmp_path / "r.json")[1]

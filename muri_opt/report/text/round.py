@@ -21,6 +21,7 @@ from muri_opt.report.text.result import (
     waiting_lines,
 )
 from muri_opt.rounds import Decision, Job, Node, Result, Round, Waiting
+from muri_opt.rounds.tenant_tree import oversubscribed
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 _WIDEST = 64
@@ -132,7 +133,11 @@ def _tenants(round_: Round, whole: bool) -> list[str]:
     ]
     kept, rest = shortened(rows, whole=whole)
     head = ("tenant", "quota", "held GPUs", "asked GPUs", "jobs")
-    return ["tenants", *indented([*table(head, kept, right=range(1, 5)), *rest])]
+    above = [
+        f"the quotas below {cut(tenant, _NAME)} add up to {total:,}, more than its own"
+        for tenant, total in oversubscribed(round_.cluster.tenants).items()
+    ]
+    return ["tenants", *indented([*table(head, kept, right=range(1, 5)), *rest, *shortened(above, whole=whole)[0]])]
 
 
 def _cells(use: NodeUse) -> str:
