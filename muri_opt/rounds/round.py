@@ -137,7 +137,9 @@ def _with_levels(cluster: Cluster) -> dict[str, Any]:
 
 def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, Job]]:
     """Return the jobs that say something which the rest of the round may contradict, with their places."""
-    known = {None, *(tenants or {job.tenant for job in jobs})}
+    known: set[str | None] = {None, *tenants}
+    if not tenants:
+        known.update(job.tenant for job in jobs)
     return [
         (position, job)
         for position, job in enumerate(jobs)
