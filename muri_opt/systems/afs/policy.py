@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.clock_rules import ClockRules
@@ -72,6 +72,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 
@@ -79,6 +80,11 @@ class ElasticPolicy(Policy):
         if self.name != self.own_name:
             raise unknown_name("policy", self.name, [self.own_name])
         Policy.__post_init__(self)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """A scaling table, and the length where the rule knows it."""
+        return ("scaling", "remaining_iterations") if self.knows_lengths else ("scaling",)
 
     @property
     def rules(self) -> Rules:
@@ -107,6 +113,7 @@ class ElasticPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision: shares from nothing by the rule, within quotas, changes that do not pay left out."""
+        self.check_honoured(round_)
         self.check(round_)
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Placed, group_decision
@@ -17,7 +17,7 @@ from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microse
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
-from muri_opt.systems.orders import priority_order
+from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
@@ -50,6 +50,7 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
 
     chapter: ClassVar[str] = "grouping"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
@@ -86,6 +87,16 @@ class MuriPolicy(Policy):
         )
 
     @property
+    def summary(self) -> str:
+        """Who comes first, and that jobs share."""
+        return f"groups of jobs that interleave on the same GPUs, {ORDERS[ORDER_OF[self.name]].summary}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Stage times, and what the order sorts by."""
+        return ("stage_seconds", *ORDERS[ORDER_OF[self.name]].requires)
+
+    @property
     def rules(self) -> Rules:
         """How jobs may share; which of them are grouped is the algorithm's own affair."""
         options = self.options
@@ -118,6 +129,7 @@ class MuriPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
+        self.check_honoured(round_)
         self.check(round_)
         options, stages = self.options, stage_times(round_.jobs)
         rank = {job: place for place, job in enumerate(self._queue(round_))}

@@ -1,0 +1,99 @@
+"""Which fields of format 2 a round uses: those that a policy, and the rules it is checked by, must know of."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from muri_opt.errors import RefusalError
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.job_demands import DEMANDS, demanding
+
+if TYPE_CHECKING:
+    from muri_opt.rounds.cluster import Cluster
+    from muri_opt.rounds.job import Job
+    from muri_opt.rounds.round import Round
+
+FORMAT_2: Final = "muri-opt/round/2"
+_ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
+    "node": {"labels": (), "state": "up", "available_until": None},
+    "tenant": {
+        "parent": None,
+        "weight": 1.0,
+        "quota_by_type": None,
+        "borrow_gpus": None,
+        "lend_gpus": None,
+        "used_gpu_seconds": None,
+    },
+    "job": DEMANDS,
+}
+"""What stands in each field where it is not said."""
+LEVELS, GPU_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "round.together"
+FIELDS: Final = (
+    LEVELS,
+    GPU_TYPES,
+    *(f"{kind}.{field}" for kind, fields in _ABSENT.items() for field in fields),
+    TOGETHER,
+)
+"""All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes."""
+INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds"})
+"""Fields that ask for nothing by themselves: another field has to refer to them."""
+
+
+def used_fields(round_: Round) -> dict[str, str]:
+    """Return the fields of format 2 that a round uses, each with the first place where it is."""
+    return fields_in(round_.cluster, round_.jobs, together=bool(round_.together), two=round_.format == FORMAT_2)
+
+
+def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, two: bool = False) -> dict[str, str]:
+    """Return the fields of format 2 that a cluster and jobs use, each with the first place where it is.
+
+    Where any is used, or format 2 is said (``two``), nodes of several GPU types count as a field.
+    """
+    found: dict[str, str] = {}
+    if cluster.levels:
+        found[LEVELS] = "cluster"
+    found |= _uses("node", "cluster.nodes", cluster.nodes, range(len(cluster.nodes)))
+    found |= _uses("tenant", "cluster.tenants", cluster.tenants, range(len(cluster.tenants)))
+    found |= _uses("job", "jobs", jobs, demanding(jobs))
+    if together:
+        found[TOGETHER] = "round"
+    if found or two:
+        other = next((at for at, node in enumerate(cluster.nodes) if node.gpu_type != cluster.nodes[0].gpu_type), None)
+        if other is not None:
+            found[GPU_TYPES] = _place("cluster.nodes", cluster.nodes, other)
+    return {field: found[field] for field in FIELDS if field in found}
+
+
+def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:
+    """Return the first field that is used and not honoured, or ``None``."""
+    return next((field for field in used if field not in honours), None)
+
+
+def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]) -> RefusalError:
+    """Return the refusal of what uses a field that ``who`` would ignore; ``others`` would not."""
+    able = ", ".join(others)
+    remedy = "a round without the field" + f"; or what honours it: {able}" * bool(able)
+    return RefusalError(field, f"it in {used[field]}; {who} does not honour it", remedy)
+
+
+def _uses(kind: str, path: str, items: Sequence[Any], places: Iterable[int]) -> dict[str, str]:
+    """Return the fields that some of the items at these places say, with the first that does."""
+    absent = _ABSENT[kind]
+    values, nothing = attrgetter(*absent), tuple(absent.values())
+    found: dict[str, str] = {}
+    for position in places:
+        said = values(items[position])
+        if said == nothing:
+            continue
+        for field, value, plain in zip(absent, said, nothing, strict=True):
+            if value != plain:
+                found.setdefault(f"{kind}.{field}", _place(path, items, position))
+        if len(found) == len(absent):
+            break
+    return found
+
+
+def _place(path: str, items: Sequence[Any], position: int) -> str:
+    return f"{path}[{position}] ({shown(items[position].id)})"
