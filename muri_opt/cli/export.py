@@ -48,9 +48,11 @@ def _program(round_: Round, policy: str) -> Model:
     """Return the model with one objective: that of the policy, its stages added up where it has several."""
     import numpy as np
 
-    from muri_opt.systems import policy_from, program_of
+    from muri_opt.systems import admit, policy_from, program_of
 
-    formulation = program_of(policy_from(policy).rules)
+    chosen = policy_from(policy)
+    admit(chosen, round_)
+    formulation = program_of(chosen.rules)
     model = formulation.build(round_)
     stages = formulation.stages(round_, model)
     if sum(stage.weight * int(np.abs(stage.objective).sum()) for stage in stages) > _LARGEST:

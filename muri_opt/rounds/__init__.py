@@ -42,7 +42,10 @@ if TYPE_CHECKING:
         result_json as result_json,
     )
     from muri_opt.rounds.round import Round as Round, canonical_json as canonical_json
+    from muri_opt.rounds.shape import NodeRange as NodeRange, Within as Within
     from muri_opt.rounds.termination import Limit as Limit, Reason as Reason, Termination as Termination
+    from muri_opt.rounds.together import Together as Together
+    from muri_opt.rounds.used_fields import INFORMATION as INFORMATION
 
 __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
@@ -70,6 +73,9 @@ __all__, __getattr__, __dir__ = names_on_demand(
         "muri_opt.rounds.next_round": ("after", "changed"),
         "muri_opt.rounds.result": ("Result", "Stats", "decode_result", "result_json"),
         "muri_opt.rounds.round": ("Round", "canonical_json"),
+        "muri_opt.rounds.shape": ("NodeRange", "Within"),
         "muri_opt.rounds.termination": ("Limit", "Reason", "Termination"),
+        "muri_opt.rounds.together": ("Together",),
+        "muri_opt.rounds.used_fields": ("INFORMATION",),
     },
 )

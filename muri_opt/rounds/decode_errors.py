@@ -16,6 +16,7 @@ from msgspec import Raw, inspect
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.allowed_text import allowed, struct_fields, without_null
+from muri_opt.rounds.cluster import Node, Tenant
 from muri_opt.rounds.error_text import shortened, shown
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.round import Round
@@ -95,9 +96,12 @@ def _item(place: _Place, position: int) -> _Place:
 
 
 def _pair(place: _Place, *, key: bool) -> _Place:
-    """Return the first key, or value, of a job's mapping that its type refuses."""
+    """Return the first key, or value, of a mapping that its type refuses."""
     mapping = without_null(place.kind)
-    hint = get_type_hints(Job, include_extras=True).get(place.path.rsplit(".", 1)[-1], Any)
+    hints = {
+        name: hint for owner in (Tenant, Node, Job) for name, hint in get_type_hints(owner, include_extras=True).items()
+    }
+    hint = hints.get(place.path.rsplit(".", 1)[-1], Any)
     for name, raw in _object(place.raw).items():
         text = msgspec.json.encode(name)
         if _decoded(b"{%b: %b}" % (text, bytes(raw)), hint, None) is None:

@@ -13,6 +13,8 @@ from muri_opt.rounds.error_text import shown
 
 def text(field: str, value: Any, *, empty: bool = True) -> str:
     """Return ``value`` as a plain ``str`` that a file can hold, or refuse it."""
+    if type(value) is str and value.isascii() and (value or empty):
+        return value
     if not isinstance(value, str) or not (value or empty):
         raise InputError(field, shown(value), "a string" if empty else "a non-empty string")
     if not value.isascii():
@@ -26,15 +28,44 @@ def text(field: str, value: Any, *, empty: bool = True) -> str:
 
 def check_name(owner: Any, field: str) -> None:
     """Refuse a name that is not a non-empty string."""
-    msgspec.structs.force_setattr(owner, field, text(field, getattr(owner, field), empty=False))
+    value = getattr(owner, field)
+    plain = text(field, value, empty=False)
+    if plain is not value:
+        msgspec.structs.force_setattr(owner, field, plain)
 
 
 def check_texts(owner: Any, *fields: str) -> None:
     """Refuse optional fields that are neither absent nor a string."""
     for field in fields:
         value = getattr(owner, field)
-        if value is not None:
-            msgspec.structs.force_setattr(owner, field, text(field, value))
+        if value is not None and (plain := text(field, value)) is not value:
+            msgspec.structs.force_setattr(owner, field, plain)
+
+
+def check_names(owner: Any, field: str) -> None:
+    """Refuse a field that is not a list of names; store each once, in order: it is a set."""
+    value = getattr(owner, field)
+    if value == ():
+        return
+    names = [
+        name if type(name) is str and name.isascii() and name else text(f"{field}[{position}]", name, empty=False)
+        for position, name in enumerate(items(field, value))
+    ]
+    msgspec.structs.force_setattr(owner, field, tuple(sorted(set(names))))
+
+
+def check_word(owner: Any, field: str, words: tuple[str, ...]) -> None:
+    """Refuse a field that is none of some words.
+
+    A default is left out of a file by identity, so what is stored is the very word: another of the same letters would
+    not be left out.
+    """
+    value = getattr(owner, field)
+    if value is not None:
+        value = text(field, value)
+    if value not in words:
+        raise InputError(field, shown(value), "one of " + ", ".join(map(repr, words)))
+    msgspec.structs.force_setattr(owner, field, words[words.index(value)])
 
 
 def check_kind(field: str, value: Any, kind: type) -> None:
@@ -45,6 +76,8 @@ def check_kind(field: str, value: Any, kind: type) -> None:
 
 def items(field: str, value: Any) -> tuple[Any, ...]:
     """Return what a list, or any other collection in order, holds."""
+    if type(value) is tuple:
+        return value
     if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
         raise InputError(field, shown(value), "a list")
     return tuple(value)
@@ -66,11 +99,11 @@ def pairs(field: str, value: Any) -> list[tuple[Any, Any]]:
     return list(value.items())
 
 
-def check_unique(field: str, names: list[str]) -> None:
-    """Refuse a list of ids in which one occurs twice, naming both places."""
+def check_unique(field: str, names: list[str], part: str = ".id") -> None:
+    """Refuse a list of ids, or of names, in which one occurs twice, naming both places."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
         first = seen.setdefault(name, position)
         if first != position:
             used = f"{shown(name)}, used by {field}[{first}] already"
-            raise InputError(f"{field}[{position}].id", used, "an id used once")
+            raise InputError(f"{field}[{position}]{part}", used, "an id used once" if part else "a name used once")

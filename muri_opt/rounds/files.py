@@ -11,7 +11,7 @@ import msgspec
 from muri_opt.errors import InputError
 from muri_opt.rounds.decode_errors import ALLOWED_TEXT, wrong_text, wrong_value
 from muri_opt.rounds.error_text import shortened, shown
-from muri_opt.rounds.round import ROUND_FORMAT, Round, canonical_json
+from muri_opt.rounds.round import FORMATS_ALLOWED, ROUND_FORMATS, Format, Round, canonical_json, format_text
 
 MAX_FILE_BYTES = 1 << 30
 _PART_BYTES = 1 << 22
@@ -57,9 +57,9 @@ def parse_round(text: bytes | bytearray | str) -> Round:
     try:
         data = text.encode() if isinstance(text, str) else text
         found = _HEADER.decode(data).format
-        if found != ROUND_FORMAT:
-            raise InputError("format", shown(found), repr(ROUND_FORMAT))
-        return _DECODER.decode(data)
+        if found not in ROUND_FORMATS:
+            raise InputError("format", shown(found), FORMATS_ALLOWED)
+        return _of_format(_DECODER.decode(data), found)
     except msgspec.ValidationError as error:
         raise wrong_value(error, data) from None
     except msgspec.DecodeError as error:
@@ -70,6 +70,14 @@ def parse_round(text: bytes | bytearray | str) -> Round:
         raise InputError("round", "JSON nested too deep", "the nesting of the round format") from None
 
 
+def _of_format(round_: Round, said: str) -> Round:
+    """Return the round, or refuse one that says what its format does not have."""
+    if round_.format != said == ROUND_FORMATS[0]:
+        field, where = next(iter(round_.used_fields.items()))
+        raise InputError("format", f"{said!r} with {field} in {where}", f"{round_.format!r} for this field")
+    return round_
+
+
 def write_round(round_: Round, path: str | os.PathLike[str]) -> None:
     """Write ``round_`` so that reading the file gives an equal round; the same round always gives the same bytes.
 
@@ -77,7 +85,20 @@ def write_round(round_: Round, path: str | os.PathLike[str]) -> None:
     >>> read_round("round.json") == shipped_round("toy/two-gangs")
     True
     """
-    Path(path).write_bytes(msgspec.json.format(canonical_json(round_), indent=1) + b"\n")
+    Path(path).write_bytes(indented(canonical_json(round_)))
+
+
+def indented(text: bytes) -> bytes:
+    """Return compact text as files have it."""
+    return msgspec.json.format(text, indent=1) + b"\n"
+
+
+def in_format(round_: Round, format_: Format) -> bytes:
+    """Return the text of a file of the round in one of the formats, or refuse one that cannot say what it says."""
+    if format_ == ROUND_FORMATS[0] and round_.used_fields:
+        field, where = next(iter(round_.used_fields.items()))
+        raise InputError("format", f"{format_!r} for {field} in {where}", f"{ROUND_FORMATS[1]!r} for this field")
+    return indented(format_text(round_, format_))
 
 
 def _read_all(file: BinaryIO) -> bytearray | None:

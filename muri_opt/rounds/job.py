@@ -9,12 +9,21 @@ import msgspec
 from msgspec import Meta
 
 from muri_opt.errors import InputError
-from muri_opt.rounds.cluster import Cpus, GpuCount, MemoryGib, Name
+from muri_opt.rounds.cluster import Cpus, GpuCount, GpuSeconds, MemoryGib, Name, Rate, Seconds
 from muri_opt.rounds.error_text import listed, shortened, shown
-from muri_opt.rounds.field_checks import check_items, check_kind, check_name, check_texts, items, pairs, text
+from muri_opt.rounds.field_checks import (
+    check_items,
+    check_kind,
+    check_name,
+    check_texts,
+    check_word,
+    items,
+    pairs,
+    text,
+)
+from muri_opt.rounds.job_demands import MAX_PRIORITY, check_demands
 from muri_opt.rounds.quantities import (
     MAX_COUNT,
-    MAX_GPU_SECONDS,
     MAX_GPUS,
     MAX_ITERATIONS,
     MAX_RATE,
@@ -29,10 +38,8 @@ from muri_opt.rounds.quantities import (
     snapped,
     whole,
 )
+from muri_opt.rounds.shape import NodeRange, Within
 
-Seconds = Annotated[float, Meta(ge=0, le=MAX_SECONDS)]
-GpuSeconds = Annotated[float, Meta(ge=0, le=MAX_GPU_SECONDS)]
-Rate = Annotated[float, Meta(gt=0, le=MAX_RATE)]
 Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 ShareSize = Annotated[int, Meta(ge=1, le=MAX_GPUS)]
 
@@ -91,6 +98,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     ratios matter where ``iteration_seconds`` (at ``gpus`` GPUs) is given; ``remaining_iterations`` ``None`` is unknown.
     ``placement`` are GPUs per node, all 0 for a job on CPUs only.
 
+    What a job asks beside amounts: the larger ``priority`` goes first. All its GPUs are of one of ``gpu_types``, on
+    ``nodes`` that have all labels it ``requires`` and none it ``excludes``, ``within`` one unit of a level, and equally
+    many on each if ``even``. ``preemptible`` false: not stopped once it runs; ``movable`` false (or not said, and not
+    preemptible): not moved either. ``held`` is why it may not start, ``not_before`` until when.
+
     >>> Job(id="a", gpus=4, iteration_seconds=0.5, remaining_iterations=7200).gpus
     4
     """
@@ -117,6 +129,20 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
     placement: Mapping[str, GpuCount] | None = None
     plan: str | None = None
     restart_seconds: Seconds | None = None
+    priority: Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY)] = 0
+    gpu_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
+    nodes: NodeRange | None = None
+    even: bool = False
+    requires: tuple[Name, ...] = ()
+    excludes: tuple[Name, ...] = ()
+    within: Within | None = None
+    preemptible: bool | None = None
+    movable: bool | None = None
+    held: str | None = None
+    not_before: Seconds | None = None
+    deadline: Seconds | None = None
+    time_limit_seconds: Seconds | None = None
+    model: str | None = None
 
     def __post_init__(self) -> None:
         check_name(self, "id")
@@ -133,11 +159,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
             "restart_seconds",
         )
         check_gpu_seconds(self, "attained_gpu_seconds")
-        check_texts(self, "state")
-        if self.state not in STATES:
-            raise InputError("state", shown(self.state), "one of " + ", ".join(map(repr, STATES)))
-        # A default is left out of the text by identity: another object of the same letters would not be.
-        msgspec.structs.force_setattr(self, "state", STATES[STATES.index(self.state)])
+        check_word(self, "state", STATES)
         if self.predictable is not None:
             check_kind("predictable", self.predictable, bool)
         if self.guarantee is not None:
@@ -154,6 +176,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True,
             _check_placement(self)
         if self.plans is not None:
             _check_plans(self)
+        check_demands(self)
+
+    @property
+    def stays(self) -> bool:
+        """Whether the job runs and no decision may stop it."""
+        return self.state == "running" and self.preemptible is False
+
+    @property
+    def stays_put(self) -> bool:
+        """Whether the job runs and no decision may move it."""
+        movable = self.preemptible if self.movable is None else self.movable
+        return self.state == "running" and movable is False
 
 
 def _check_stages(job: Job) -> None:

@@ -58,7 +58,8 @@ def mebibytes(gib: float) -> int:
 def check_whole(owner: Any, field: str, most: int = MAX_COUNT, least: int = 0) -> None:
     """Refuse anything but a whole number from ``least`` to ``most``; store it as a plain ``int``."""
     value = getattr(owner, field)
-    msgspec.structs.force_setattr(owner, field, whole(field, value, most, least))
+    if type(value) is not int or not least <= value <= most:
+        msgspec.structs.force_setattr(owner, field, whole(field, value, most, least))
 
 
 def whole(field: str, value: Any, most: int, least: int = 0) -> int:
@@ -89,8 +90,13 @@ def snapped(field: str, value: Any, most: float, per_unit: int) -> float:
 
 def _snap(owner: Any, field: str, most: float, per_unit: int) -> None:
     value = getattr(owner, field)
-    if value is not None:
-        msgspec.structs.force_setattr(owner, field, snapped(field, value, most, per_unit))
+    if value is None:
+        return
+    if type(value) is float and 0 <= value <= most:  # as files have it: no need to look twice
+        value = round(value * per_unit) / per_unit
+    else:
+        value = snapped(field, value, most, per_unit)
+    msgspec.structs.force_setattr(owner, field, value)
 
 
 def check_seconds(owner: Any, *fields: str) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.amounts import Amounts
-from muri_opt.rounds.cluster import Cluster
+from muri_opt.rounds.cluster import Cluster, Seconds
 from muri_opt.rounds.error_text import listed, shortened, shown
 from muri_opt.rounds.field_checks import check_items, check_kind, check_unique, items, text
-from muri_opt.rounds.job import Job, Seconds
+from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import MAX_SECONDS, MICROSECONDS_PER_SECOND, snapped
 from muri_opt.rounds.running_jobs import check_running
+from muri_opt.rounds.together import Together, check_together
+from muri_opt.rounds.used_fields import used_fields
 
-ROUND_FORMAT: Literal["muri-opt/round/1"] = "muri-opt/round/1"
+Format = Literal["muri-opt/round/1", "muri-opt/round/2"]
+ROUND_FORMATS: tuple[Format, Format] = ("muri-opt/round/1", "muri-opt/round/2")
+FORMATS_ALLOWED = "one of " + ", ".join(map(repr, ROUND_FORMATS))
 DEFAULT_RESOURCES = ("storage", "cpu", "gpu", "network")
 
 
@@ -26,31 +30,38 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Refused are two jobs, nodes or tenants of one id, a job of a tenant that is not listed (when any is), stage times
     that do not match ``resources``, a placement on a node that is missing or too small, and running jobs that do not
-    say where they are, hold GPUs they cannot run with, or together overfill a node.
+    say where they are, hold GPUs they cannot run with, or together overfill a node. So are a level that the cluster
+    does not have, a deadline that has passed, and a job on a node that is down and may not be stopped.
+
+    ``format`` is 2 where a field is used that format 1 does not have, or where it is said and nodes have several GPU
+    types: in format 2 no gang mixes them. All else is of format 1, however it was given.
 
     >>> round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=(Job(id="a", gpus=2), Job(id="b", gpus=1)))
     >>> len(round_.jobs), round_.cluster.total_gpus
     (2, 2)
     """
 
-    format: Literal["muri-opt/round/1"] = ROUND_FORMAT
+    format: Format = ROUND_FORMATS[0]
     name: str = ""
     now: Seconds = 0.0
     resources: tuple[str, ...] = DEFAULT_RESOURCES
     cluster: Cluster
     jobs: tuple[Job, ...]
+    together: tuple[Together, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.format != ROUND_FORMAT:
-            raise InputError("format", shown(self.format), repr(ROUND_FORMAT))
+        if self.format not in ROUND_FORMATS:
+            raise InputError("format", shown(self.format), FORMATS_ALLOWED)
         now = snapped("now", self.now, MAX_SECONDS, MICROSECONDS_PER_SECOND)
         names = tuple(text(f"resources[{at}]", name) for at, name in enumerate(items("resources", self.resources)))
-        checked = {"format": ROUND_FORMAT, "name": text("name", self.name), "now": now, "resources": names}
+        checked = {"name": text("name", self.name), "now": now, "resources": names}
         for field, value in checked.items():
             msgspec.structs.force_setattr(self, field, value)
         check_kind("cluster", self.cluster, Cluster)
         check_items(self, "jobs", Job)
         check_unique("jobs", [job.id for job in self.jobs])
+        check_items(self, "together", Together)
+        check_together(self.together)
         tenants = {tenant.id for tenant in self.cluster.tenants}
         for position, job in enumerate(self.jobs):
             try:
@@ -58,6 +69,12 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({shown(job.id)})") from None
         check_running(self.cluster, self.jobs)
+        msgspec.structs.force_setattr(self, "format", ROUND_FORMATS[bool(self.used_fields)])
+
+    @cached_property
+    def used_fields(self) -> dict[str, str]:
+        """The fields used that format 1 does not have, such as ``job.priority``, each with the first place it is in."""
+        return used_fields(self)
 
     @cached_property
     def job_index(self) -> dict[str, int]:
@@ -77,7 +94,28 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def canonical_json(round_: Round) -> bytes:
     """Return the one compact text of a round: fields in order, absent ones left out, mappings as a job sorted them."""
-    return msgspec.json.encode(round_)
+    return format_text(round_, round_.format)
+
+
+def format_text(round_: Round, format_: Format) -> bytes:
+    """Return the compact text of a round in a format that can say it; both say racks, in ways of their own."""
+    two = format_ == ROUND_FORMATS[1]
+    content = {field: getattr(round_, field) for field in round_.__struct_fields__}
+    content |= {"format": format_, "cluster": _with_levels(round_.cluster) if two else round_.cluster}
+    if not round_.together:
+        del content["together"]
+    return msgspec.json.encode(content)
+
+
+def _with_levels(cluster: Cluster) -> dict[str, Any]:
+    """Return the cluster as format 2 writes it: racks are a level like others."""
+    content: dict[str, Any] = msgspec.to_builtins(cluster)
+    for node, written in zip(cluster.nodes, content["nodes"], strict=True):
+        written.pop("rack", None)
+        units = {level: node.units[level] for level in cluster.level_names if level in node.units}
+        if units:
+            written["levels"] = units
+    return {"levels": list(cluster.level_names), **content} if cluster.level_names else content
 
 
 def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:
@@ -89,6 +127,11 @@ def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:
             f"{len(job.stage_seconds)} times",
             f"{len(round_.resources)} times, one per resource: {', '.join(map(shortened, round_.resources))}",
         )
+    if job.within is not None and job.within.level not in round_.cluster.level_names:
+        known = listed(round_.cluster.level_names) or "it has none"
+        raise InputError("within.level", shown(job.within.level), f"a level of the cluster: {known}")
+    if job.deadline is not None and job.deadline < round_.now:
+        raise InputError("deadline", f"{job.deadline:g} s, which has passed", f"a time from now ({round_.now:g} s) on")
     for node, gpus in (job.placement or {}).items():
         field = f"placement[{shortened(node)}]"
         position = round_.cluster.node_index.get(node)
@@ -99,3 +142,6 @@ def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:
         has = round_.cluster.nodes[position].gpus
         if gpus > has:
             raise InputError(field, f"{gpus} GPUs", f"at most the {has} GPUs of the node")
+        if job.stays and round_.cluster.nodes[position].state == "down":
+            lost = "a job that may be stopped, or one that waits: leave out its state and placement"
+            raise InputError(field, f"{gpus} GPUs of a node that is down, for a job that is not preemptible", lost)

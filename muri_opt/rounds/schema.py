@@ -16,7 +16,7 @@ def round_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a round file."""
     schema = msgspec.json.schema(Round)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "muri-opt round, format muri-opt/round/1"
+    schema["title"] = "muri-opt round, formats muri-opt/round/1 and muri-opt/round/2"
     types = schema["$defs"]
     for definition in types.values():
         text = cleandoc(definition["description"])  # Python 3.13 does it, 3.11 does not

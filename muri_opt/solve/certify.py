@@ -19,7 +19,7 @@ from muri_opt.modelling import Ints, Model
 from muri_opt.rounds import Decision, Round
 from muri_opt.solve.solvers.boxed_relaxation import BoxedOptimum, BoxedRelaxation
 from muri_opt.systems import Rules, program_of
-from muri_opt.verify import kernel
+from muri_opt.verify import chapter_of, kernel
 
 DENOMINATOR = 1 << 32
 """Multipliers are rounded to whole numbers over this; the bound grows by less than the size of the program over it."""
@@ -43,6 +43,7 @@ def certificate_of(round_: Round, rules: Rules, decision: Decision, splits: int 
     >>> kernel.check(certificate_of(round_, result.rules, result.decision))
     (114, 114)
     """
+    chapter_of(round_, rules)  # refuses a round of which these rules ignore a field
     formulation = program_of(rules)
     model = formulation.build(round_)
     objective = [0] * model.column_count

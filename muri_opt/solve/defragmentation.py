@@ -12,7 +12,7 @@ from muri_opt.modelling import Relax, Solve
 from muri_opt.rounds import Budget, Limit, Limits, Proof, Reason, Round, Termination
 from muri_opt.solve.solvers import WorkerError, backend_named, borrowed_worker, relaxation
 from muri_opt.systems.defragment import Cost, Defragmentation, free_nodes, make_room
-from muri_opt.verify.defragment.check import check_defragmentation
+from muri_opt.verify.defragment.check import check_defragmentation, check_fields
 
 GRACE_SECONDS = 0.25
 """How long past its limit a solver process may still answer."""
@@ -36,6 +36,7 @@ def defragment(
     """
     if (nodes is None) == (job is None):
         raise InputError("goal", f"nodes {nodes} and job {job!r}", "either nodes to free or a job to make room for")
+    check_fields(round_)
     for name in backends:
         backend_named(name)
     within = Budget(limits=limits or Limits())

@@ -10,7 +10,7 @@ from muri_opt.rounds import (
 )
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
-from muri_opt.systems import DEFAULT_POLICY, Named, has_program, policy_from
+from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
 
 
 def solve_round(
@@ -40,7 +40,7 @@ def solve_round(
         raise unknown_name("method", method, ["heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS)])
     if "@" in method and backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
-    chosen.check(round_)
+    admit(chosen, round_)
     search = Search(round_=round_, policy=chosen, method=method, limits=limits or Limits())
     search.start_up()
     if kind != "exact":

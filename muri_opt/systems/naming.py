@@ -35,6 +35,11 @@ class FunctionPolicy(Policy):
     checked_by: Rules | None = None
 
     @property
+    def honoured(self) -> frozenset[str]:
+        """What the function carries as ``honours``; nothing where it does not say."""
+        return frozenset(getattr(self.function, "honours", ()))
+
+    @property
     def spec(self) -> str:
         """Where the function can be imported, or its bare name where it cannot."""
         return self.name

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Decision, Job, Round
+from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.history import JobHistory
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", flags=re.ASCII | re.IGNORECASE)
@@ -69,6 +70,11 @@ class Policy(ABC):
     choices: ClassVar[Mapping[str, Allowed]] = {}
     chapter: ClassVar[str] = "gangs"
     """By which rules its decisions are checked, and the chapter of the book that the exact program is in."""
+    honours: ClassVar[frozenset[str]] = frozenset()
+    """Which fields of format 2 its algorithm and its exact program obey, such as ``job.priority``: it refuses rounds
+    that use another (:data:`muri_opt.rounds.used_fields.FIELDS`)."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Fields of a job without which it refuses a round."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():
@@ -96,6 +102,17 @@ class Policy(ABC):
     def checked_as(self, rules: Rules) -> Policy:
         """Return the policy, checked by other rules; only a bare function has none of its own."""
         raise InputError("verify_as", f"{rules['chapter']!r}", f"nothing: policy {self.spec!r} has rules of its own")
+
+    @property
+    def honoured(self) -> frozenset[str]:
+        """What ``honours`` says, or what a bare function says of itself."""
+        return self.honours
+
+    def check_honoured(self, round_: Round) -> None:
+        """Refuse a round that uses a field of format 2 which the policy does not honour."""
+        field = unhonoured(round_, self.honoured)
+        if field is not None:
+            raise refusal(round_, field, f"policy {self.spec!r}", ())
 
     def check(self, round_: Round) -> None:  # noqa: B027 - a policy that refuses nothing need not say so
         """Refuse a round that neither the algorithm nor the exact program of the policy can decide."""

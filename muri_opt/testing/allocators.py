@@ -70,15 +70,20 @@ def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0
     """
     chosen = policy_from(policy)
     if method == "heuristic":
-        return lambda round_: chosen.decide(round_, 0)
 
-    def decide(round_: Round) -> Decision:
+        def decide(round_: Round) -> Decision:
+            chosen.check_honoured(round_)
+            return chosen.decide(round_, 0)
+
+        return decide
+
+    def solve(round_: Round) -> Decision:
         result = solve_round(round_, chosen, method, Limits(seconds=seconds))
         if result.decision is None:
             raise NoAnswerError(f"{method} ended with {result.termination.reason}: {result.termination.detail}")
         return result.decision
 
-    return decide
+    return solve
 
 
 def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decision:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import msgspec
 from hypothesis import Phase, strategies as st
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Round, canonical_json
 from muri_opt.systems import Policy, policy_from
 from muri_opt.testing.allocators import Allocator, published
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
@@ -231,4 +230,4 @@ class _Search:
 
 def _size(round_: Round) -> tuple[int, ...]:
     """Return how large a round is to read: jobs, nodes, GPUs, text."""
-    return (len(round_.jobs), len(round_.cluster.nodes), round_.cluster.total_gpus, len(msgspec.json.encode(round_)))
+    return (len(round_.jobs), len(round_.cluster.nodes), round_.cluster.total_gpus, len(canonical_json(round_)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Round, canonical_json
 from muri_opt.testing.invariant import Breach
 
 
@@ -93,7 +93,7 @@ class Report:
 
 def round_text(round_: Round) -> str:
     """Return a round as the text of a file."""
-    return msgspec.json.format(msgspec.json.encode(round_), indent=2).decode()
+    return msgspec.json.format(canonical_json(round_), indent=2).decode()
 
 
 def _count(number: int, what: str) -> str:

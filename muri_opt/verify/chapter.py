@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from muri_opt.rounds import (
+    INFORMATION,
     Assignment,
     Decision,
     Job,
@@ -40,6 +41,8 @@ class Chapter(ABC):
     """
 
     settings: ClassVar[Mapping[str, Setting]] = {}
+    honours: ClassVar[frozenset[str]] = INFORMATION
+    """Which fields of format 2 its rules check; a round that uses another is refused, not called feasible."""
     has_plans: ClassVar[bool] = False
     """Whether jobs run by plans."""
     most_jobs: int = 1

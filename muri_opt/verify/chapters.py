@@ -13,6 +13,7 @@ from typing import Final
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
+from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.verify.chapter import Chapter
 from muri_opt.verify.settings import Rules
 
@@ -59,6 +60,11 @@ def chapter_of(round_: Round, rules: Rules) -> Chapter:
             return chapter
     if "chapter" not in rules:
         raise InputError("rules", "no chapter", "the chapter and settings by which a result is to be checked")
-    chapter = chapter_kind(rules["chapter"]).of(round_, rules)
+    kind = chapter_kind(rules["chapter"])
+    field = unhonoured(round_, kind.honours)
+    if field is not None:
+        able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
+        raise refusal(round_, field, f"the chapter {rules['chapter']!r} of rules", able)
+    chapter = kind.of(round_, rules)
     _last.append((round_, dict(rules), chapter))
     return chapter

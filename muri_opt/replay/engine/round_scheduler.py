@@ -17,7 +17,7 @@ from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason
 from muri_opt.solve.round import solve_round
 from muri_opt.solve.search import decided
-from muri_opt.systems import Named, policy_from
+from muri_opt.systems import Named, admit, policy_from
 from muri_opt.verify import broken_rules
 
 OnBad = Literal["stop", "count"]
@@ -100,7 +100,7 @@ class RoundScheduler:
     def _decision(self, round_: Round) -> Decision:
         if self.asking.method != "heuristic":
             return self._solved(round_)
-        self.policy.check(round_)
+        admit(self.policy, round_)
         decision = decided(self.policy, round_, self._seed)
         broken = broken_rules(round_, self.policy.rules, decision) if self.asking.verify else []
         if broken:

@@ -13,7 +13,7 @@ from muri_opt.rounds import Cluster, Node, parse_round
 from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.files import MAX_FILE_BYTES
 from muri_opt.rounds.quantities import MAX_GPUS, whole
-from muri_opt.rounds.round import ROUND_FORMAT
+from muri_opt.rounds.round import ROUND_FORMATS
 from muri_opt.rounds.text_files import in_file, read_text
 
 MOST_NODES: Final = 100_000
@@ -45,4 +45,4 @@ def _as_round(text: str) -> str | bytes:
         return text
     if not isinstance(found, dict) or "nodes" not in found:
         return text
-    return msgspec.json.encode({"format": ROUND_FORMAT, "cluster": found, "jobs": []})
+    return msgspec.json.encode({"format": ROUND_FORMATS[1], "cluster": found, "jobs": []})

@@ -11,6 +11,7 @@ from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.systems import admit
 from muri_opt.systems.afs import AfsPolicy, Curves
 from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.event_clock import Live, Rule, run_clock
@@ -51,7 +52,7 @@ def elastic_gap(
     jobs are there. After ``seconds``, or so many units of ``work``, the best schedule found so far takes the
     place of the optimum.
     """
-    AfsPolicy(name="afs-l").check(round_)
+    admit(AfsPolicy(name="afs-l"), round_)
     if not 1 <= len(round_.jobs) <= MOST_JOBS:
         found = f"{len(round_.jobs)} jobs"
         raise RefusalError("elastic optimum", found, f"1 to {MOST_JOBS}: there is a program for every finishing order")

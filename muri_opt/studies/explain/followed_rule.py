@@ -14,7 +14,7 @@ import numpy as np
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems import Policy, policy_from
+from muri_opt.systems import Policy, admit, policy_from
 from muri_opt.systems.afs import AfsPolicy, Curves, ElasticPolicy, MaxMinPolicy, OptimusPolicy, ShortestFirstPolicy
 from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.event_clock import Live, Rule
@@ -32,7 +32,7 @@ def follow_rule(round_: Round, policy: str | Policy) -> list[Held]:
     All jobs are there from the start, in the order of the round; the GPUs are one pool; changes are free of charge.
     """
     chosen = followed_policy(policy)
-    chosen.check(round_)
+    admit(chosen, round_)
     curves = Curves.of(round_.jobs, round_.cluster.total_gpus)
     rule = _rule(chosen, ClockRules(speed=curves.speed, cap=curves.cap, gpus=round_.cluster.total_gpus))
     left = [

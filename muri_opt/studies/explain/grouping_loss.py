@@ -26,7 +26,7 @@ from muri_opt.solve.solvers import (
     restricted,
     solve_wide,
 )
-from muri_opt.systems import Policy, policy_from, program_of, unit_of
+from muri_opt.systems import Policy, admit, policy_from, program_of, unit_of
 from muri_opt.systems.muri import GroupingFormulation, MuriPolicy
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.verify import decision_value
@@ -83,7 +83,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     chosen = policy_from(policy)
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
-    chosen.check(round_)
+    admit(chosen, round_)
     formulation = program_of(chosen.rules)
     if not isinstance(formulation, GroupingFormulation):
         raise TypeError(f"{chosen.spec} has no grouping program")

@@ -15,7 +15,7 @@ from muri_opt.studies.explain.elastic_gap import MOST_JOBS
 from muri_opt.studies.explain.followed_rule import follow_rule, followed_policy
 from muri_opt.studies.library import CompletionGap, Gap, ValueGap, decided_value, solved
 from muri_opt.studies.library.gaps import OrderPrices, SharesHeld
-from muri_opt.systems import Policy, has_program, policy_from
+from muri_opt.systems import Policy, admit, has_program, policy_from
 from muri_opt.systems.afs.optimum.search import branches_in, elastic_optimum
 from muri_opt.verify.certificates.elastic_case import elastic_case
 from muri_opt.verify.certificates.elastic_optimum import check_elastic_optimum, total_completion
@@ -47,7 +47,7 @@ class Measure(ABC):
     def of(self, round_: Round) -> Distance | None:
         """Return the distance on a round; ``None`` where the policy refuses it or its optimum is not proved in time."""
         try:
-            self.policy.check(round_)
+            admit(self.policy, round_)
             return self._of(round_)
         except InputError:
             return None

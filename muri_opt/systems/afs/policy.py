@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.curves import Curves
@@ -70,6 +70,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 
@@ -101,6 +102,7 @@ class ElasticPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision: shares from nothing by the rule, within quotas, changes that do not pay left out."""
+        self.check_honoured(round_)
         self.check(round_)
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.list_schedule import ListSchedule
 from muri_opt.systems.capacity.staying import staying_jobs
@@ -38,6 +38,7 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
 
     def __post_init__(self) -> None:
@@ -65,6 +66,7 @@ class GangPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""
+        self.check_honoured(round_)
         self.check(round_)
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
         return list_decision(round_, order, fewest_nodes=fewest, preempt=self.preempt == "yes")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Placed, group_decision
@@ -50,6 +50,7 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
 
     chapter: ClassVar[str] = "grouping"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
@@ -118,6 +119,7 @@ class MuriPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
+        self.check_honoured(round_)
         self.check(round_)
         options, stages = self.options, stage_times(round_.jobs)
         rank = {job: place for place, job in enumerate(self._queue(round_))}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
@@ -53,6 +53,7 @@ class PhillyPolicy(Policy):
     objective: str = USUAL["objective"]
 
     chapter: ClassVar[str] = "placement"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     own_name: ClassVar[str] = "philly"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "rack_after": _TIME,
@@ -98,6 +99,7 @@ class PhillyPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published rules; nothing is left to chance."""
+        self.check_honoured(round_)
         _check_gangs(round_)
         standing = JobStatus.of(round_, self.tenant_rules)
         return placement_decision(round_, standing, schedule(round_, standing))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from muri_opt.errors import unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.decision import plan_decision
@@ -29,6 +29,7 @@ class PlanPolicy(Policy):
     """
 
     chapter: ClassVar[str] = "planning"
+    honours: ClassVar[frozenset[str]] = INFORMATION
     own_name: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -56,6 +57,7 @@ class PlanPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the policy's own algorithm."""
+        self.check_honoured(round_)
         options = PlanOptions.of(round_, self.plan_rules)
         return plan_decision(round_, options, self.choose(round_, options, seed))
 

@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Certificate, Evidence, LinearDuals, Proof, Reason, Round, Termination, Violation
+from muri_opt.rounds import (
+    INFORMATION,
+    Certificate,
+    Evidence,
+    LinearDuals,
+    Proof,
+    Reason,
+    Round,
+    Termination,
+    Violation,
+)
+from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.verify.amounts import empty_rooms, minus, need_of, times
 from muri_opt.verify.defragment.dual_bound import Ground, counted_out, price_bound
 from muri_opt.verify.defragment.enumeration import cheaper_cost
@@ -79,12 +90,20 @@ class DefragmentationClaim(Protocol):
         """Why the search stopped."""
 
 
+def check_fields(round_: Round) -> None:
+    """Refuse a round that uses a field which moves would ignore."""
+    field = unhonoured(round_, INFORMATION)
+    if field is not None:
+        raise refusal(round_, field, "defragmentation", ())
+
+
 def check_defragmentation(round_: Round, claim: DefragmentationClaim) -> Certificate:
     """Return every broken rule of an answer to a valid round, and who proves its bound.
 
     ``checked_bound`` are the moved GPUs that were shown here to be the fewest possible. ``Counting`` are bounds that
     need no prices; with a bound that nothing here proves the proof is ``ClaimOnly``.
     """
+    check_fields(round_)
     found = list(_goal_breaches(round_, claim))
     if found:
         return Certificate(feasible=False, violations=tuple(found), evidence=tuple(claim.evidence))

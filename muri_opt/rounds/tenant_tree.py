@@ -1,0 +1,56 @@
+"""Tenants as a tree: a quota holds for a tenant and all below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds.error_text import listed, shown
+
+if TYPE_CHECKING:
+    from muri_opt.rounds.cluster import Tenant
+
+
+def check_tree(tenants: Sequence[Tenant]) -> None:
+    """Refuse a parent that is not listed, and tenants that are above themselves."""
+    if all(tenant.parent is None for tenant in tenants):
+        return
+    parent = {tenant.id: tenant.parent for tenant in tenants}
+    good: set[str] = set()
+    for position, tenant in enumerate(tenants):
+        field = f"tenants[{position}] ({shown(tenant.id)}).parent"
+        if tenant.parent is not None and tenant.parent not in parent:
+            raise InputError(field, shown(tenant.parent), f"another tenant of the cluster: {listed(parent)}")
+        way: dict[str, None] = {}
+        at: str | None = tenant.id
+        while at is not None and at in parent and at not in good:
+            if at in way:
+                circle = [*way][[*way].index(at) :]
+                found = f"{shown(tenant.parent)}, which makes a circle: {' -> '.join(map(shown, [*circle[:4], at]))}"
+                raise InputError(field, found, "parents that lead to a tenant without one")
+            way[at] = None
+            at = parent[at]
+        good.update(way)
+
+
+def parents(tenants: Sequence[Tenant]) -> NDArray[np.int64]:
+    """Return for each tenant the position of its parent, -1 for one without."""
+    place = {tenant.id: position for position, tenant in enumerate(tenants)}
+    return np.fromiter((-1 if t.parent is None else place[t.parent] for t in tenants), dtype=np.int64)
+
+
+def subtrees(tenants: Sequence[Tenant]) -> NDArray[np.bool_]:
+    """Return ``[a, t]``: whether tenant t is tenant a or below it; a quota of a counts what all these t have."""
+    above = parents(tenants)
+    count = len(above)
+    found = np.eye(count, dtype=np.bool_)
+    here, at = np.arange(count), above.copy()
+    while (at >= 0).any():
+        here, at = here[at >= 0], at[at >= 0]
+        found[at, here] = True
+        at = above[at]
+    return found

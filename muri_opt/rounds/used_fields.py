@@ -1,0 +1,92 @@
+"""Which fields of format 2 a round uses: those that a policy, and the rules it is checked by, must know of."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from muri_opt.errors import RefusalError
+from muri_opt.rounds.error_text import shown
+from muri_opt.rounds.job_demands import DEMANDS
+
+if TYPE_CHECKING:
+    from muri_opt.rounds.round import Round
+
+FORMAT_2: Final = "muri-opt/round/2"
+_ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
+    "node": {"labels": (), "state": "up", "available_until": None},
+    "tenant": {
+        "parent": None,
+        "weight": 1.0,
+        "quota_by_type": None,
+        "borrow_gpus": None,
+        "lend_gpus": None,
+        "used_gpu_seconds": None,
+    },
+    "job": DEMANDS,
+}
+"""What stands in each field where it is not said."""
+LEVELS, GPU_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "round.together"
+FIELDS: Final = (
+    LEVELS,
+    GPU_TYPES,
+    *(f"{kind}.{field}" for kind, fields in _ABSENT.items() for field in fields),
+    TOGETHER,
+)
+"""All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes."""
+INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds"})
+"""Fields that ask for nothing by themselves: another field has to refer to them."""
+
+
+def used_fields(round_: Round) -> dict[str, str]:
+    """Return the fields of format 2 that are used, each with the first place where it is.
+
+    A round that uses any is of format 2, or says so; there nodes of several GPU types count as a field.
+    """
+    cluster, found = round_.cluster, dict[str, str]()
+    if cluster.levels:
+        found[LEVELS] = "cluster"
+    found |= _uses("node", "cluster.nodes", cluster.nodes)
+    found |= _uses("tenant", "cluster.tenants", cluster.tenants)
+    found |= _uses("job", "jobs", round_.jobs)
+    if round_.together:
+        found[TOGETHER] = "round"
+    if found or round_.format == FORMAT_2:
+        other = next((at for at, node in enumerate(cluster.nodes) if node.gpu_type != cluster.nodes[0].gpu_type), None)
+        if other is not None:
+            found[GPU_TYPES] = _place("cluster.nodes", cluster.nodes, other)
+    return {field: found[field] for field in FIELDS if field in found}
+
+
+def unhonoured(round_: Round, honours: Container[str]) -> str | None:
+    """Return the first field that a round uses and that is not honoured, or ``None``."""
+    return next((field for field in round_.used_fields if field not in honours), None)
+
+
+def refusal(round_: Round, field: str, who: str, others: Iterable[str]) -> RefusalError:
+    """Return the refusal of a round that uses a field which ``who`` would ignore; ``others`` would not."""
+    able = ", ".join(others)
+    remedy = "a round without the field" + f"; or what honours it: {able}" * bool(able)
+    return RefusalError(field, f"it in {round_.used_fields[field]}; {who} does not honour it", remedy)
+
+
+def _uses(kind: str, path: str, items: Sequence[Any]) -> dict[str, str]:
+    """Return the fields that some item says, with the first that does."""
+    absent = _ABSENT[kind]
+    values, nothing = attrgetter(*absent), tuple(absent.values())
+    found: dict[str, str] = {}
+    for position, item in enumerate(items):
+        said = values(item)
+        if said == nothing:
+            continue
+        for field, value, plain in zip(absent, said, nothing, strict=True):
+            if value != plain:
+                found.setdefault(f"{kind}.{field}", _place(path, items, position))
+        if len(found) == len(absent):
+            break
+    return found
+
+
+def _place(path: str, items: Sequence[Any], position: int) -> str:
+    return f"{path}[{position}] ({shown(items[position].id)})"
