@@ -103,7 +103,8 @@ def test_importing_solve_round_loads_no_policy_and_no_program() -> None:
     shared = {name for name in systems if name.count(".") == 2}
     papers = {"afs", "aiturbo", "gangs", "muri", "philly", "rubick"}
     assert shared == {
-        f"muri_opt.systems.{name}" for name in ("history", "naming", "policy", "registry", "system", *papers)
+        f"muri_opt.systems.{name}"
+        for name in ("admission", "history", "naming", "policy", "registry", "system", *papers)
     }
     assert systems - shared == {f"muri_opt.systems.{paper}.system" for paper in papers}
     assert not {"scipy", "highspy", "ortools", "pulp", "matplotlib"} & loaded

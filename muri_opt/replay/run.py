@@ -19,9 +19,11 @@ from muri_opt.replay.engine.round_scheduler import ON_BAD, Asking, OnBad, RoundS
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds, checked_speeds
 from muri_opt.replay.outcome import Outcome
 from muri_opt.replay.workload import Workload
-from muri_opt.rounds import Cluster, Limits
+from muri_opt.rounds import INFORMATION, Cluster, Limits
 from muri_opt.rounds.quantities import MAX_SECONDS, finite
-from muri_opt.systems import Named
+from muri_opt.rounds.used_fields import fields_in
+from muri_opt.systems import Named, policy_from
+from muri_opt.systems.admission import check_used
 
 OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
@@ -97,6 +99,7 @@ def replay(
             "fast": fast,
         },
     )
+    _check_fields(workload, cluster, policy, rounds=clock == OWN and not fast)
     if clock != OWN:
         if not isinstance(policy, str):
             raise InputError("policy", type(policy).__name__, f"the text of a policy: the clock {clock!r} knows those")
@@ -147,6 +150,14 @@ def check_settings(clock: str, given: Mapping[str, object]) -> None:
             raise InputError(field, repr(found), f"{plain!r} with the clock {clock!r}")
     if given["fast"] and given["method"] != "heuristic":
         raise InputError("method", repr(given["method"]), "'heuristic' in a fast replay")
+
+
+def _check_fields(workload: Workload, cluster: Cluster, policy: Named, *, rounds: bool) -> None:
+    """Refuse fields of format 2 that the policy does not honour; what makes no rounds of its own honours none."""
+    used = fields_in(cluster, workload.jobs)
+    if used:
+        chosen = policy_from(policy)
+        check_used(chosen.spec, chosen.honoured if rounds else INFORMATION, used)
 
 
 def _fast(workload: Workload, cluster: Cluster, policy: Named) -> ListScheduler:

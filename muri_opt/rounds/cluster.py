@@ -149,13 +149,15 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         check_unique("nodes", [node.id for node in self.nodes])
         check_unique("tenants", [tenant.id for tenant in self.tenants])
         check_tree(self.tenants)
-        if self.levels or any(node.levels is not None for node in self.nodes):
-            levels = tuple(
-                text(f"levels[{at}]", name, empty=False) for at, name in enumerate(items("levels", self.levels))
-            )
+        if self.levels != ():
+            names = enumerate(items("levels", self.levels))
+            levels = tuple(text(f"levels[{at}]", name, empty=False) for at, name in names)
             check_unique("levels", list(levels), part="")
-            check_levels(levels, self.nodes)
-            msgspec.structs.force_setattr(self, "levels", () if levels == (RACK,) else levels)
+            msgspec.structs.force_setattr(self, "levels", levels)
+        if self.levels or any(node.levels is not None for node in self.nodes):
+            check_levels(self.levels, self.nodes)
+            if self.levels == (RACK,):  # what format 1 says without a list
+                msgspec.structs.force_setattr(self, "levels", ())
 
     @cached_property
     def level_names(self) -> tuple[str, ...]:

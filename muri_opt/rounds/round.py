@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.rounds.amounts import Amounts
+from muri_opt.rounds.amounts import Amounts, Ints
 from muri_opt.rounds.cluster import Cluster, Seconds
+from muri_opt.rounds.eligibility import Bools, Eligibility, waits_by_order
 from muri_opt.rounds.error_text import listed, shortened, shown
 from muri_opt.rounds.field_checks import check_items, check_kind, check_unique, items, text
 from muri_opt.rounds.job import Job
@@ -85,6 +87,21 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def amounts(self) -> Amounts:
         """Demands and capacities as integer arrays."""
         return Amounts.of(self.cluster, self.jobs)
+
+    @cached_property
+    def eligible(self) -> Bools:
+        """``[j, s]``: whether job j may start on node s, as far as types, labels, levels and states of nodes say."""
+        return Eligibility.of(self).mask
+
+    @cached_property
+    def waits_by_order(self) -> Bools:
+        """Which jobs may not start, as they are held or are to begin later."""
+        return waits_by_order(self)
+
+    @cached_property
+    def priorities(self) -> Ints:
+        """The priority of each job; the larger goes first."""
+        return np.fromiter((job.priority for job in self.jobs), dtype=np.int64)
 
     @cached_property
     def fingerprint(self) -> str:

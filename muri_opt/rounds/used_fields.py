@@ -11,6 +11,8 @@ from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.job_demands import DEMANDS
 
 if TYPE_CHECKING:
+    from muri_opt.rounds.cluster import Cluster
+    from muri_opt.rounds.job import Job
     from muri_opt.rounds.round import Round
 
 FORMAT_2: Final = "muri-opt/round/2"
@@ -40,35 +42,40 @@ INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_li
 
 
 def used_fields(round_: Round) -> dict[str, str]:
-    """Return the fields of format 2 that are used, each with the first place where it is.
+    """Return the fields of format 2 that a round uses, each with the first place where it is."""
+    return fields_in(round_.cluster, round_.jobs, together=bool(round_.together), two=round_.format == FORMAT_2)
 
-    A round that uses any is of format 2, or says so; there nodes of several GPU types count as a field.
+
+def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, two: bool = False) -> dict[str, str]:
+    """Return the fields of format 2 that a cluster and jobs use, each with the first place where it is.
+
+    Where any is used, or format 2 is said (``two``), nodes of several GPU types count as a field.
     """
-    cluster, found = round_.cluster, dict[str, str]()
+    found: dict[str, str] = {}
     if cluster.levels:
         found[LEVELS] = "cluster"
     found |= _uses("node", "cluster.nodes", cluster.nodes)
     found |= _uses("tenant", "cluster.tenants", cluster.tenants)
-    found |= _uses("job", "jobs", round_.jobs)
-    if round_.together:
+    found |= _uses("job", "jobs", jobs)
+    if together:
         found[TOGETHER] = "round"
-    if found or round_.format == FORMAT_2:
+    if found or two:
         other = next((at for at, node in enumerate(cluster.nodes) if node.gpu_type != cluster.nodes[0].gpu_type), None)
         if other is not None:
             found[GPU_TYPES] = _place("cluster.nodes", cluster.nodes, other)
     return {field: found[field] for field in FIELDS if field in found}
 
 
-def unhonoured(round_: Round, honours: Container[str]) -> str | None:
-    """Return the first field that a round uses and that is not honoured, or ``None``."""
-    return next((field for field in round_.used_fields if field not in honours), None)
+def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:
+    """Return the first field that is used and not honoured, or ``None``."""
+    return next((field for field in used if field not in honours), None)
 
 
-def refusal(round_: Round, field: str, who: str, others: Iterable[str]) -> RefusalError:
-    """Return the refusal of a round that uses a field which ``who`` would ignore; ``others`` would not."""
+def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]) -> RefusalError:
+    """Return the refusal of what uses a field that ``who`` would ignore; ``others`` would not."""
     able = ", ".join(others)
     remedy = "a round without the field" + f"; or what honours it: {able}" * bool(able)
-    return RefusalError(field, f"it in {round_.used_fields[field]}; {who} does not honour it", remedy)
+    return RefusalError(field, f"it in {used[field]}; {who} does not honour it", remedy)
 
 
 def _uses(kind: str, path: str, items: Sequence[Any]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.policy import Policy
@@ -13,10 +15,15 @@ def admit(policy: Policy, round_: Round) -> None:
 
     >>> admit(policy_from("fifo"), shipped_round("toy/two-gangs"))
     """
-    field = unhonoured(round_, policy.honoured)
-    if field is not None:
-        raise refusal(round_, field, f"policy {policy.spec!r}", honouring(field))
+    check_used(policy.spec, policy.honoured, round_.used_fields)
     policy.check(round_)
+
+
+def check_used(spec: str, honoured: Container[str], used: Mapping[str, str]) -> None:
+    """Refuse fields that are used and that a policy does not honour."""
+    field = unhonoured(used, honoured)
+    if field is not None:
+        raise refusal(used, field, f"policy {spec!r}", honouring(field))
 
 
 def honouring(field: str) -> list[str]:

@@ -110,9 +110,9 @@ class Policy(ABC):
 
     def check_honoured(self, round_: Round) -> None:
         """Refuse a round that uses a field of format 2 which the policy does not honour."""
-        field = unhonoured(round_, self.honoured)
+        field = unhonoured(round_.used_fields, self.honoured)
         if field is not None:
-            raise refusal(round_, field, f"policy {self.spec!r}", ())
+            raise refusal(round_.used_fields, field, f"policy {self.spec!r}", ())
 
     def check(self, round_: Round) -> None:  # noqa: B027 - a policy that refuses nothing need not say so
         """Refuse a round that neither the algorithm nor the exact program of the policy can decide."""

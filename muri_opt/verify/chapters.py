@@ -61,10 +61,10 @@ def chapter_of(round_: Round, rules: Rules) -> Chapter:
     if "chapter" not in rules:
         raise InputError("rules", "no chapter", "the chapter and settings by which a result is to be checked")
     kind = chapter_kind(rules["chapter"])
-    field = unhonoured(round_, kind.honours)
+    field = unhonoured(round_.used_fields, kind.honours)
     if field is not None:
         able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
-        raise refusal(round_, field, f"the chapter {rules['chapter']!r} of rules", able)
+        raise refusal(round_.used_fields, field, f"the chapter {rules['chapter']!r} of rules", able)
     chapter = kind.of(round_, rules)
     _last.append((round_, dict(rules), chapter))
     return chapter

@@ -16,7 +16,7 @@ CHANGES = {
     "missing field": ({"jobs": [{"id": "job-0", "submitted": 0}]}, "jobs[0] ('job-0').gpus: found nothing"),
     "missing cluster": ({"cluster": {}}, "cluster.nodes: found nothing"),
     "unknown field": ({"jobs": job(gpuss=3)}, "unknown field 'gpuss' (did you mean 'gpus'?)"),
-    "other format": ({"format": "muri-opt/round/2"}, "format: found 'muri-opt/round/2'"),
+    "other format": ({"format": "muri-opt/round/3"}, "format: found 'muri-opt/round/3'"),
     "duplicate job": ({"jobs": job() + job()}, "jobs[1].id: found 'job-0', used by jobs[0] already"),
     "duplicate node": ({"cluster": {"nodes": NODES["nodes"] * 2}}, "nodes[2].id: found 'n0'"),
     "not a number": ({"now": float("nan")}, "text that is not JSON"),

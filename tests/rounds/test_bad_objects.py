@@ -174,7 +174,7 @@ def test_a_wrong_cluster(fields, field, allowed):
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        ({"format": "muri-opt/round/2"}, "format"),
+        ({"format": "muri-opt/round/3"}, "format"),
         ({"name": 5}, "name"),
         ({"name": None}, "name"),
         ({"now": None}, "now"),
@@ -242,5 +242,7 @@ def test_any_collection_may_stand_for_a_list():
 
 def test_absent_quantities_are_none():
     made = job()
-    assert {getattr(made, field) for field in Job.__struct_fields__ if field not in {"id", "gpus", "state"}} == {None}
+    said = {"id", "gpus", "state", "priority", "even", "requires", "excludes"}
+    assert {getattr(made, field) for field in Job.__struct_fields__ if field not in said} == {None}
+    assert (made.priority, made.even, made.requires, made.excludes) == (0, False, (), ())
     assert job(plan="anything").plan == "anything"  # without a list of plans a name cannot be wrong

@@ -92,9 +92,9 @@ class DefragmentationClaim(Protocol):
 
 def check_fields(round_: Round) -> None:
     """Refuse a round that uses a field which moves would ignore."""
-    field = unhonoured(round_, INFORMATION)
+    field = unhonoured(round_.used_fields, INFORMATION)
     if field is not None:
-        raise refusal(round_, field, "defragmentation", ())
+        raise refusal(round_.used_fields, field, "defragmentation", ())
 
 
 def check_defragmentation(round_: Round, claim: DefragmentationClaim) -> Certificate:
