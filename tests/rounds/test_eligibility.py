@@ -2,8 +2,7 @@
 
 import numpy as np
 from full_rounds import full_rounds
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muri_opt.rounds import Cluster, Job, Node, Round, Tenant, Within
 from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes
