@@ -70,7 +70,7 @@ class NodeSets:
 
     def of(self, job: int) -> Demand:
         """Return what a job asks."""
-        return self.demands[self.kind[job]]
+        return self.demands[int(self.kind[job])]
 
     def may_start(self) -> NDArray[np.bool_]:
         """Return ``[j, s]``: whether job j may start on node s."""

@@ -49,7 +49,7 @@ class GangFormulation(Formulation):
         """Return the program: a gang runs whole or not at all, within nodes and quotas."""
         part = self._open(round_)
         amounts, places = part.amounts, self._places(part)
-        asked = self._columns(round_, part, places)
+        asked = self._columns(round_, part, places, rows=True)
         builder = ModelBuilder("gangs")
         jobs = np.arange(len(round_.jobs))
         a = builder.add_columns(
@@ -177,8 +177,8 @@ class GangFormulation(Formulation):
         pool, whole = self.nodes == "any" and not part.shaped, self.nodes == "fewest"
         return Places.of(part.amounts, pool=pool, whole=whole, fits=part.fits, sets=part.sets)
 
-    def _columns(self, round_: Round, part: OpenPart, places: Places) -> DemandColumns:
-        return DemandColumns.of(round_, part, places, fewest=self.nodes == "fewest")
+    def _columns(self, round_: Round, part: OpenPart, places: Places, *, rows: bool = False) -> DemandColumns:
+        return DemandColumns.of(round_, part, places, fewest=self.nodes == "fewest", rows=rows)
 
     def _weights(self, part: OpenPart) -> Ints:
         """Return w_j: each GPU of the job of rank r among n is worth n - r."""

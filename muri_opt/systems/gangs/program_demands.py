@@ -40,12 +40,15 @@ class DemandColumns:
     parts: Ints
 
     @classmethod
-    def of(cls, round_: Round, part: OpenPart, places: Places, *, fewest: bool) -> DemandColumns:
-        """Return the columns of the open part of a round; ``fewest`` allows no more nodes than a gang needs alone."""
+    def of(cls, round_: Round, part: OpenPart, places: Places, *, fewest: bool, rows: bool) -> DemandColumns:
+        """Return the columns of the open part of a round; ``fewest`` allows no more nodes than a gang needs alone.
+
+        Where no ``rows`` are to be made and gangs ask for nothing, it is not worked out on how many nodes they may be.
+        """
         count, nodes = len(round_.jobs), len(round_.cluster.nodes)
         most, least = np.full(count, nodes), np.ones(count, dtype=np.int64)
         even, counts = np.zeros(count, dtype=np.bool_), np.full(count, fewest)
-        if fewest:
+        if fewest and (rows or part.sets is not None):
             able = np.flatnonzero(places.fits)
             most[able] = [fewest_nodes(round_, int(job)) for job in able]
         home, homes = part.only_at_home(most)
@@ -53,8 +56,7 @@ class DemandColumns:
         in_set = np.full(len(places.pairs), -1)
         splits, parts = list[tuple[int, int]](), list[tuple[int, int]]()
         first = np.searchsorted(places.pairs[:, 0], np.arange(count + 1))
-        for job in np.flatnonzero(places.fits).tolist() if part.sets is not None else ():
-            demand = part.sets.of(job)
+        for job, demand in part.demands(places.fits):
             pairs = range(first[job], first[job + 1])
             if len(demand.sets) > 1:
                 of_place = {int(places.of_node[s]): k for k, some in enumerate(demand.sets) for s in some.tolist()}

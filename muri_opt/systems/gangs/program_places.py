@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,7 +61,7 @@ class OpenPart:
         """Which jobs are open and could run if no other open one did."""
         fits = fits_alone(self.amounts)
         if self.sets is not None:
-            fits &= self._fit_in_sets()
+            fits &= self._fit_in_sets(self.sets)
         fits[list(self.stays)] = False
         return fits
 
@@ -69,15 +70,21 @@ class OpenPart:
         """Whether it matters to some job on how many nodes it is."""
         return self.sets is not None and any(demand.shaped for demand in self.sets.demands)
 
-    def _fit_in_sets(self) -> NDArray[np.bool_]:
+    def demands(self, some: NDArray[np.bool_]) -> Iterator[tuple[int, Demand]]:
+        """Yield some of the jobs with what they ask of nodes; nobody where all may start anywhere."""
+        if self.sets is not None:
+            for job in np.flatnonzero(some).tolist():
+                yield job, self.sets.of(job)
+
+    def _fit_in_sets(self, sets: NodeSets) -> NDArray[np.bool_]:
         """Return which jobs could go on where they are, or start inside one of their sets of nodes."""
         amounts, known = self.amounts, dict[tuple[int, ...], bool]()
-        asked = np.column_stack([amounts.g, amounts.c, amounts.m, self._kinds()]).tolist()
+        asked = np.column_stack([amounts.g, amounts.c, amounts.m, sets.kind]).tolist()
         fits = np.zeros(len(asked), dtype=np.bool_)
         for job, key in enumerate(map(tuple, asked)):
             room = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
             if key not in known:
-                known[key] = fit_in_sets(room, key[0], self._demand(job)) is not None
+                known[key] = fit_in_sets(room, key[0], sets.of(job)) is not None
             now = self.held.get(job)
             fits[job] = known[key] or (now is not None and bool((now <= room).all()))
         return fits
@@ -88,24 +95,17 @@ class OpenPart:
         ``limit`` are the nodes on which each may be at most, unless it must go on.
         """
         found, fits = [], self.fits
-        for job, now in self.held.items():
-            demand, used = self._demand(job), np.flatnonzero(now)
+        fits &= np.isin(np.arange(len(fits)), list(self.held))
+        for job, demand in self.demands(fits):
+            used = np.flatnonzero(self.held[job])
             starts = not demand.shaped and any(np.isin(used, some).all() for some in demand.sets)
             few = len(used) <= limit[job]
-            if fits[job] and not (starts and few) and (few or job in self.must):
+            if not (starts and few) and (few or job in self.must):
                 found.append(job)
         shape = (len(found), len(self.amounts.G))
         return np.array(found, dtype=np.int64), np.array([self.held[job] for job in found], dtype=np.int64).reshape(
             shape
         )
-
-    def _kinds(self) -> Ints:
-        return np.zeros_like(self.amounts.g) if self.sets is None else self.sets.kind
-
-    def _demand(self, job: int) -> Demand:
-        if self.sets is None:
-            raise ValueError("all jobs may start anywhere")
-        return self.sets.of(job)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
