@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from benchmarks.clock import median
 from muri_opt import Limits, Round, policy_from, read_round, solve_round, verify, write_round
 from muri_opt.rounds import canonical_json, parse_round
+from muri_opt.rounds.generate.demands import with_demands
 from muri_opt.rounds.generate.families import generate
 from muri_opt.solve.exact import prepare
 from muri_opt.solve.solvers import borrowed_worker, stop_workers
@@ -40,6 +41,10 @@ def main() -> None:
         size = path.stat().st_size / 1e6
         reading = median(lambda: read_round(path))
         print(f"| read and validate 10,000 jobs on 1,000 nodes ({size:.1f} MB) | {reading:.3f} s |")
+        write_round(with_demands(large, lambda options: options[-1]), path)
+        size = path.stat().st_size / 1e6
+        reading = median(lambda: read_round(path))
+        print(f"| the same with all fields of format 2 ({size:.1f} MB) | {reading:.3f} s |")
     heuristic = solve_round(large, "srtf", "heuristic")
     seconds = median(lambda: solve_round(large, "srtf", "heuristic"), repeats=3)
     known = f"gap {heuristic.gap:.2%}, {heuristic.certificate.proof}"

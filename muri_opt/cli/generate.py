@@ -20,6 +20,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", type=int, default=20, help="number of jobs (default: %(default)s)")
     parser.add_argument("--nodes", metavar="N", type=int, default=4, help="number of nodes (default: %(default)s)")
     parser.add_argument("--seed", metavar="S", type=int, default=0, help="same seed, same round (default: %(default)s)")
+    parser.add_argument(
+        "--demands", action="store_true", help="with all fields of format 2: types, labels, priorities, ..."
+    )
     parser.add_argument("--output", metavar="FILE", help="write the round to a file instead of the standard output")
     parser.add_argument("--list", action="store_true", help="list the families")
 
@@ -37,7 +40,9 @@ def run(arguments: argparse.Namespace) -> Reply:
     if arguments.family is None:
         raise InputError("family", "nothing", "one of " + ", ".join(sorted(FAMILIES)))
     check_writable(arguments.output)
-    round_ = generate(arguments.family, jobs=arguments.jobs, nodes=arguments.nodes, seed=arguments.seed)
+    round_ = generate(
+        arguments.family, jobs=arguments.jobs, nodes=arguments.nodes, seed=arguments.seed, demands=arguments.demands
+    )
     text = msgspec.json.format(canonical_json(round_), indent=1).decode() + "\n"
     if arguments.output is None:
         return Reply(text)

@@ -13,6 +13,7 @@ from typing import NoReturn
 from muri_opt import __version__
 from muri_opt.cli import (
     compare,
+    convert,
     defragment,
     doctor,
     elastic_gap as elastic,
@@ -23,6 +24,7 @@ from muri_opt.cli import (
     generate,
     group_loss as loss,
     library,
+    policies,
     predict,
     replay,
     show,
@@ -53,6 +55,8 @@ COMMANDS: dict[str, Command] = {
         replay.COMMAND,
         compare.COMMAND,
         generate.COMMAND,
+        convert.COMMAND,
+        policies.COMMAND,
         library.COMMAND,
         worst_case.COMMAND,
         export.COMMAND,

@@ -101,6 +101,8 @@ def pairs(field: str, value: Any) -> list[tuple[Any, Any]]:
 
 def check_unique(field: str, names: list[str], part: str = ".id") -> None:
     """Refuse a list of ids, or of names, in which one occurs twice, naming both places."""
+    if len(set(names)) == len(names):
+        return
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
         first = seen.setdefault(name, position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,28 @@ DEMANDS: Final = {
 _demands = attrgetter(*DEMANDS)
 _nothing: Final = tuple(DEMANDS.values())
 _ANY_NODES: Final = NodeRange()
+
+
+def demanding(jobs: Sequence[Job]) -> list[int]:
+    """Return the places of jobs that say any of the fields; written out, as every round that is made asks for it."""
+    return [
+        place
+        for place, job in enumerate(jobs)
+        if job.priority
+        or job.gpu_types is not None
+        or job.nodes is not None
+        or job.even
+        or job.requires
+        or job.excludes
+        or job.within is not None
+        or job.preemptible is not None
+        or job.movable is not None
+        or job.held is not None
+        or job.not_before is not None
+        or job.deadline is not None
+        or job.time_limit_seconds is not None
+        or job.model is not None
+    ]
 
 
 def check_demands(job: Job) -> None:

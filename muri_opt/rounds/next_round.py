@@ -45,7 +45,10 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
         waits = replace(waits, waiting_seconds=(waited_by(then, waits) + passed) / MICROSECONDS_PER_SECOND)
         then = replace(then, now=(microseconds(then.now) + passed) / MICROSECONDS_PER_SECOND)
     if change.add_gpus is not None:
-        further = Node(id=_new_name(then.cluster.node_index), gpus=change.add_gpus, rack=change.rack)
+        beside = (node.levels for node in then.cluster.nodes if node.rack == change.rack is not None)
+        further = Node(
+            id=_new_name(then.cluster.node_index), gpus=change.add_gpus, rack=change.rack, levels=next(beside, None)
+        )
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
     if change.raise_quota is not None:
         tenants = tuple(_raised(tenant, waits.tenant, change.raise_quota) for tenant in then.cluster.tenants)

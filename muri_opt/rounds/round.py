@@ -65,7 +65,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         check_items(self, "together", Together)
         check_together(self.together)
         tenants = {tenant.id for tenant in self.cluster.tenants}
-        for position, job in enumerate(self.jobs):
+        for position, job in _worth_a_look(self.jobs, tenants):
             try:
                 _check_job(self, job, tenants)
             except InputError as error:
@@ -133,6 +133,22 @@ def _with_levels(cluster: Cluster) -> dict[str, Any]:
         if units:
             written["levels"] = units
     return {"levels": list(cluster.level_names), **content} if cluster.level_names else content
+
+
+def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, Job]]:
+    """Return the jobs that say something which the rest of the round may contradict, with their places."""
+    known: set[str | None] = {None, *tenants}
+    if not tenants:
+        known.update(job.tenant for job in jobs)
+    return [
+        (position, job)
+        for position, job in enumerate(jobs)
+        if job.placement
+        or job.stage_seconds is not None
+        or job.tenant not in known
+        or job.within is not None
+        or job.deadline is not None
+    ]
 
 
 def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:

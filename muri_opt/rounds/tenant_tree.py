@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,16 @@ def check_tree(tenants: Sequence[Tenant]) -> None:
             way[at] = None
             at = parent[at]
         good.update(way)
+
+
+def oversubscribed(tenants: Sequence[Tenant]) -> dict[str, int]:
+    """Return the tenants whose children's quotas add up to more than their own, with that sum; it is no fault."""
+    below: Counter[str] = Counter()
+    for tenant in tenants:
+        if tenant.parent is not None and tenant.quota_gpus is not None:
+            below[tenant.parent] += tenant.quota_gpus
+    own = {tenant.id: tenant.quota_gpus for tenant in tenants if tenant.quota_gpus is not None}
+    return {tenant: below[tenant] for tenant, quota in own.items() if below[tenant] > quota}
 
 
 def parents(tenants: Sequence[Tenant]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds.error_text import shown
-from muri_opt.rounds.job_demands import DEMANDS
+from muri_opt.rounds.job_demands import DEMANDS, demanding
 
 if TYPE_CHECKING:
     from muri_opt.rounds.cluster import Cluster
@@ -54,9 +54,9 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
     found: dict[str, str] = {}
     if cluster.levels:
         found[LEVELS] = "cluster"
-    found |= _uses("node", "cluster.nodes", cluster.nodes)
-    found |= _uses("tenant", "cluster.tenants", cluster.tenants)
-    found |= _uses("job", "jobs", jobs)
+    found |= _uses("node", "cluster.nodes", cluster.nodes, range(len(cluster.nodes)))
+    found |= _uses("tenant", "cluster.tenants", cluster.tenants, range(len(cluster.tenants)))
+    found |= _uses("job", "jobs", jobs, demanding(jobs))
     if together:
         found[TOGETHER] = "round"
     if found or two:
@@ -78,13 +78,13 @@ def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]
     return RefusalError(field, f"it in {used[field]}; {who} does not honour it", remedy)
 
 
-def _uses(kind: str, path: str, items: Sequence[Any]) -> dict[str, str]:
-    """Return the fields that some item says, with the first that does."""
+def _uses(kind: str, path: str, items: Sequence[Any], places: Iterable[int]) -> dict[str, str]:
+    """Return the fields that some of the items at these places say, with the first that does."""
     absent = _ABSENT[kind]
     values, nothing = attrgetter(*absent), tuple(absent.values())
     found: dict[str, str] = {}
-    for position, item in enumerate(items):
-        said = values(item)
+    for position in places:
+        said = values(items[position])
         if said == nothing:
             continue
         for field, value, plain in zip(absent, said, nothing, strict=True):

@@ -73,8 +73,6 @@ class Policy(ABC):
     honours: ClassVar[frozenset[str]] = frozenset()
     """Which fields of format 2 its algorithm and its exact program obey, such as ``job.priority``: it refuses rounds
     that use another (:data:`muri_opt.rounds.used_fields.FIELDS`)."""
-    needs: ClassVar[tuple[str, ...]] = ()
-    """Fields of a job without which it refuses a round."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():
@@ -93,6 +91,16 @@ class Policy(ABC):
             if field.name != "name" and getattr(self, field.name) != field.default
         ]
         return self.name + (":" + ",".join(set_) if set_ else "")
+
+    @property
+    def summary(self) -> str:
+        """What the policy does, in one line."""
+        return (type(self).__doc__ or "").partition("\n")[0].replace("``", "").rstrip(".")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Fields of a job, beside its id and GPUs, without which the policy refuses a round."""
+        return ()
 
     @property
     def rules(self) -> Rules:

@@ -16,6 +16,7 @@ from muri_opt.testing.kept_by_policy import NOT_PROMISED, promised
 from muri_opt.testing.machine import allocator_machine
 from muri_opt.testing.report import Broken, Report
 from muri_opt.testing.strategies import clusters, jobs, nodes, rounds
+from muri_opt.testing.strategies_demands import demanding_rounds
 from muri_opt.testing.strategies_families import (
     FAMILIES,
     decisions,
@@ -50,6 +51,7 @@ __all__ = [
     "check_allocator",
     "clusters",
     "decisions",
+    "demanding_rounds",
     "family_clusters",
     "family_of",
     "family_rounds",

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from muri_opt.errors import InputError
+from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Assignment, Decision, Limits, Round, canonical_json
 from muri_opt.solve.round import solve_round
 from muri_opt.systems import Named, policy_from
@@ -32,7 +32,7 @@ class TooLateError(NoAnswerError):
 
 
 class RefusedError(NoAnswerError):
-    """The allocator needs something that the round does not say, and says so by ``InputError``."""
+    """The allocator declines: by ``InputError`` for what the round does not say, by ``RefusalError`` for what it says."""
 
 
 class MutationError(Exception):
@@ -90,6 +90,7 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
     """Return the allocator's decision of a round, or raise ``NoAnswerError``.
 
     An ``InputError`` that found ``nothing`` in a field is a refusal: the round does not say what the allocator needs.
+    So is a ``RefusalError``: the round says what the allocator does not honour.
     With a limit it runs in a thread of its own. One that is not done after ``seconds`` is told to stop, which ends a
     loop in Python; a call into other code that never returns is left behind in its thread, which ends with the program.
     """
@@ -105,7 +106,7 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
             raise TooLateError(f"no decision after {seconds:g} s")
     if isinstance(call.error, MutationError):
         raise call.error
-    if isinstance(call.error, InputError) and call.error.found == NOT_SAID:
+    if isinstance(call.error, RefusalError) or (isinstance(call.error, InputError) and call.error.found == NOT_SAID):
         raise RefusedError(str(call.error)) from call.error
     if call.error is not None:
         raise NoAnswerError(f"raised {type(call.error).__name__}: {call.error}") from call.error

@@ -3,6 +3,9 @@
 import json
 import xml.etree.ElementTree as ET
 
+from muri_opt import Cluster, Job, Node, NodeRange, Round, Tenant, Within, write_round
+from muri_opt.rounds.job_demands import DEMANDS
+
 
 def test_a_round_is_summed_up(run, toy):
     code, out, err = run("show", toy)
@@ -78,3 +81,51 @@ def test_an_empty_round(run, round_file):
     code, out, _ = run("show", round_file(cluster={"nodes": []}, jobs=[]))
     assert code == 0
     assert out.startswith("round without a name: 0 jobs, 0 GPUs on 0 nodes")
+
+
+def test_what_only_format_2_says_is_shown(run, tmp_path):
+    demands = Job(
+        id="a",
+        gpus=4,
+        priority=-3,
+        gpu_types=("a100", "v100"),
+        nodes=NodeRange(least=1, most=2),
+        even=True,
+        requires=("nvlink", "ssd"),
+        excludes=("spot",),
+        within=Within(level="rack", required=False),
+        preemptible=False,
+        movable=True,
+        held="asked",
+        not_before=60.0,
+        deadline=3600.0,
+        time_limit_seconds=600.0,
+        model="bert",
+    )
+    assert all(getattr(demands, field) != absent for field, absent in DEMANDS.items())
+    path = tmp_path / "round.json"
+    write_round(Round(cluster=Cluster(nodes=[Node(id="n0", gpus=4, rack="r0")]), jobs=[demands]), path)
+    assert "format 2     job.priority, job.gpu_types, job.nodes, job.even" in run("show", path)[1]
+    assert run("show", path, "--job", "a")[1].splitlines()[3:] == [
+        "priority     -3",
+        "GPU types    a100 or v100",
+        "shape        1 to 2 nodes, as many GPUs on each node",
+        "requires     nvlink and ssd",
+        "excludes     spot",
+        "within       one rack, preferred",
+        "preemptible  no",
+        "movable      yes",
+        "held         asked",
+        "not before   60 s",
+        "deadline     3,600 s",
+        "time limit   600 s",
+        "model        bert",
+    ]
+
+
+def test_quotas_that_add_up_to_more_than_their_parent_are_told(run, tmp_path):
+    tenants = [Tenant(id="org", quota_gpus=4), *(Tenant(id=f"t{k}", quota_gpus=3, parent="org") for k in range(2))]
+    write_round(Round(cluster=Cluster(nodes=[Node(id="n0", gpus=4)], tenants=tenants), jobs=[]), tmp_path / "r.json")
+    assert "the quotas below org add up to 6, more than its own" in run("show", tmp_path / "r.json")[1]
+    write_round(Round(cluster=Cluster(nodes=[], tenants=tenants[:2]), jobs=[]), tmp_path / "r.json")
+    assert "add up" not in run("show", tmp_path / "r.json")[1]

@@ -54,7 +54,7 @@ def test_too_few_and_too_many(text: str) -> None:
         ("{", "not JSON"),
         ('{"nodes": ' + "[" * 100_000, "JSON nested too deep"),
         ("[1]", "round: found"),
-        ('{"format": "muri-opt/round/2"}', "format: found 'muri-opt/round/2'"),
+        ('{"format": "muri-opt/round/3"}', "format: found 'muri-opt/round/3'"),
         ('{"nodes": [{"id": "a", "gpus": -1}]}', r"cluster\.nodes\[0\] \('a'\)\.gpus: found -1"),
         ('{"nodes": [], "racks": 3}', "unknown field 'racks'"),
     ],

@@ -7,7 +7,19 @@ import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings
 
-from muri_opt import Assignment, Decision, InputError, Job, Node, Plan, Round, parse_round, policy_from, solve_round
+from muri_opt import (
+    Assignment,
+    Cluster,
+    Decision,
+    InputError,
+    Job,
+    Node,
+    Plan,
+    Round,
+    parse_round,
+    policy_from,
+    solve_round,
+)
 from muri_opt.rounds import Change, after, changed
 from muri_opt.rounds.round import canonical_json
 from muri_opt.testing import rounds
@@ -25,6 +37,14 @@ def test_assigned_jobs_run_where_they_were_put_and_the_others_wait(round_: Round
         assert (job.state == "running") == (job.id in placed)
         assert msgspec.structs.replace(job, state=before.state, placement=before.placement) == before
     assert msgspec.structs.replace(then, jobs=round_.jobs) == round_
+
+
+def test_an_added_node_is_in_the_units_of_its_rack() -> None:
+    nodes = [Node(id=f"n{k}", gpus=1, levels={"block": f"b{k}", "rack": f"r{k}"}) for k in range(2)]
+    round_ = Round(cluster=Cluster(levels=("block", "rack"), nodes=tuple(nodes)), jobs=(Job(id="a", gpus=2),))
+    for rack, levels in (("r1", {"block": "b1"}), ("r9", None), (None, None)):
+        then = changed(round_, Decision(), "a", Change(add_gpus=2, rack=rack, gpus=2))
+        assert (then.cluster.nodes[-1].rack, then.cluster.nodes[-1].levels) == (rack, levels)
 
 
 @given(rounds())

@@ -1,6 +1,7 @@
 """Every policy honours a field of format 2 or refuses the round, wherever it is asked."""
 
 import pytest
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from rounds_by_field import PLAIN, ROUNDS, with_field
 
@@ -11,7 +12,7 @@ from muri_opt.rounds.used_fields import FIELDS
 from muri_opt.solve import defragment
 from muri_opt.solve.certify import certificate_of
 from muri_opt.systems import POLICIES, admit, honouring
-from muri_opt.testing import published
+from muri_opt.testing import find_breaches, published
 from muri_opt.verify import broken_rules, chapter_kind, decision_value
 
 
@@ -127,6 +128,17 @@ def test_a_replay_refuses_before_it_begins(settings):
         (plain, ROUNDS["tenant.weight"].cluster, "tenant.weight"),
     ):
         assert refusal(lambda: replay(workload, cluster, policy, **settings)).field == field  # noqa: B023
+
+
+def test_the_kit_counts_refusals_and_judges_nothing_by_rules_that_ignore_a_field():
+    strategy = st.just(ROUNDS["round.together"])
+    report = find_breaches(published("fifo"), strategy=strategy, max_examples=3)
+    assert (report.broken, report.refused > 0, report.ok) == ((), True, False)
+    assert "policy 'fifo' does not honour it" in report.refusal
+    assert (
+        refusal(lambda: find_breaches(lambda _: Decision(), strategy=strategy, max_examples=3)).field
+        == "round.together"
+    )
 
 
 def test_a_refusal_is_bad_input():

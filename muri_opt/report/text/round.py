@@ -9,6 +9,7 @@ from string import ascii_lowercase, ascii_uppercase
 from muri_opt.report.format import amount, count, cut, printable
 from muri_opt.report.round.occupancy import NodeUse, node_uses, present_decision
 from muri_opt.report.tables import indented, shortened, table
+from muri_opt.report.text.demands import demand_lines
 from muri_opt.report.text.result import (
     change_of,
     header,
@@ -20,6 +21,7 @@ from muri_opt.report.text.result import (
     waiting_lines,
 )
 from muri_opt.rounds import Decision, Job, Node, Result, Round, Waiting
+from muri_opt.rounds.tenant_tree import oversubscribed
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 _WIDEST = 64
@@ -34,6 +36,8 @@ def round_text(round_: Round, *, whole: bool = False) -> str:
         ("nodes", _node_kinds(round_.cluster.nodes)),
         ("jobs", ", ".join(filter(None, (_asking(jobs, state) for state in ("running", "waiting")))) or "none"),
     ]
+    if round_.used_fields:
+        pairs.append(("format 2", ", ".join(round_.used_fields)))
     lines = [header(round_), *labelled(pairs)]
     if jobs:
         lines += ["", *_sizes(jobs)]
@@ -129,7 +133,11 @@ def _tenants(round_: Round, whole: bool) -> list[str]:
     ]
     kept, rest = shortened(rows, whole=whole)
     head = ("tenant", "quota", "held GPUs", "asked GPUs", "jobs")
-    return ["tenants", *indented([*table(head, kept, right=range(1, 5)), *rest])]
+    above = [
+        f"the quotas below {cut(tenant, _NAME)} add up to {total:,}, more than its own"
+        for tenant, total in oversubscribed(round_.cluster.tenants).items()
+    ]
+    return ["tenants", *indented([*table(head, kept, right=range(1, 5)), *rest, *shortened(above, whole=whole)[0]])]
 
 
 def _cells(use: NodeUse) -> str:
@@ -169,6 +177,7 @@ def _facts(job: Job) -> Iterable[tuple[str, str]]:
     yield "attained", "" if job.attained_gpu_seconds is None else f"{amount(job.attained_gpu_seconds)} GPU seconds"
     yield "waited", _seconds(job.waiting_seconds)
     yield "plan", cut(job.plan or "", _NAME)
+    yield from demand_lines(job)
 
 
 def _seconds(seconds: float | None) -> str:

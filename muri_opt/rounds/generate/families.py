@@ -14,6 +14,7 @@ import numpy as np
 from muri_opt.errors import unknown_name
 from muri_opt.rounds.cluster import Cluster, Node
 from muri_opt.rounds.generate.configurations import add_configurations, configuration_node, started_configurations
+from muri_opt.rounds.generate.demands import with_demands
 from muri_opt.rounds.generate.family_fields import FIELDS, NODE_CPUS, NODE_GIB, NODE_GPUS, NOW, SIZES, Fields
 from muri_opt.rounds.generate.portable_random import Draws, Floats, Ints
 from muri_opt.rounds.generate.running_jobs import scattered, started
@@ -43,8 +44,8 @@ _REMAINING = ((0.0, 60.0), (0.25, 600.0), (0.5, 3600.0), (0.75, 21_600.0), (0.9,
 _ITERATION = ((0.0, 0.05), (0.25, 0.15), (0.5, 0.3), (0.75, 0.8), (1.0, 4.0))
 
 
-def generate(family: str, *, jobs: int, nodes: int, seed: int = 0) -> Round:
-    """Return the random round of ``family`` with this many jobs and nodes."""
+def generate(family: str, *, jobs: int, nodes: int, seed: int = 0, demands: bool = False) -> Round:
+    """Return the random round of ``family`` with this many jobs and nodes; ``demands`` adds the fields of format 2."""
     if family not in FAMILIES:
         raise unknown_name("family", family, FAMILIES)
     jobs = whole("jobs", jobs, MOST_JOBS)
@@ -55,12 +56,13 @@ def generate(family: str, *, jobs: int, nodes: int, seed: int = 0) -> Round:
     tenants = _FIELDS[family](draws, rows, nodes) if family in _FIELDS else ()
     cluster = Cluster(nodes=tuple(_node(family, position) for position in range(nodes)), tenants=tenants)
     start = _STARTS.get(family, started)
-    return Round(
-        name=f"{family}/{jobs}-jobs-{nodes}-nodes-seed-{seed}",
+    round_ = Round(
+        name=f"{family}/{jobs}-jobs-{nodes}-nodes-seed-{seed}" + "-demands" * demands,
         now=float(NOW),
         cluster=cluster,
         jobs=start(draws, cluster, tuple(Job(**row) for row in rows)),
     )
+    return with_demands(round_, lambda options: options[int(draws.below(1, len(options))[0])]) if demands else round_
 
 
 def _node(family: str, position: int) -> Node:

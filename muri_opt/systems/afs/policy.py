@@ -80,6 +80,11 @@ class ElasticPolicy(Policy):
         Policy.__post_init__(self)
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """A scaling table, and the length where the rule knows it."""
+        return ("scaling", "remaining_iterations") if self.knows_lengths else ("scaling",)
+
+    @property
     def rules(self) -> Rules:
         """What shares are worth, and whether they must divide or fill nodes."""
         return {"chapter": self.chapter, "objective": self.objective, "packing": self.packing}

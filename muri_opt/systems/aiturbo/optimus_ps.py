@@ -56,6 +56,7 @@ class OptimusTasksPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "optimus-ps"
+    needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     choices: ClassVar[Mapping[str, Allowed]] = {"switch": ("off", "on")}
 
     @property

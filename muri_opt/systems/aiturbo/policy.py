@@ -71,6 +71,7 @@ class AITurboPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "aiturbo"
+    needs_beside: ClassVar[tuple[str, ...]] = ("plan", "executed_seconds")
     choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": COSTS,
         "switch": ("on", "off"),

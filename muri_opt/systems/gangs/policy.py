@@ -53,6 +53,16 @@ class GangPolicy(Policy):
         return self.name
 
     @property
+    def summary(self) -> str:
+        """The order in words."""
+        return f"gangs, {ORDERS[self.name].summary}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the order sorts by."""
+        return (ORDERS[self.order] if isinstance(self.order, str) else self.order).requires
+
+    @property
     def rules(self) -> Rules:
         """The order, what counts, and what may be done to running jobs."""
         settings = {name: getattr(self, name) for name in self.choices}

@@ -68,6 +68,11 @@ class TiresiasPolicy(GangPolicy):
                 raise InputError(f"policy {self.name!r}.{field.name}", found, "only with rank=gittins")
 
     @property
+    def summary(self) -> str:
+        """The order in words."""
+        return "gangs, least attained service first, by queues as in Tiresias"
+
+    @property
     def order(self) -> TiresiasOrder:
         """The queues, the promotion and the ranks that the parameters say."""
         gittins = None

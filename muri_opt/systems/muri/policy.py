@@ -17,7 +17,7 @@ from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microse
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
-from muri_opt.systems.orders import priority_order
+from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
@@ -85,6 +85,16 @@ class MuriPolicy(Policy):
             worst_order=self.ordering == "worst",
             matching=not unmatched,
         )
+
+    @property
+    def summary(self) -> str:
+        """Who comes first, and that jobs share."""
+        return f"groups of jobs that interleave on the same GPUs, {ORDERS[ORDER_OF[self.name]].summary}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Stage times, and what the order sorts by."""
+        return ("stage_seconds", *ORDERS[ORDER_OF[self.name]].requires)
 
     @property
     def rules(self) -> Rules:

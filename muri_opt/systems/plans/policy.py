@@ -31,11 +31,17 @@ class PlanPolicy(Policy):
     chapter: ClassVar[str] = "planning"
     honours: ClassVar[frozenset[str]] = INFORMATION
     own_name: ClassVar[str]
+    needs_beside: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.name != self.own_name:
             raise unknown_name("policy", self.name, [self.own_name])
         Policy.__post_init__(self)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Plans, and the one it runs by or asks for where the policy keeps to it."""
+        return ("plans", *self.needs_beside)
 
     @property
     def rules(self) -> Rules:

@@ -29,6 +29,7 @@ class AntManPolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "antman"
+    needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "resources"
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:

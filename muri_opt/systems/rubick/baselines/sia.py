@@ -34,6 +34,7 @@ class SiaPolicy(PlanPolicy):
     power: str = "-0.5"
 
     own_name: ClassVar[str] = "sia"
+    needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES, "power": POWERS}
 
     @property

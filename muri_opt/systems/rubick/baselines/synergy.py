@@ -27,6 +27,7 @@ class SynergyPolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "synergy"
+    needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "neither"
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
