@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -97,8 +98,8 @@ def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_gangs() -> None:
     """Rounds that ask for everything have the rows that the chapter adds, in its order."""
     usual, asked = labels_of("gangs", "Program"), labels_of("gangs", "Rows of what jobs ask")
     found = set[str]()
-    for seed in range(60):
-        model = formulation_of(policy_from("las:nodes=fewest")).build(asked_round(seed, "all"))
+    for seed, group in product(range(40), ("types", "shape", "all")):
+        model = formulation_of(policy_from("las:nodes=fewest")).build(asked_round(seed, group))
         assert [label for label in (*usual, *asked) if label in model.labels] == list(model.labels)
         found |= set(model.labels)
     assert found == {*usual, *asked}
