@@ -10,6 +10,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, times
 from muri_opt.verify.counting import best_from_each
 from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
+from muri_opt.verify.tenant_lines import tenant_lines
 
 State = tuple[tuple[Sizes, ...], tuple[int, ...]]
 """What is left of the nodes, and of the quotas."""
@@ -48,7 +49,7 @@ class _Options:
     """
 
     options: Sequence[Sequence[Option]]
-    asks: Sequence[tuple[int, int] | None]
+    asks: Sequence[tuple[Sequence[int], int] | None]
     types: Sequence[str | None]
     marks: Sequence[Sequence[Mark]]
     rests: Sequence[Sequence[Sequence[int]]]
@@ -63,7 +64,7 @@ class _Options:
         asked = self.asks[job]
         if asked is not None:
             mine, gpus = asked
-            quotas = (*quotas[:mine], quotas[mine] - gpus, *quotas[mine + 1 :])
+            quotas = tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
         for option in self.options[job] if min(quotas, default=0) >= 0 else ():
             for share in self._shares(job, rooms, option):
                 left = list(rooms)
@@ -122,17 +123,16 @@ def best_options(
     homes = [{node for option in mine for node in option.home} for mine in options]
     told = {option.among for mine in options for option in mine if option.among is not None}
     apart = [[some for some, among in enumerate(told) if node in among] for node in range(len(types))]
-    asked = [
-        (limited[job.tenant or ""], gpus) if gpus and (job.tenant or "") in limited else None
-        for job, gpus in zip(jobs, asks, strict=True)
-    ]
+    lines = tenant_lines(round_)
+    counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
+    asked = [(mine, gpus) if gpus and mine else None for mine, gpus in zip(counts, asks, strict=True)]
     tables = [_by_gpus(mine) for mine in options]
     pools = [tables]
     if quotas:
         pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
-        pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0] == quota else {} for table, ask in best])
+        pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0][0] == quota else {} for table, ask in best])
     search = _Options(
         options=options,
         asks=asked,

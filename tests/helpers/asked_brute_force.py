@@ -117,10 +117,16 @@ def _fits(round_: Round, runs: dict[str, Split]) -> bool:
 
 def _within_quotas(round_: Round, runs: dict[str, Split], fixed: dict[str, Split]) -> bool:
     for tenant in round_.cluster.tenants:
-        mine = [job for job in round_.jobs if job.tenant == tenant.id]
+        mine = [job for job in round_.jobs if _is_below(round_, job.tenant, tenant.id)]
         held = sum(job.gpus for job in mine if job.id in runs)
         pinned = {job.id for job in mine if job.preemptible is False and job.state == "running"}
         stays = sum(job.gpus for job in mine if job.id in pinned or job.id in fixed)
         if tenant.quota_gpus is not None and held > max(tenant.quota_gpus, stays):
             return False
     return True
+
+
+def _is_below(round_: Round, tenant: str | None, other: str) -> bool:
+    """Return whether a tenant is another one, or part of it."""
+    parents = {one.id: one.parent for one in round_.cluster.tenants}
+    return tenant is not None and (tenant == other or _is_below(round_, parents[tenant], other))

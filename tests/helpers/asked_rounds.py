@@ -12,6 +12,7 @@ GROUPS = {
     "priority": ("priority",),
     "pins": ("preemptible", "movable", "state"),
     "shape": ("nodes", "even", "within"),
+    "tenants": ("parent", "preemptible", "movable"),
     "all": (
         "state",
         "held",
@@ -26,6 +27,7 @@ GROUPS = {
         "nodes",
         "even",
         "within",
+        "parent",
     ),
 }
 """Which fields the rounds of a group may use; of all fields a round has some, or nobody could start."""
@@ -39,7 +41,9 @@ def asked_round(seed: int, group: str, most_jobs: int = 4) -> Round:
     if group == "all":
         fields = tuple(field for field in fields if draw.random() < 0.4)
     nodes = tuple(_node(draw, place, fields) for place in range(draw.randint(1, 3)))
-    tenants = tuple(Tenant(id=f"t{i}", quota_gpus=draw.choice([None, 2, 4])) for i in range(draw.choice([0, 0, 2])))
+    tenants = tuple(
+        _tenant(draw, place, fields) for place in range(3 if "parent" in fields else draw.choice([0, 0, 2]))
+    )
     left = {node.id: node.gpus for node in nodes}
     jobs = [_job(draw, place, fields, nodes, left, tenants) for place in range(draw.randint(1, most_jobs))]
     levels = ("rack",) if "within" in fields and any(node.rack is not None for node in nodes) else ()
@@ -50,6 +54,11 @@ def asked_round(seed: int, group: str, most_jobs: int = 4) -> Round:
         cluster=Cluster(levels=levels, nodes=nodes, tenants=tenants),
         jobs=tuple(jobs),
     )
+
+
+def _tenant(draw: Random, place: int, fields: tuple[str, ...]) -> Tenant:
+    parent = f"t{draw.randrange(place)}" if "parent" in fields and place and draw.random() < 0.8 else None
+    return Tenant(id=f"t{place}", quota_gpus=draw.choice([None, 2, 4, 6]), parent=parent)
 
 
 def _node(draw: Random, place: int, fields: tuple[str, ...]) -> Node:

@@ -70,14 +70,16 @@ class BindingRules:
 
     def _over_quota(self, job: int) -> int:
         """Return the GPUs that the tenant may not hold if the job starts."""
-        tenant = int(self._round.amounts.tenant[job])
-        if tenant < 0 or self._round.amounts.U[tenant] == UNLIMITED:
-            return 0
-        return max(0, int(self._left.asks[job]) - int(self._left.quota[tenant]))
+        amounts, asks = self._round.amounts, int(self._left.asks[job])
+        limited = [one for one in amounts.line(int(amounts.tenant[job])) if amounts.U[one] < UNLIMITED]
+        return max([0, *(asks - int(self._left.quota[one]) for one in limited)])
 
     def _quota_text(self, job: int) -> str:
-        tenant = self._round.cluster.tenants[self._round.amounts.tenant[job]]
-        spare = int(self._left.quota[self._round.amounts.tenant[job]])
+        """Return whose quota is short by the most."""
+        amounts = self._round.amounts
+        line = amounts.line(int(amounts.tenant[job]))
+        place = min(line, key=lambda one: int(self._left.quota[one]))
+        tenant, spare = self._round.cluster.tenants[place], int(self._left.quota[place])
         has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
         return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}"
 

@@ -45,6 +45,8 @@ class GangChanges:
         if one.held is not None or (one.not_before or 0.0) > self._round.now:
             return ()
         quota = binding.quota or None
+        if quota and self._round.amounts.lines is not None:
+            return ()  # whose quota is to be raised, of those above one another, is not for us to say
         if binding.room:
             return (Change(raise_quota=quota) if quota else Change(wait_seconds=0.0),)
         sets = self._left.sets

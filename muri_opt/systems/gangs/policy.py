@@ -39,7 +39,7 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
-    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
     names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
 
     def __post_init__(self) -> None:

@@ -189,7 +189,11 @@ class GangFormulation(Formulation):
     def _add_quota(self, builder: ModelBuilder, part: OpenPart, a: Ints) -> None:
         amounts = part.amounts
         limited = np.flatnonzero(amounts.U < UNLIMITED)
-        member = np.flatnonzero(np.isin(amounts.tenant, limited))
-        rows = np.searchsorted(limited, amounts.tenant[member])
-        entries = (rows, a[member], amounts.g[member])
+        jobs, owner = np.arange(len(a)), amounts.tenant
+        if amounts.lines is not None:
+            lines = [amounts.line(int(tenant)) for tenant in owner]
+            jobs, owner = np.repeat(jobs, list(map(len, lines))), np.array(sum(lines, ()), dtype=np.int64)
+        member = np.isin(owner, limited)
+        rows, jobs = np.searchsorted(limited, owner[member]), jobs[member]
+        entries = (rows, a[jobs], amounts.g[jobs])
         builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])

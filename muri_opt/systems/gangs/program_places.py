@@ -193,7 +193,8 @@ def fits_alone(amounts: Amounts) -> NDArray[np.bool_]:
     """Return which jobs could run if nothing else did; equal nodes are looked at once."""
     kinds, nodes = np.unique(np.column_stack([amounts.G, amounts.C, amounts.M]), axis=0, return_counts=True)
     room = np.minimum(np.minimum(kinds[:, 0], _covered(amounts.c, kinds[:, 1])), _covered(amounts.m, kinds[:, 2]))
-    quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
+    least = amounts.U if amounts.lines is None else _ints([amounts.U[list(line)].min() for line in amounts.lines])
+    quota = np.append(least, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
     fits: NDArray[np.bool_] = (room @ nodes >= amounts.g) & (amounts.g <= quota)
     return fits
 
@@ -201,9 +202,14 @@ def fits_alone(amounts: Amounts) -> NDArray[np.bool_]:
 def _for_all(must: Ints, amounts: Amounts) -> Ints:
     """Return the quotas, each large enough for the jobs that must go on."""
     needed = np.zeros_like(amounts.U)
-    mine = must[amounts.tenant[must] >= 0]
-    np.add.at(needed, amounts.tenant[mine], amounts.g[mine])
+    for job in must.tolist():
+        for tenant in amounts.line(int(amounts.tenant[job])):
+            needed[tenant] += amounts.g[job]
     return np.maximum(amounts.U, needed)
+
+
+def _ints(numbers: list[int]) -> Ints:
+    return np.array(numbers, dtype=np.int64)
 
 
 def _left_of(has: Ints, left: Ints) -> Ints:

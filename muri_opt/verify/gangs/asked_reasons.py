@@ -9,7 +9,7 @@ from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
 from muri_opt.verify.amounts import empty_rooms, need_of, said_of
 from muri_opt.verify.gangs.changes import rooms_after
 from muri_opt.verify.gangs.demands import Asked, kept_back
-from muri_opt.verify.waiting_reasons import spare_quotas
+from muri_opt.verify.tenant_lines import spare_quotas
 
 
 def asked_reasons(

@@ -44,6 +44,8 @@ class Proposals:
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
             return "nothing is moved, and no rack matters, under this policy"
+        if change.raise_quota and any(tenant.parent is not None for tenant in self._round.cluster.tenants):
+            return "whose quota is raised, of tenants above one another, is not said"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}

@@ -10,6 +10,7 @@ from muri_opt.rounds import Decision, Job, Round
 from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.gangs.demands import Asked
+from muri_opt.verify.tenant_lines import spare_quotas
 
 AllAsked = Mapping[str, Asked] | None
 """What jobs ask of nodes, by their ids; ``None``: nothing."""
@@ -64,7 +65,7 @@ def _most_jobs(jobs: list[Job], gpus: int) -> int:
 def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
     """Return the jobs that could run alone, where they ``asked`` to be."""
     kinds = Counter(empty_rooms(round_))
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+    quotas = spare_quotas(round_, Counter())
     able = _fits_somewhere(kinds) if asked is None else _finder(round_, asked)
     return [
         job

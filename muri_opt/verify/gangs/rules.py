@@ -28,6 +28,7 @@ HONOURED: Final = INFORMATION | {
     "node.gpu_type",
     "node.state",
     "node.available_until",
+    "tenant.parent",
     "job.priority",
     "job.gpu_types",
     "job.nodes",

@@ -13,6 +13,7 @@ from muri_opt.verify.amounts import Room, empty_rooms, need_of
 from muri_opt.verify.gangs.demands import asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
+from muri_opt.verify.tenant_lines import with_parents
 
 
 @recalled
@@ -25,17 +26,16 @@ def open_round(round_: Round, rules: GangRules) -> Round:
     if not kept and asked is None:
         return round_
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    used = dict.fromkeys((tenant.id for tenant in round_.cluster.tenants), 0)
+    used, least = Counter[str](), Counter[str]()
     for name, held in kept.items():
         job = round_.jobs[round_.job_index[name]]
         for node, gpus in held.items():
             rooms[node] = rooms[node].without(need_of(job), gpus)
-        if job.tenant in used:
-            used[job.tenant] += job.gpus
-    least = Counter[str]()
+        used[job.tenant or ""] += job.gpus
     for job in round_.jobs:
         if job.stays and job.id not in kept:
             least[job.tenant or ""] += job.gpus
+    used, least = with_parents(round_, used), with_parents(round_, least)
     quotas = {
         tenant.id: max(least[tenant.id], tenant.quota_gpus - used[tenant.id])
         for tenant in round_.cluster.tenants
