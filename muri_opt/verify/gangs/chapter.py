@@ -81,7 +81,8 @@ class GangChapter(Chapter):
             stay[job.tenant or ""] += job.gpus
         yield from capacity_breaches(self.round_, self.taken(decision))
         yield from pinned_breaches(self.round_, decision)
-        yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in pinned})
+        told = {job for job in pinned if self.jobs[job].stays_put}  # by the rules preemptible and movable
+        yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in told})
         yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:

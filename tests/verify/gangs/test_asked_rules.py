@@ -21,6 +21,7 @@ from muri_opt.rounds import (
     Node,
     NodeRange,
     Round,
+    Tenant,
     Waiting,
     WaitingReason,
     Within,
@@ -197,3 +198,36 @@ def test_a_pinned_job_that_cannot_go_on_alone_is_refused(said: dict[str, object]
     jobs = tuple(gang(j, 4, preemptible=False, state="running", **said) for j in range(2))
     with pytest.raises(InputError, match=found):
         solve_round(Round(cluster=cluster(), jobs=jobs), "srtf")
+
+
+TREE = (
+    Tenant(id="org", quota_gpus=6),
+    Tenant(id="vision", parent="org", quota_gpus=4),
+    Tenant(id="speech", parent="org"),
+)
+
+
+def test_the_quota_of_a_tenant_counts_all_below_it() -> None:
+    jobs = (gang(0, 4, tenant="vision"), gang(1, 4, tenant="speech"), gang(2, 2, tenant="org"))
+    round_ = Round(cluster=replace(cluster(), tenants=TREE), jobs=jobs)
+    (breach,) = broken_rules(round_, placed(round_, {"j0": {"n0": 4}, "j1": {"n1": 4}}), SPEC)
+    assert (breach.rule, breach.where, breach.detail) == ("quota", "org", "8 GPUs in use; the quota is 6")
+    for method in ("heuristic", "exact"):
+        result = solve_round(round_, "fifo", method)
+        assert result.decision.running == {"j0", "j2"}
+        assert result.certificate.violations == ()
+    (wait,) = result.decision.waiting
+    assert (wait.reason.value, wait.changes) == ("quota", ())
+    assert wait.detail == "asks for 4 GPUs; tenant 'org' has 0 left of its quota of 6"
+    wrong = replace(result.decision, waiting=(replace(wait, changes=(Change(raise_quota=4),)),))
+    assert [breach.rule for breach in wrong_reasons(round_, wrong, "fifo")] == ["waiting-change"]
+
+
+def test_a_pinned_job_keeps_its_gpus_above_a_quota_of_the_tree() -> None:
+    pinned = gang(0, 4, tenant="vision", preemptible=False, movable=True, state="running", placement={"n0": 4})
+    tenants = (replace(TREE[0], quota_gpus=2), *TREE[1:])
+    round_ = Round(cluster=replace(cluster(), tenants=tenants), jobs=(pinned, gang(1, 1, tenant="speech")))
+    for method in ("heuristic", "exact"):
+        result = solve_round(round_, "srtf", method)
+        assert result.decision.running == {"j0"}
+        assert result.certificate.violations == ()
