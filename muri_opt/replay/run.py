@@ -25,6 +25,8 @@ from muri_opt.rounds.used_fields import fields_in
 from muri_opt.systems import Named, policy_from
 from muri_opt.systems.admission import check_used
 
+_TIMED: Final = frozenset({"job.held", "job.not_before", "node.available_until"})
+"""Fields that time or somebody changes in the middle of a replay."""
 OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
 """The clocks of published simulators."""
@@ -153,11 +155,14 @@ def check_settings(clock: str, given: Mapping[str, object]) -> None:
 
 
 def _check_fields(workload: Workload, cluster: Cluster, policy: Named, *, rounds: bool) -> None:
-    """Refuse fields of format 2 that the policy does not honour; what makes no rounds of its own honours none."""
+    """Refuse fields of format 2 that the policy does not honour; what makes no rounds of its own honours none.
+
+    Neither does a replay know when somebody releases a job, when one may begin or when a node goes away.
+    """
     used = fields_in(cluster, workload.jobs)
     if used:
         chosen = policy_from(policy)
-        check_used(chosen.spec, chosen.honoured if rounds else INFORMATION, used)
+        check_used(chosen.spec, chosen.honoured - _TIMED if rounds else INFORMATION, used)
 
 
 def _fast(workload: Workload, cluster: Cluster, policy: Named) -> ListScheduler:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds.cluster import Cluster
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import mebibytes, milli_cpus
+from muri_opt.rounds.tenant_tree import lines_above
 
 Ints = NDArray[np.int64]
 UNLIMITED: Final = 1 << 50
@@ -24,7 +25,8 @@ class Amounts:
 
     Job j asks for ``g[j]`` GPUs and, with each of them, ``c[j]`` milli-CPUs and ``m[j]`` MiB (its totals divided by its
     GPUs and rounded up). Node s has ``G[s]``, ``C[s]``, ``M[s]``. Job j belongs to tenant ``tenant[j]`` (-1: none
-    listed), whose quota is ``U``.
+    listed), whose quota is ``U``. Where tenants have parents, ``lines`` has each tenant with all those above it: their
+    quotas count what it has, too.
     """
 
     g: Ints
@@ -35,6 +37,7 @@ class Amounts:
     M: Ints
     tenant: Ints
     U: Ints
+    lines: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
     def of(cls, cluster: Cluster, jobs: tuple[Job, ...]) -> Amounts:
@@ -50,7 +53,14 @@ class Amounts:
             M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
             tenant=_ints(-1 if job.tenant is None else place.get(job.tenant, -1) for job in jobs),
             U=_ints(UNLIMITED if t.quota_gpus is None else t.quota_gpus for t in cluster.tenants),
+            lines=lines_above(cluster.tenants),
         )
+
+    def line(self, tenant: int) -> tuple[int, ...]:
+        """Return the tenants whose quotas a job of this tenant counts for, its own first; none where it is -1."""
+        if tenant < 0:
+            return ()
+        return (tenant,) if self.lines is None else self.lines[tenant]
 
     def most_gpus(self, jobs: Sequence[int], free_gpus: Ints, free_cpus: Ints, free_memory: Ints) -> Ints:
         """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node.

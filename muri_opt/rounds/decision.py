@@ -22,6 +22,8 @@ class WaitingReason(StrEnum):
     PRIORITY = "priority"
     BACKOFF = "backoff"
     STOPPED = "stopped"
+    HELD = "held"
+    NOT_BEFORE = "not-before"
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -44,9 +44,15 @@ class FreeCapacity:
 
     def has_quota(self, tenant: int, gpus: int) -> bool:
         """Return whether a tenant may have so many GPUs more; one that is not listed (-1) may have any number."""
-        return tenant < 0 or bool(gpus <= self.quota[tenant])
+        if self.amounts.lines is None:
+            return tenant < 0 or bool(gpus <= self.quota[tenant])
+        return all(gpus <= self.quota[one] for one in self.amounts.line(tenant))
 
     def charge(self, tenant: int, gpus: int) -> None:
-        """Count GPUs that a tenant gets against its quota; what it gives back is below 0."""
-        if tenant >= 0:
-            self.quota[tenant] -= gpus
+        """Count GPUs that a tenant gets against its quota, and those above it; what it gives back is below 0."""
+        if self.amounts.lines is None:
+            if tenant >= 0:
+                self.quota[tenant] -= gpus
+            return
+        for one in self.amounts.line(tenant):
+            self.quota[one] -= gpus

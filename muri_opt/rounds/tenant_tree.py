@@ -65,3 +65,16 @@ def subtrees(tenants: Sequence[Tenant]) -> NDArray[np.bool_]:
         found[at, here] = True
         at = above[at]
     return found
+
+
+def lines_above(tenants: Sequence[Tenant]) -> tuple[tuple[int, ...], ...] | None:
+    """Return for each tenant its position and those of all above it, from itself upwards; ``None`` without parents."""
+    if all(tenant.parent is None for tenant in tenants):
+        return None
+    above, lines = parents(tenants).tolist(), list[tuple[int, ...]]()
+    for position in range(len(above)):
+        line = [position]
+        while above[line[-1]] >= 0:
+            line.append(above[line[-1]])
+        lines.append(tuple(line))
+    return tuple(lines)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from muri_opt.errors import InputError
 from muri_opt.rounds import Prices, Round
 from muri_opt.verify.amounts import empty_rooms
+from muri_opt.verify.tenant_lines import tenant_lines
 
 Supply = Mapping[str, Sequence[int | None]]
 """What there is, by the label of its prices; ``None`` is no limit, and has no price."""
@@ -52,8 +53,11 @@ class PriceTable:
         return cls(denominator=duals.denominator, of=found, everything=everything)
 
     def of_tenants(self, round_: Round) -> dict[str, int]:
-        """Return the price of a GPU of each tenant's quota."""
-        return {tenant.id: price for tenant, price in zip(round_.cluster.tenants, self.of["quota"], strict=True)}
+        """Return the price of a GPU of each tenant's quota, and of those above it."""
+        own = {tenant.id: price for tenant, price in zip(round_.cluster.tenants, self.of["quota"], strict=True)}
+        if all(tenant.parent is None for tenant in round_.cluster.tenants):
+            return own
+        return {tenant: sum(own[one] for one in line) for tenant, line in tenant_lines(round_).items()}
 
     def bound(self, profits: Iterable[int]) -> int:
         """Return the largest whole value that the prices allow, if no unit has more than its profit."""

@@ -8,6 +8,7 @@ from math import isfinite
 
 from muri_opt.rounds import Assignment, Decision, Job, Round, Violation
 from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.tenant_lines import with_parents
 
 
 def listing_breaches(jobs: Mapping[str, Job], decision: Decision) -> Iterator[Violation]:
@@ -128,8 +129,8 @@ def capacity_breaches(round_: Round, taken: Iterable[tuple[str, tuple[int, int, 
 
 
 def quota_breaches(round_: Round, held: Counter[str], stay: Counter[str] | None = None) -> Iterator[Violation]:
-    """No tenant has more GPUs than its quota, or than its jobs hold that ``stay`` whatever is decided."""
-    kept = stay or Counter[str]()
+    """No tenant, with all below it, has more GPUs than its quota, or than its jobs hold that ``stay`` in any case."""
+    kept, held = with_parents(round_, stay or Counter[str]()), with_parents(round_, held)
     for tenant in round_.cluster.tenants:
         if tenant.quota_gpus is not None and held[tenant.id] > max(tenant.quota_gpus, kept[tenant.id]):
             detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from muri_opt.rounds import Decision, Job, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of, smallest_node_count
 from muri_opt.verify.gangs.changes import Proposals, rooms_after
+from muri_opt.verify.tenant_lines import spare_quotas
 
 
 def true_reasons(
@@ -41,12 +42,6 @@ def wrong_changes(
             fault = proposals.fault(job, spare.get(job.tenant or ""), change)
             if fault is not None:
                 yield Violation(rule="waiting-change", where=job.id, detail=f"changes[{place}]: {fault}")
-
-
-def spare_quotas(round_: Round, held: Counter[str]) -> dict[str, int]:
-    """Return the GPUs that each tenant with a quota has left of it."""
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    return {tenant: quota - held[tenant] for tenant, quota in quotas.items() if quota is not None}
 
 
 def _reason(

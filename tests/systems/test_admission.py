@@ -121,10 +121,10 @@ def test_defragmentation_refuses_what_it_would_ignore(field):
 @pytest.mark.parametrize("settings", [{}, {"fast": True}, {"on_bad": "count"}, {"clock": "muri"}], ids=str)
 def test_a_replay_refuses_before_it_begins(settings):
     jobs = [Job(id="a", gpus=1, submitted=0, remaining_iterations=5, iteration_seconds=1)]
-    plain, said = Workload(name="w", jobs=tuple(jobs)), Workload(name="w", jobs=(replace(jobs[0], even=True),))
+    plain, said = Workload(name="w", jobs=tuple(jobs)), Workload(name="w", jobs=(replace(jobs[0], held="asked"),))
     policy = "muri-s" if settings.get("clock") == "muri" else "srtf"
     for workload, cluster, field in (
-        (said, PLAIN.cluster, "job.even"),
+        (said, PLAIN.cluster, "job.held"),
         (plain, ROUNDS["tenant.weight"].cluster, "tenant.weight"),
     ):
         assert refusal(lambda: replay(workload, cluster, policy, **settings)).field == field  # noqa: B023

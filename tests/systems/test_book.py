@@ -2,9 +2,11 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
+from asked_rounds import asked_round
 from by_policy import formulation_of
 
 from muri_opt import Proof, RefusalError, policy_from, read_round, solve_round
@@ -90,3 +92,14 @@ def test_the_optimum_of_an_example_is_the_stored_one_on_every_backend(chapter, e
         result = solve_round(round_, example["policy"], f"exact@{backend}")
         assert (backend, result.value, result.bound) == (backend, example["optimum"], example["optimum"])
         assert result.certificate.proof in (Proof.COUNTING, Proof.LINEAR_DUALS, Proof.EXHAUSTIVE)
+
+
+def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_gangs() -> None:
+    """Rounds that ask for everything have the rows that the chapter adds, in its order."""
+    usual, asked = labels_of("gangs", "Program"), labels_of("gangs", "Rows of what jobs ask")
+    found = set[str]()
+    for seed, group in product(range(40), ("types", "shape", "all")):
+        model = formulation_of(policy_from("las:nodes=fewest")).build(asked_round(seed, group))
+        assert [label for label in (*usual, *asked) if label in model.labels] == list(model.labels)
+        found |= set(model.labels)
+    assert found == {*usual, *asked}

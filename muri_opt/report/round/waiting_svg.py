@@ -20,6 +20,8 @@ _MEANING = {
     WaitingReason.PRIORITY: "it would fit, but the decision keeps the room free",
     WaitingReason.BACKOFF: "it was tried for a while and is left alone for a while",
     WaitingReason.STOPPED: "it runs now, and what it holds goes to others",
+    WaitingReason.HELD: "it is held until somebody releases it",
+    WaitingReason.NOT_BEFORE: "it is to begin later",
 }
 
 

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     )
     from muri_opt.systems.capacity.free_capacity import Leftover as Leftover
     from muri_opt.systems.capacity.gang_fit import (
-        best_fit as best_fit,
         fewest_nodes as fewest_nodes,
         held_gpus as held_gpus,
-        nodes_needed as nodes_needed,
         place_gang as place_gang,
     )
+    from muri_opt.systems.capacity.node_fit import best_fit as best_fit, nodes_needed as nodes_needed
     from muri_opt.systems.capacity.shares import place_shares as place_shares
     from muri_opt.systems.capacity.simulator_fit import first_fit as first_fit
 
@@ -26,7 +25,8 @@ __all__, __getattr__, __dir__ = names_on_demand(
     {
         "muri_opt.systems.capacity.decision": ("Placed", "gang_decision", "group_decision"),
         "muri_opt.systems.capacity.free_capacity": ("Leftover",),
-        "muri_opt.systems.capacity.gang_fit": ("best_fit", "fewest_nodes", "held_gpus", "nodes_needed", "place_gang"),
+        "muri_opt.systems.capacity.node_fit": ("best_fit", "nodes_needed"),
+        "muri_opt.systems.capacity.gang_fit": ("fewest_nodes", "held_gpus", "place_gang"),
         "muri_opt.systems.capacity.shares": ("place_shares",),
         "muri_opt.systems.capacity.simulator_fit": ("first_fit",),
     },

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from muri_opt.rounds import Round
@@ -11,22 +9,12 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
+from muri_opt.systems.capacity.binding_in_sets import Binding, binding_in_sets, kept_back
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import fewest_nodes, nodes_needed
+from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
-
-
-class Binding(NamedTuple):
-    """The first rule that binds, all of them in words, and what would help where no change is worked out.
-
-    ``quota`` are the GPUs above the tenant's quota, ``room`` whether it fits on what is free, the quota aside.
-    """
-
-    reason: WaitingReason
-    detail: str
-    remedy: str
-    quota: int
-    room: bool
+from muri_opt.systems.capacity.node_fit import nodes_needed
+from muri_opt.systems.capacity.node_sets import Demand
 
 
 class BindingRules:
@@ -38,6 +26,8 @@ class BindingRules:
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
+        if self._left.sets is not None:
+            return self._in_sets(job, self._left.sets.of(job))
         amounts, left = self._round.amounts, self._left
         asks, free = int(left.asks[job]), self._free
         most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
@@ -68,16 +58,28 @@ class BindingRules:
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
 
+    def _in_sets(self, job: int, demand: Demand) -> Binding:
+        """Return what binds for a job that may not start just anywhere."""
+        if self._round.waits_by_order[job]:
+            return kept_back(self._round, job)
+        over = self._over_quota(job)
+        quota = self._quota_text(job) if over else ""
+        return binding_in_sets(
+            self._round, self._left, job, demand, over=over, quota=quota, consolidate=self._consolidate
+        )
+
     def _over_quota(self, job: int) -> int:
         """Return the GPUs that the tenant may not hold if the job starts."""
-        tenant = int(self._round.amounts.tenant[job])
-        if tenant < 0 or self._round.amounts.U[tenant] == UNLIMITED:
-            return 0
-        return max(0, int(self._left.asks[job]) - int(self._left.quota[tenant]))
+        amounts, asks = self._round.amounts, int(self._left.asks[job])
+        limited = [one for one in amounts.line(int(amounts.tenant[job])) if amounts.U[one] < UNLIMITED]
+        return max([0, *(asks - int(self._left.quota[one]) for one in limited)])
 
     def _quota_text(self, job: int) -> str:
-        tenant = self._round.cluster.tenants[self._round.amounts.tenant[job]]
-        spare = int(self._left.quota[self._round.amounts.tenant[job]])
+        """Return whose quota is short by the most."""
+        amounts = self._round.amounts
+        line = amounts.line(int(amounts.tenant[job]))
+        place = min(line, key=lambda one: int(self._left.quota[one]))
+        tenant, spare = self._round.cluster.tenants[place], int(self._left.quota[place])
         has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
         return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}"
 

@@ -104,7 +104,8 @@ def _waiting(
     A job that runs now and is not among those that go on is stopped, whatever binds.
     """
     amounts = round_.amounts
-    demands = np.stack([left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant])[:, jobs].T.tolist()
+    alike_of = [left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
+    demands = np.stack(alike_of)[:, jobs].T.tolist()
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
     for job, demand in zip(jobs, map(tuple, demands), strict=True):
@@ -120,3 +121,14 @@ def _waiting(
         reason = WaitingReason.STOPPED if stops else alike.reason
         found.append(replace(alike, job=round_.jobs[job].id, reason=reason))
     return tuple(found)
+
+
+def _unlike(round_: Round, left: Leftover) -> list[Ints]:
+    """Return what else jobs must have in common to be told the same: where they may start, and that none runs."""
+    if left.sets is None:
+        return []
+    own = [place if job.state == "running" else -1 for place, job in enumerate(round_.jobs)]
+    own = [
+        place if kept else common for place, (kept, common) in enumerate(zip(round_.waits_by_order, own, strict=True))
+    ]
+    return [left.sets.kind, np.array(own, dtype=np.int64)]

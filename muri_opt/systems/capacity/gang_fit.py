@@ -1,4 +1,4 @@
-"""One gang on the nodes: best fit on one node, else as few nodes as possible."""
+"""One gang on the nodes: where it is if it can, else by best fit, on as few nodes as it may be."""
 
 from __future__ import annotations
 
@@ -7,45 +7,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
-
-
-def best_fit(room: Ints, gpus: int, held: Ints | None = None) -> Ints | None:
-    """Return GPUs per node for a gang of ``gpus``, or ``None`` where it does not fit.
-
-    ``room[s]`` is how many of its GPUs fit on node s. GPUs ``held`` now are kept if they still fit. Otherwise the gang
-    goes to the tightest node that holds it whole, or else fills the roomiest nodes, the rest on the tightest that does.
-
-    >>> best_fit(np.array([4, 2, 3]), 3)
-    array([0, 0, 3])
-    """
-    if held is not None and held.sum() == gpus and (held <= room).all():
-        return held
-    share = np.zeros_like(room)
-    left = gpus
-    room = room.copy()
-    while left > 0:
-        enough = np.flatnonzero(room >= left)
-        if len(enough):
-            s = enough[np.argmin(room[enough])]
-            share[s] = left
-            return share
-        s = np.argmax(room) if len(room) else 0
-        if not len(room) or room[s] <= 0:
-            return None
-        share[s] = room[s]
-        left -= int(room[s])
-        room[s] = 0
-    return share
-
-
-def nodes_needed(room: Ints, gpus: int) -> int:
-    """Return how many of the roomiest nodes together hold ``gpus``; one more than there are where all do not.
-
-    >>> nodes_needed(np.array([4, 2, 3]), 6)
-    2
-    """
-    reach = np.cumsum(np.sort(room)[::-1])
-    return int(np.searchsorted(reach, gpus)) + 1
+from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
+from muri_opt.systems.capacity.node_sets import is_lost, node_sets
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 
 def fewest_nodes(round_: Round, job: int) -> int:
@@ -54,18 +18,28 @@ def fewest_nodes(round_: Round, job: int) -> int:
     >>> fewest_nodes(shipped_round("toy/two-gangs"), 1)
     2
     """
-    amounts = round_.amounts
-    return nodes_needed(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), int(amounts.g[job]))
+    gpus, room, sets = int(round_.amounts.g[job]), empty_room(round_, job), node_sets(round_)
+    if sets is None:
+        return nodes_needed(room, gpus)
+    share = fit_in_sets(room, gpus, sets.of(job))
+    return len(room) + 1 if share is None else int(np.count_nonzero(share))
+
+
+def empty_room(round_: Round, job: int) -> Ints:
+    """Return how many GPUs of a job that starts fit on each node of the empty cluster."""
+    amounts, sets = round_.amounts, node_sets(round_)
+    room = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+    return room if sets is None else only_where(room, sets.of(job))
 
 
 def held_gpus(round_: Round, job: int) -> Ints | None:
-    """Return the GPUs per node a running job holds now, or ``None``.
+    """Return the GPUs per node a running job holds now, or ``None``; on a node that is down it has lost them.
 
     >>> held_gpus(shipped_round("toy/three-fragments"), 0)
     array([4, 0, 0])
     """
     placement = round_.jobs[job].placement
-    if round_.jobs[job].state != "running" or not placement:
+    if round_.jobs[job].state != "running" or not placement or is_lost(round_, job):
         return None
     held = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
     for node, gpus in placement.items():
@@ -83,6 +57,11 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     array([4, 2])
     """
     room, gpus = left.room(job), int(round_.amounts.g[job])
+    if left.sets is not None:
+        limit = fewest_nodes(round_, job) if consolidate else len(room)
+        if held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus and (held <= room).all():
+            return held
+        return fit_in_sets(room, gpus, left.sets.of(job), limit)
     if consolidate:
         limit = min(fewest_nodes(round_, job), len(room))
         if nodes_needed(room, gpus) > limit:

@@ -8,6 +8,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import held_gpus, place_gang
+from muri_opt.systems.capacity.node_sets import node_sets
+from muri_opt.systems.capacity.staying import pinned_jobs
 
 Shares = dict[int, Ints]
 """GPUs per node of each gang that runs."""
@@ -17,10 +19,14 @@ MOST_TRIES = 8
 
 
 class ListSchedule:
-    """The jobs of a round in an order, each tried in turn; ``consolidate`` keeps a gang on as few nodes as it needs."""
+    """The jobs of a round in an order, each tried in turn; ``consolidate`` keeps a gang on as few nodes as it needs.
+
+    Gangs that nobody may stop are where they are in every schedule.
+    """
 
     def __init__(self, round_: Round, order: Sequence[int], *, consolidate: bool) -> None:
         self._round, self._order, self._consolidate = round_, order, consolidate
+        self._pinned = pinned_jobs(round_)
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
         """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are."""
@@ -35,7 +41,8 @@ class ListSchedule:
         where the others are, so the schedule is made again from what it led to, until nothing changes: then deciding
         again changes nothing either. Each time the jobs that run are better by the order, so this ends.
         """
-        held = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
+        running = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
+        held = {job: now for job, now in running.items() if job not in self._pinned}
         shares = self._settled(self._in_order(held), held)
         while self._places_matter():
             again = self._in_order(shares)
@@ -45,8 +52,8 @@ class ListSchedule:
         return shares
 
     def _in_order(self, held: Mapping[int, Ints]) -> Shares:
-        shares: Shares = {}
-        self._fill(Leftover(self._round), shares, held)
+        shares = dict(self._pinned)
+        self._fill(Leftover.beside(self._round, shares), shares, held)
         return shares
 
     def _settled(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
@@ -56,8 +63,8 @@ class ListSchedule:
         """
         if not any(job in held for job in shares):
             return shares
-        order = [job for job in self._order if job in shares]
-        placed = placed_around(self._round, order, held, consolidate=self._consolidate)
+        order = [job for job in self._order if job in shares and job not in self._pinned]
+        placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
         if placed is None or _moved_gpus(shares, held) < _moved_gpus(placed, held):
             return shares
         self._fill(Leftover.beside(self._round, placed), placed, held)
@@ -80,7 +87,7 @@ class ListSchedule:
         """Return whether who fits depends on more than the number of free GPUs."""
         amounts = self._round.amounts
         scarce = (amounts.G * amounts.c.max(initial=0) > amounts.C) | (amounts.G * amounts.m.max(initial=0) > amounts.M)
-        return self._consolidate or bool(scarce.any())
+        return self._consolidate or bool(scarce.any()) or node_sets(self._round) is not None
 
 
 def _moved_gpus(shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:

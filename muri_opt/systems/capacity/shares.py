@@ -9,7 +9,8 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import best_fit, held_gpus
+from muri_opt.systems.capacity.gang_fit import held_gpus
+from muri_opt.systems.capacity.node_fit import best_fit
 
 
 def place_shares(round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False) -> dict[int, Ints]:

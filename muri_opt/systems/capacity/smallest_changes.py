@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.decision import Change
-from muri_opt.systems.capacity.binding_rules import Binding
+from muri_opt.systems.capacity.binding_in_sets import Binding
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import fewest_nodes, nodes_needed
+from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.node_fit import nodes_needed
+from muri_opt.systems.capacity.staying import pinned_jobs
 
 MOST_SEARCHES: Final = 100
 """Different demands for which jobs to stop are looked for; those that come later are told what to add."""
@@ -32,13 +34,24 @@ class GangChanges:
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool, preempt: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._preempt = preempt
-        self._searched: dict[tuple[int, int, int], tuple[int, ...] | None] = {}
+        self._searched: dict[tuple[int, ...], tuple[int, ...] | None] = {}
+        pinned = {round_.jobs[job].id for job in pinned_jobs(round_)}
+        free = [pinned.isdisjoint(names) for names in holders.names]
+        self._may_stop = np.array(free, dtype=np.bool_)[holders.group]
 
     def of(self, job: int, binding: Binding) -> tuple[Change, ...]:
         """Return one change of each kind that there is, those without a further node first."""
+        one = self._round.jobs[job]
+        if one.held is not None or (one.not_before or 0.0) > self._round.now:
+            return ()
         quota = binding.quota or None
+        if quota and self._round.amounts.lines is not None:
+            return ()  # whose quota is to be raised, of those above one another, is not for us to say
         if binding.room:
             return (Change(raise_quota=quota) if quota else Change(wait_seconds=0.0),)
+        sets = self._left.sets
+        if sets is not None and (self._consolidate or not sets.of(job).simple):
+            return ()  # which nodes to free or to add is not looked for
         ways = []
         victims = self._to_stop(job)
         if victims:
@@ -66,11 +79,10 @@ class GangChanges:
         and the whole gang fits on a node of its size; where gangs that run would have to move there too, it is large
         enough for all of them.
         """
-        asks, room = int(self._left.asks[job]), self._left.room(job)
+        asks, room = int(self._left.asks[job]), self._left.start_room(job)
         if not self._consolidate:
             return asks - int(room.sum())
-        amounts = self._round.amounts
-        empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+        empty = empty_room(self._round, job)
         for gpus in range(1, min(asks, MOST_NODES)):
             limit = min(nodes_needed(np.append(empty, gpus), asks), len(room) + 1)
             if nodes_needed(np.append(room, gpus), asks) <= limit and not self._moved_by(gpus):
@@ -83,10 +95,8 @@ class GangChanges:
         spread = np.bincount(holders.group, minlength=len(holders.names))
         wide = np.flatnonzero(spread > 1).tolist() if self._preempt else []
         sizes = [int(holders.size[group]) for group in wide]
-        amounts = self._round.amounts
         for group, size in zip(wide, sizes, strict=True):
-            job = self._round.job_index[holders.names[group][0]]
-            empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+            empty = empty_room(self._round, self._round.job_index[holders.names[group][0]])
             if nodes_needed(np.append(empty, gpus), size) < spread[group]:
                 return sizes
         return []
@@ -94,15 +104,15 @@ class GangChanges:
     def _to_stop(self, job: int) -> tuple[int, ...] | None:
         """Return groups that together leave the job enough room, none needlessly; ``None`` if none are found."""
         amounts = self._round.amounts
-        demand = int(self._left.asks[job]), int(amounts.c[job]), int(amounts.m[job])
+        kind = -1 if self._left.sets is None else int(self._left.sets.kind[job])
+        demand = int(self._left.asks[job]), int(amounts.c[job]), int(amounts.m[job]), kind
         if demand not in self._searched:
             search = len(self._searched) < MOST_SEARCHES
             self._searched[demand] = self._smallest_set(job) if search else None
         return self._searched[demand]
 
     def _smallest_set(self, job: int) -> tuple[int, ...] | None:
-        amounts, asks = self._round.amounts, int(self._left.asks[job])
-        empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+        asks, empty = int(self._left.asks[job]), empty_room(self._round, job)
         if nodes_needed(empty, asks) > len(empty):
             return None
         found = [self._on(job, nodes) for nodes in self._targets(job, empty)]
@@ -112,7 +122,7 @@ class GangChanges:
     def _targets(self, job: int, empty: Ints) -> list[Ints]:
         """Return the nodes on which room is made: all, or for a gang on few nodes the likely ones, one set each."""
         if not self._consolidate:
-            return [np.arange(len(empty))]
+            return [np.arange(len(empty)) if self._left.sets is None else np.flatnonzero(empty)]
         limit, asks, room = fewest_nodes(self._round, job), int(self._left.asks[job]), self._left.room(job)
         if limit == 1:
             whole = np.flatnonzero(empty >= asks)
@@ -121,7 +131,7 @@ class GangChanges:
 
     def _on(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
-        holders, here = self._holders, np.isin(self._holders.node, nodes)
+        holders, here = self._holders, np.isin(self._holders.node, nodes) & self._may_stop
         lacks = int(self._left.asks[job]) - int(self._left.room(job)[nodes].sum())
         gain = np.zeros(len(holders.names), dtype=np.int64)
         entry = holders.node[here]

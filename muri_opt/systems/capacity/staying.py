@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from muri_opt.errors import InputError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
@@ -19,9 +20,13 @@ def staying_jobs(
 
     A running job stays if it holds as many GPUs as it asks for and no earlier one holds the same ones, as jobs that
     share GPUs under another policy do. ``within_rules`` keeps quotas, and with ``consolidate`` the fewest nodes, too.
+    Those that nobody may stop stay before all others, whatever the rules.
     """
-    left, stays = Leftover(round_), dict[int, Ints]()
+    stays = pinned_jobs(round_)
+    left = Leftover.beside(round_, stays)
     for job in order:
+        if job in stays:
+            continue
         held = held_gpus(round_, job)
         if held is None or held.sum() != round_.amounts.g[job] or (held > left.room(job)).any():
             continue
@@ -32,3 +37,29 @@ def staying_jobs(
         left.take(held, job)
         stays[job] = held
     return stays
+
+
+def pinned_jobs(round_: Round, *, movable: bool = True) -> dict[int, Ints]:
+    """Return GPUs per node of the running gangs that nobody may stop; all of them, or those that are not movable."""
+    if "job.preemptible" not in round_.used_fields:
+        return {}
+    stay = [place for place, job in enumerate(round_.jobs) if job.stays and (movable or job.stays_put)]
+    return {job: held for job in stay if (held := held_gpus(round_, job)) is not None}
+
+
+def check_pinned(round_: Round, policy: str) -> None:
+    """Refuse a job that nobody may stop and that cannot go on alone with all its GPUs."""
+    pinned = pinned_jobs(round_)
+    if not pinned:
+        return
+    left = Leftover(round_)
+    for job, held in pinned.items():
+        where = f"jobs[{job}] ({round_.jobs[job].id!r}).preemptible"
+        asks = int(round_.amounts.g[job])
+        if held.sum() != asks:
+            found = f"false, for a job that asks for {asks} GPUs and runs with {held.sum()}"
+            raise InputError(where, found, f"a job that may be stopped: the policy {policy!r} places whole gangs")
+        if (held > left.room(job)).any():
+            found = "false, for a job that shares its GPUs with another that may not be stopped"
+            raise InputError(where, found, f"a job that may be stopped: under the policy {policy!r} no jobs share GPUs")
+        left.take(held, job)

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from muri_opt.errors import InputError, unknown_name
+from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.list_schedule import ListSchedule
-from muri_opt.systems.capacity.staying import staying_jobs
+from muri_opt.systems.capacity.node_sets import ASKED
+from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
@@ -38,7 +39,7 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
-    honours: ClassVar[frozenset[str]] = INFORMATION
+    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
     names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
 
     def __post_init__(self) -> None:
@@ -68,11 +69,16 @@ class GangPolicy(Policy):
         return {"chapter": self.chapter, "order": self.name, **settings}
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs: a gang has at least one."""
+        """Refuse a job of no GPUs: a gang has at least one. Refuse, too, one that must go on and cannot."""
         for position, job in enumerate(round_.jobs):
             if job.gpus < 1:
                 where = f"jobs[{position}] ({job.id!r}).gpus"
                 raise InputError(where, "0", f"at least 1: the policy {self.name!r} places gangs")
+        for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
+            if job.within is not None and not job.within.required:
+                where = f"jobs[{position}] ({job.id!r}).within.required"
+                raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
+        check_pinned(round_, self.name)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""

@@ -1,7 +1,7 @@
 """Chapter *gangs*: which gangs start now, and on which nodes.
 
 Letters as in the chapter: jobs j, places s (nodes, or one pool of interchangeable nodes), tenants v; a_j admitted, x_js
-GPUs of j on s, b_js whether j uses s.
+GPUs of j on s; what jobs ask of nodes has columns of its own (:mod:`.program_demands`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, RowSense, Stage, Values
+from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, Stage, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.systems.capacity import Leftover, fewest_nodes, gang_decision, held_gpus
+from muri_opt.systems.capacity import Leftover, gang_decision, held_gpus
 from muri_opt.systems.capacity.list_schedule import placed_around
+from muri_opt.systems.gangs.program_demands import DemandColumns
 from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
 from muri_opt.systems.gangs.program_places import OpenPart, Places
 from muri_opt.systems.orders import TiresiasOrder
@@ -48,28 +49,33 @@ class GangFormulation(Formulation):
         """Return the program: a gang runs whole or not at all, within nodes and quotas."""
         part = self._open(round_)
         amounts, places = part.amounts, self._places(part)
+        asked = self._columns(round_, part, places, rows=True)
         builder = ModelBuilder("gangs")
         jobs = np.arange(len(round_.jobs))
-        a = builder.add_columns("a", jobs, upper=places.fits.astype(np.int64))
+        a = builder.add_columns(
+            "a", jobs, lower=np.isin(jobs, part.must).astype(np.int64), upper=places.fits.astype(np.int64)
+        )
         x = builder.add_columns("x", places.pairs, upper=places.most)
-        j, s = places.pairs.T
-        ones = np.ones(len(j), dtype=np.int64)
+        h = builder.add_columns("h", asked.home) if len(asked.home) else np.zeros(0, dtype=np.int64)
+        home, home_place = np.nonzero(places.of_places(asked.homes))
+        j, s = np.append(places.pairs[:, 0], asked.home[home]), np.append(places.pairs[:, 1], home_place)
+        gpus = np.append(np.ones_like(x), places.of_places(asked.homes)[home, home_place])
+        taken = np.append(x, h[home])
         builder.add_rows(
             "gang",
             jobs,
-            entries=(np.append(j, jobs), np.append(x, a), np.append(ones, -amounts.g)),
+            entries=(np.append(j, jobs), np.append(taken, a), np.append(gpus, -amounts.g)),
             sense="=",
             rhs=0,
         )
-        builder.add_rows("gpus", np.arange(len(places.G)), entries=(s, x, ones), sense="<=", rhs=places.G)
+        builder.add_rows("gpus", np.arange(len(places.G)), entries=(s, taken, gpus), sense="<=", rhs=places.G)
         for label, need, has in (("cpus", amounts.c, places.C), ("memory", amounts.m, places.M)):
             bound = np.flatnonzero(has < UNLIMITED)
             here = np.isin(s, bound)
-            rows = np.searchsorted(bound, s[here])
-            builder.add_rows(label, bound, entries=(rows, x[here], need[j[here]]), sense="<=", rhs=has[bound])
+            entries = (np.searchsorted(bound, s[here]), taken[here], gpus[here] * need[j[here]])
+            builder.add_rows(label, bound, entries=entries, sense="<=", rhs=has[bound])
         self._add_quota(builder, part, a)
-        if self.nodes == "fewest":
-            self._add_fewest(builder, round_, places, x)
+        asked.add(builder, places, amounts.g, a, x, h)
         return builder.finish(maximise=True, columns=a, coefficients=self._weights(part))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
@@ -116,15 +122,20 @@ class GangFormulation(Formulation):
         places = self._places(part)
         amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
         a = np.zeros(len(round_.jobs), dtype=np.int64)
+        asked = self._columns(round_, part, places)
+        h = np.zeros(len(asked.home), dtype=np.int64)
         for assignment in decision.assignments:
             job = round_.job_index[assignment.jobs[0]]
             if job in part.stays:
                 continue
             a[job] = 1
+            if job in asked.home and dict(assignment.gpus) == round_.jobs[job].placement:
+                h[asked.home == job] = 1
+                continue
             for node, gpus in assignment.gpus.items():
                 amount[job, places.of_node[round_.cluster.node_index[node]]] += gpus
         x = amount[tuple(places.pairs.T)]
-        return np.concatenate([a, x, (x > 0).astype(np.int64)] if self.nodes == "fewest" else [a, x])
+        return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x)])
 
     @property
     def has_duals(self) -> bool:
@@ -148,18 +159,26 @@ class GangFormulation(Formulation):
         places = self._places(part)
         count = len(round_.jobs)
         amount = np.zeros((count, len(places.G)), dtype=np.int64)
-        amount[tuple(places.pairs.T)] = values[count : count + len(places.pairs)]
-        left, shares = Leftover.beside(round_, part.stays), dict(part.stays)
+        last = count + len(places.pairs)
+        amount[tuple(places.pairs.T)] = values[count:last]
+        home = self._columns(round_, part, places).home
+        at_home = {int(job): part.held[int(job)] for job in home[values[last : last + len(home)] == 1]}
+        left, shares = Leftover.beside(round_, part.stays | at_home), part.stays | at_home
         for job in order:
-            shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
-            left.take(shares[job], job)
+            if job not in at_home:
+                shares[job] = places.on_nodes(amount[job], left.gpus, held_gpus(round_, job))
+                left.take(shares[job], job)
         return shares
 
     def _open(self, round_: Round) -> OpenPart:
         return OpenPart.of(round_, self.order, preempt=self.preempt)
 
     def _places(self, part: OpenPart) -> Places:
-        return Places.of(part.amounts, pool=self.nodes == "any", whole=self.nodes == "fewest", fits=part.fits)
+        pool, whole = self.nodes == "any" and not part.shaped, self.nodes == "fewest"
+        return Places.of(part.amounts, pool=pool, whole=whole, fits=part.fits, sets=part.sets)
+
+    def _columns(self, round_: Round, part: OpenPart, places: Places, *, rows: bool = False) -> DemandColumns:
+        return DemandColumns.of(round_, part, places, fewest=self.nodes == "fewest", rows=rows)
 
     def _weights(self, part: OpenPart) -> Ints:
         """Return w_j: each GPU of the job of rank r among n is worth n - r."""
@@ -170,23 +189,11 @@ class GangFormulation(Formulation):
     def _add_quota(self, builder: ModelBuilder, part: OpenPart, a: Ints) -> None:
         amounts = part.amounts
         limited = np.flatnonzero(amounts.U < UNLIMITED)
-        member = np.flatnonzero(np.isin(amounts.tenant, limited))
-        rows = np.searchsorted(limited, amounts.tenant[member])
-        entries = (rows, a[member], amounts.g[member])
+        jobs, owner = np.arange(len(a)), amounts.tenant
+        if amounts.lines is not None:
+            lines = [amounts.line(int(tenant)) for tenant in owner]
+            jobs, owner = np.repeat(jobs, list(map(len, lines))), np.array(sum(lines, ()), dtype=np.int64)
+        member = np.isin(owner, limited)
+        rows, jobs = np.searchsorted(limited, owner[member]), jobs[member]
+        entries = (rows, a[jobs], amounts.g[jobs])
         builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
-
-    def _add_fewest(self, builder: ModelBuilder, round_: Round, places: Places, x: Ints) -> None:
-        b = builder.add_columns("b", places.pairs)
-        jobs = np.flatnonzero(places.fits)
-        limit = np.zeros(len(round_.jobs), dtype=np.int64)
-        limit[jobs] = [fewest_nodes(round_, int(job)) for job in jobs]
-        whole = limit[places.pairs[:, 0]] == 1
-        senses: tuple[tuple[str, NDArray[np.bool_], RowSense], ...] = (("link", ~whole, "<="), ("whole", whole, "="))
-        for label, part, sense in senses:
-            pairs = np.arange(np.count_nonzero(part))
-            columns = np.append(x[part], b[part])
-            coefficients = np.append(np.ones_like(pairs), -places.most[part])
-            entries = (np.append(pairs, pairs), columns, coefficients)
-            builder.add_rows(label, places.pairs[part], entries=entries, sense=sense, rhs=0)
-        rows = np.searchsorted(jobs, places.pairs[:, 0])
-        builder.add_rows("few", jobs, entries=(rows, b, np.ones_like(b)), sense="<=", rhs=limit[jobs])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,24 +10,33 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
-from muri_opt.systems.capacity import Leftover, best_fit
-from muri_opt.systems.capacity.staying import staying_jobs
+from muri_opt.systems.capacity import Leftover, best_fit, held_gpus
+from muri_opt.systems.capacity.node_sets import Demand, NodeSets, node_sets
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+from muri_opt.systems.capacity.staying import pinned_jobs, staying_jobs
 from muri_opt.systems.orders import TiresiasOrder, priority_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenPart:
-    """What is decided: the jobs in order but those that stay where they are, and the amounts that those leave."""
+    """What is decided: the jobs in order but those that stay where they are, and the amounts that those leave.
+
+    ``held`` has the open jobs that run now, with their GPUs per node; of them, ``must`` go on, here or there. ``sets``
+    says where jobs may start, ``None`` if anywhere.
+    """
 
     order: Ints
     stays: dict[int, Ints]
     amounts: Amounts
+    sets: NodeSets | None
+    held: dict[int, Ints]
+    must: Ints
 
     @classmethod
     def of(cls, round_: Round, by: str | TiresiasOrder, *, preempt: bool) -> OpenPart:
         """Return the part of a round that is open; with ``preempt`` that is all of it."""
-        order, amounts = priority_order(round_, by), round_.amounts
-        stays = {} if preempt else staying_jobs(round_, order)
+        order, amounts, sets = priority_order(round_, by), round_.amounts, node_sets(round_)
+        stays = pinned_jobs(round_, movable=False) if preempt else staying_jobs(round_, order)
         if stays:
             left = Leftover.beside(round_, stays)
             amounts = replace(
@@ -36,15 +46,66 @@ class OpenPart:
                 M=_left_of(amounts.M, left.memory),
                 U=_left_of(amounts.U, left.quota),
             )
+        must = np.array([job for job in pinned_jobs(round_) if job not in stays], dtype=np.int64)
+        held: dict[int, Ints] = {}
+        if sets is not None:
+            down = np.array([node.state == "down" for node in round_.cluster.nodes], dtype=np.bool_)
+            amounts = replace(amounts, G=np.where(down, 0, amounts.G), U=_for_all(must, amounts))
+            running = {job: now for job in order if (now := held_gpus(round_, job)) is not None}
+            held = {job: now for job, now in running.items() if job not in stays and now.sum() == amounts.g[job]}
         line = np.array([job for job in order if job not in stays], dtype=np.int64)
-        return cls(order=line, stays=stays, amounts=amounts)
+        return cls(order=line, stays=stays, amounts=amounts, sets=sets, held=held, must=must)
 
     @property
     def fits(self) -> NDArray[np.bool_]:
         """Which jobs are open and could run if no other open one did."""
         fits = fits_alone(self.amounts)
+        if self.sets is not None:
+            fits &= self._fit_in_sets(self.sets)
         fits[list(self.stays)] = False
         return fits
+
+    @property
+    def shaped(self) -> bool:
+        """Whether it matters to some job on how many nodes it is."""
+        return self.sets is not None and any(demand.shaped for demand in self.sets.demands)
+
+    def demands(self, some: NDArray[np.bool_]) -> Iterator[tuple[int, Demand]]:
+        """Yield some of the jobs with what they ask of nodes; nobody where all may start anywhere."""
+        if self.sets is not None:
+            for job in np.flatnonzero(some).tolist():
+                yield job, self.sets.of(job)
+
+    def _fit_in_sets(self, sets: NodeSets) -> NDArray[np.bool_]:
+        """Return which jobs could go on where they are, or start inside one of their sets of nodes."""
+        amounts, known = self.amounts, dict[tuple[int, ...], bool]()
+        asked = np.column_stack([amounts.g, amounts.c, amounts.m, sets.kind]).tolist()
+        fits = np.zeros(len(asked), dtype=np.bool_)
+        for job, key in enumerate(map(tuple, asked)):
+            room = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+            if key not in known:
+                known[key] = fit_in_sets(room, key[0], sets.of(job)) is not None
+            now = self.held.get(job)
+            fits[job] = known[key] or (now is not None and bool((now <= room).all()))
+        return fits
+
+    def only_at_home(self, limit: Ints) -> tuple[Ints, Ints]:
+        """Return the jobs that may go on where they are but not start there, and their GPUs per node.
+
+        ``limit`` are the nodes on which each may be at most, unless it must go on.
+        """
+        found, fits = [], self.fits
+        fits &= np.isin(np.arange(len(fits)), list(self.held))
+        for job, demand in self.demands(fits):
+            used = np.flatnonzero(self.held[job])
+            starts = not demand.shaped and any(np.isin(used, some).all() for some in demand.sets)
+            few = len(used) <= limit[job]
+            if not (starts and few) and (few or job in self.must):
+                found.append(job)
+        shape = (len(found), len(self.amounts.G))
+        return np.array(found, dtype=np.int64), np.array([self.held[job] for job in found], dtype=np.int64).reshape(
+            shape
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,17 +127,30 @@ class Places:
     fits: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, amounts: Amounts, *, pool: bool, whole: bool = False, fits: NDArray[np.bool_] | None = None) -> Places:
-        """Return the places of a round; ``pool`` merges the nodes that only count GPUs.
+    def of(
+        cls,
+        amounts: Amounts,
+        *,
+        pool: bool,
+        whole: bool = False,
+        fits: NDArray[np.bool_] | None = None,
+        sets: NodeSets | None = None,
+    ) -> Places:
+        """Return the places of a round; ``pool`` merges the nodes that only count GPUs and are the same to all jobs.
 
         ``fits`` says which jobs have columns, by default those that could run alone. ``whole`` keeps a gang that fits
-        on one node off the nodes that hold only a part of it.
+        on one node off the nodes that hold only a part of it. ``sets`` says where jobs may start.
         """
         C = np.where(amounts.G * amounts.c.max(initial=0) <= amounts.C, UNLIMITED, amounts.C)
         M = np.where(amounts.G * amounts.m.max(initial=0) <= amounts.M, UNLIMITED, amounts.M)
         alike = (C == UNLIMITED) & (M == UNLIMITED) & pool
-        of_node = np.cumsum(~alike) - 1 + bool(alike.any())
-        of_node[alike] = 0
+        looks = (
+            np.unique(sets.look[alike], return_inverse=True)[1]
+            if sets is not None
+            else np.zeros(int(alike.sum()), dtype=np.int64)
+        )
+        of_node = np.cumsum(~alike) + looks.max(initial=-1)
+        of_node[alike] = looks
         size = int(of_node.max(initial=-1)) + 1
         G = np.bincount(of_node, weights=amounts.G, minlength=size).astype(np.int64)
         first = np.zeros(size, dtype=np.int64)
@@ -87,11 +161,21 @@ class Places:
             room = np.minimum(room, _covered(need, has))
         fits = fits_alone(amounts) if fits is None else fits
         possible = (room > 0) & fits[:, None]
+        if sets is not None:
+            possible &= sets.may_start()[:, first]
         if whole:
-            holds = room == amounts.g[:, None]
-            possible &= holds | ~holds.any(axis=1, keepdims=True)
+            holds = (room == amounts.g[:, None]) & possible
+            spread = np.zeros(len(room), dtype=np.bool_) if sets is None else sets.are_spread()
+            possible &= holds | ~holds.any(axis=1, keepdims=True) | spread[:, None]
         pairs = np.argwhere(possible)
         return cls(of_node=of_node, G=G, C=C, M=M, pairs=pairs, most=room[tuple(pairs.T)], fits=fits)
+
+    def of_places(self, shares: Ints) -> Ints:
+        """Return GPUs per place for rows of GPUs per node."""
+        found = np.zeros((len(shares), len(self.G)), dtype=np.int64)
+        if len(shares):
+            np.add.at(found.T, self.of_node, shares.T)
+        return found
 
     def on_nodes(self, amount: Ints, free: Ints, held: Ints | None) -> Ints:
         """Return GPUs per node for GPUs per place; a pool's share goes by best fit, first to the GPUs held now."""
@@ -109,9 +193,23 @@ def fits_alone(amounts: Amounts) -> NDArray[np.bool_]:
     """Return which jobs could run if nothing else did; equal nodes are looked at once."""
     kinds, nodes = np.unique(np.column_stack([amounts.G, amounts.C, amounts.M]), axis=0, return_counts=True)
     room = np.minimum(np.minimum(kinds[:, 0], _covered(amounts.c, kinds[:, 1])), _covered(amounts.m, kinds[:, 2]))
-    quota = np.append(amounts.U, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
+    least = amounts.U if amounts.lines is None else _ints([amounts.U[list(line)].min() for line in amounts.lines])
+    quota = np.append(least, UNLIMITED)[amounts.tenant]  # tenant -1, none listed, is the last: no limit
     fits: NDArray[np.bool_] = (room @ nodes >= amounts.g) & (amounts.g <= quota)
     return fits
+
+
+def _for_all(must: Ints, amounts: Amounts) -> Ints:
+    """Return the quotas, each large enough for the jobs that must go on."""
+    needed = np.zeros_like(amounts.U)
+    for job in must.tolist():
+        for tenant in amounts.line(int(amounts.tenant[job])):
+            needed[tenant] += amounts.g[job]
+    return np.maximum(amounts.U, needed)
+
+
+def _ints(numbers: list[int]) -> Ints:
+    return np.array(numbers, dtype=np.int64)
 
 
 def _left_of(has: Ints, left: Ints) -> Ints:

@@ -74,6 +74,8 @@ ORDERS: dict[str, Order] = {
 def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
     """Return job positions from the first to be served to the last; a job lacking a needed field is refused.
 
+    Jobs of a larger ``priority`` come first, and among those of one priority the order decides.
+
     >>> priority_order(shipped_round("toy/two-gangs"), "fifo")
     [0, 1, 2]
     """
@@ -88,8 +90,12 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
                 )
     key: Key | None = order.key
     if key is None:
-        return _fewest_gpus_first(round_)
-    return sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
+        found = _fewest_gpus_first(round_)
+    else:
+        found = sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
+    if "job.priority" in round_.used_fields:
+        found.sort(key=lambda j: -round_.jobs[j].priority)  # a stable sort
+    return found
 
 
 def _fewest_gpus_first(round_: Round) -> list[int]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.gangs.demands import asked_of
 
 
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
@@ -25,12 +27,15 @@ class Proposals:
         self._round, self._fewest_nodes = round_, fewest_nodes
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
-        self._known: dict[tuple[int, Need, int | None, str | None], str | None] = {}
+        self._asked = asked_of(round_)
+        self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
 
     def fault(self, job: Job, spare: int | None, change: Change) -> str | None:
         """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
-        key = id(change), need_of(job), spare, job.tenant
+        key: tuple[object, ...] = id(change), need_of(job), spare, job.tenant
+        if self._asked is not None:
+            key = *key, job.id
         if key not in self._known:
             self._kept.append(change)  # it must not go, or its id would be another's
             self._known[key] = self._found(job, spare, change)
@@ -39,6 +44,8 @@ class Proposals:
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
             return "nothing is moved, and no rack matters, under this policy"
+        if change.raise_quota and any(tenant.parent is not None for tenant in self._round.cluster.tenants):
+            return "whose quota is raised, of tenants above one another, is not said"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
@@ -46,6 +53,8 @@ class Proposals:
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
                 return f"job {name!r} does not run alone"
+            if self._round.jobs[self._round.job_index[name]].stays:
+                return f"job {name!r} may not be stopped"
             victim, need = self._round.jobs[self._round.job_index[name]], _together(self._round, of[name])
             for node, gpus in of[name].gpus.items():
                 rooms[node] = rooms[node].without(need, -gpus)
@@ -56,13 +65,23 @@ class Proposals:
         if spare is not None and job.gpus > spare + freed + (change.raise_quota or 0):
             return f"the tenant has {spare + freed} GPUs of its quota left, and {change.raise_quota or 0} more"
         added = [Room(gpus=change.add_gpus, milli=None, mebibytes=None)] if change.add_gpus else []
-        now = smallest_node_count(Counter([*rooms.values(), *added]), need_of(job))
+        now, least = self._node_counts(job, rooms, added)
         if now is None:
             return "it finds no room for all its GPUs"
-        least = smallest_node_count(Counter([*empty_rooms(self._round), *added]), need_of(job))
         if self._fewest_nodes and (least is None or now > least):
             return f"it needs {now} nodes, and must sit on {least}"
         return None
+
+    def _node_counts(self, job: Job, rooms: Mapping[str, Room], added: Sequence[Room]) -> tuple[int | None, int | None]:
+        """Return on how few nodes the job fits now, and in the empty cluster; it may use what is added."""
+        need, empty = need_of(job), empty_rooms(self._round)
+        if self._asked is None:
+            now = smallest_node_count(Counter([*rooms.values(), *added]), need)
+            return now, smallest_node_count(Counter([*empty, *added]), need)
+        asked = self._asked[job.id]
+        if job.held is not None or (job.not_before or 0.0) > self._round.now:
+            return None, None
+        return asked.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
 
 
 def _together(round_: Round, assignment: Assignment) -> Need:

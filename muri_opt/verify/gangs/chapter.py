@@ -16,11 +16,13 @@ from muri_opt.verify.feasibility import (
     period_breaches,
     quota_breaches,
 )
+from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
+from muri_opt.verify.gangs.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
-from muri_opt.verify.gangs.rules import SETTINGS, GangRules
-from muri_opt.verify.gangs.staying import open_round, staying_breaches
+from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
+from muri_opt.verify.gangs.staying import open_round, pinned_breaches, staying_breaches
 from muri_opt.verify.gangs.value import job_values, kept_jobs
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -30,11 +32,13 @@ class GangChapter(Chapter):
     """Gangs anywhere within GPUs, CPUs, memory and quotas; or on the fewest nodes, or around those that run."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    honours: ClassVar[frozenset[str]] = HONOURED
 
     def __init__(self, round_: Round, rules: GangRules) -> None:
         super().__init__(round_, rules)
         self.rules: GangRules = rules
         self._empty = Counter(empty_rooms(round_)) if rules.fewest_nodes else None
+        self._asked = asked_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> GangRules:
@@ -49,24 +53,44 @@ class GangChapter(Chapter):
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
         stays = assignment.jobs[0] in kept_jobs(self.round_, self.rules)
-        found = [*gang_breaches(members, assignment, where, fewest=None if stays else self._empty)]
+        empty = None if stays or self._asked is not None else self._empty
+        found = [*gang_breaches(members, assignment, where, fewest=empty)]
+        if self._asked is not None:
+            for job in members:
+                found += start_breaches(self.round_, job, assignment, where)
+                found += [] if stays else self._fewest_breaches(job, self._asked[job.id], assignment, where)
         found += [breach for job in members for breach in period_breaches(job, assignment, where)]
         return [*found, *cpu_breaches(members, assignment, where)]
+
+    def _fewest_breaches(self, job: Job, asked: Asked, assignment: Assignment, where: str) -> Iterator[Violation]:
+        """Yield a breach if a gang is on more nodes than it needs, and is not one that may stay there."""
+        at_home = asked.must and dict(assignment.gpus) == dict(job.placement or {})
+        if not self.rules.fewest_nodes or at_home:
+            return
+        limit = asked.node_count(empty_rooms(self.round_), need_of(job))
+        if limit is not None and len(assignment.gpus) > limit:
+            detail = f"job {job.id!r} sits on {len(assignment.gpus)} nodes, {limit} would do"
+            yield Violation(rule="fewest-nodes", where=where, detail=detail)
 
     def total_breaches(self, decision: Decision) -> Iterator[Violation]:
         """Yield what does not fit, and who is stopped or moved though nobody may be."""
         kept = kept_jobs(self.round_, self.rules)
         stay = Counter[str]()
-        for job in (self.jobs[name] for name in kept):
+        pinned = [job.id for job in self.round_.jobs if job.stays] if self._asked is not None else []
+        for job in (self.jobs[name] for name in {*kept, *pinned}):
             stay[job.tenant or ""] += job.gpus
         yield from capacity_breaches(self.round_, self.taken(decision))
-        yield from staying_breaches(decision, kept)
+        yield from pinned_breaches(self.round_, decision)
+        told = {job for job in pinned if self.jobs[job].stays_put}  # by the rules preemptible and movable
+        yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in told})
         yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits."""
-        held = self.held_of_tenants(decision)
-        return true_reasons(self.round_, decision, held, need_of, fewest_nodes=self.rules.fewest_nodes)
+        held, few = self.held_of_tenants(decision), self.rules.fewest_nodes
+        if self._asked is not None:
+            return asked_reasons(self.round_, decision, held, self._asked, fewest_nodes=few)
+        return true_reasons(self.round_, decision, held, need_of, fewest_nodes=few)
 
     def change_breaches(self, decision: Decision) -> Iterable[Violation]:
         """Yield changes that would not start the job they are told to."""
@@ -76,11 +100,12 @@ class GangChapter(Chapter):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
         values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
-        found = [(dual_bound(left, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
+        asked = self._asked
+        found = [(dual_bound(left, values, item, asked), Proof.LINEAR_DUALS) for item in linear(prices)]
         if self.rules.lexicographic:
-            found.append((prefix_bound(left, values, decision), Proof.COUNTING))
+            found.append((prefix_bound(left, values, decision, asked), Proof.COUNTING))
         if not found or min(found)[0] > self.value(decision):
-            counted = knapsack_bound(left, values)
+            counted = knapsack_bound(left, values, asked)
             found += [] if counted is None else [(counted, Proof.COUNTING)]
         return best_bound(found)
 

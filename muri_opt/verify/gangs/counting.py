@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
-from muri_opt.verify.amounts import empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.counting import counted_best, quota_pools
+from muri_opt.verify.gangs.demands import Asked
+from muri_opt.verify.tenant_lines import spare_quotas
+
+AllAsked = Mapping[str, Asked] | None
+"""What jobs ask of nodes, by their ids; ``None``: nothing."""
 
 
-def knapsack_bound(round_: Round, values: dict[str, int], *, steps: int = 500_000) -> int | None:
+def knapsack_bound(
+    round_: Round, values: dict[str, int], asked: AllAsked = None, *, steps: int = 500_000
+) -> int | None:
     """Return the best value of any set of jobs within the cluster's GPUs and the quotas, nodes disregarded.
 
     ``None`` where that takes more than ``steps`` additions.
     """
-    pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able_jobs(round_)))
+    pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able_jobs(round_, asked)))
     return counted_best(round_.cluster.total_gpus, pools, steps=steps)
 
 
-def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> int:
+def prefix_bound(round_: Round, values: dict[str, int], decision: Decision, asked: AllAsked = None) -> int:
     """Return a bound on a lexicographic value from the decision itself, in one pass.
 
     Going down the ranks, a waiting job that cannot join the running jobs before it, because together they ask for more
@@ -28,7 +36,7 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision) -> i
     the GPUs that are left could hold if they were the smallest.
     """
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    able = {job.id for job in able_jobs(round_)}
+    able = {job.id for job in able_jobs(round_, asked)}
     last = [job for job in round_.jobs if values[job.id] == 1]
     counted = {job.id for job in last} if len(last) > 1 else set[str]()
     used, used_by = 0, Counter[str]()
@@ -54,13 +62,34 @@ def _most_jobs(jobs: list[Job], gpus: int) -> int:
     return sum(together <= gpus for together in accumulate(sizes))
 
 
-def able_jobs(round_: Round) -> list[Job]:
-    """Return the jobs that could run alone."""
+def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
+    """Return the jobs that could run alone, where they ``asked`` to be."""
     kinds = Counter(empty_rooms(round_))
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
+    quotas = spare_quotas(round_, Counter())
+    able = _fits_somewhere(kinds) if asked is None else _finder(round_, asked)
     return [
         job
         for job in round_.jobs
-        if smallest_node_count(kinds, need_of(job)) is not None
-        and (quotas.get(job.tenant or "") is None or job.gpus <= (quotas[job.tenant or ""] or 0))
+        if able(job) and (quotas.get(job.tenant or "") is None or job.gpus <= (quotas[job.tenant or ""] or 0))
     ]
+
+
+def _fits_somewhere(kinds: Counter[Room]) -> Callable[[Job], bool]:
+    return lambda job: smallest_node_count(kinds, need_of(job)) is not None
+
+
+def _finder(round_: Round, asked: Mapping[str, Asked]) -> Callable[[Job], bool]:
+    """Return what says whether a job could start somewhere, or go on where it is, if nothing else ran."""
+    rooms = empty_rooms(round_)
+    known: dict[object, bool] = {}
+
+    def able(job: Job) -> bool:
+        mine, need = asked[job.id], need_of(job)
+        if mine.home is not None and all(rooms[node].holds(need) >= gpus for node, gpus in mine.home.items()):
+            return True
+        key = id(mine.parts), mine.fewest, mine.most, mine.even, need
+        if key not in known:
+            known[key] = mine.node_count(rooms, need) is not None
+        return known[key]
+
+    return able

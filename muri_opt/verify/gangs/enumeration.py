@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from muri_opt.rounds import Round
-from muri_opt.verify.amounts import empty_rooms, need_of, smallest_node_count
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count, times
+from muri_opt.verify.gangs.demands import Asked, asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.staying import open_round
 from muri_opt.verify.gangs.value import job_values
@@ -14,8 +16,18 @@ from muri_opt.verify.option_search import Option, best_options
 
 def enumerated_optimum(round_: Round, rules: GangRules, *, steps: int = 20_000) -> int | None:
     """Return the largest value of any feasible decision, or ``None`` if it takes more than ``steps`` steps."""
-    values, left = job_values(round_, rules), open_round(round_, rules)
+    values, left, asked = job_values(round_, rules), open_round(round_, rules), asked_of(round_)
     jobs = sorted(left.jobs, key=lambda job: -values[job.id])
+    if asked is None:
+        options, must = _anywhere(round_, rules, values, jobs), list[int]()
+    else:
+        rooms = empty_rooms(round_)
+        options = [_asked(asked[job.id], need_of(job), values[job.id], rooms, rules) for job in jobs]
+        must = [place for place, job in enumerate(jobs) if asked[job.id].must]
+    return best_options(left, jobs, options, [job.gpus for job in jobs], steps=steps, must=must)
+
+
+def _anywhere(round_: Round, rules: GangRules, values: dict[str, int], jobs: Sequence[Job]) -> list[list[Option]]:
     empty = Counter(empty_rooms(round_))
     options = []
     for job in jobs:
@@ -24,4 +36,21 @@ def enumerated_optimum(round_: Round, rules: GangRules, *, steps: int = 20_000) 
         most = least if rules.fewest_nodes else len(round_.cluster.nodes)
         unit = (1, need.milli, need.mebibytes)
         options.append([] if least is None else [Option(values[job.id], unit, need.gpus, need.gpus, most or 0)])
-    return best_options(left, jobs, options, [job.gpus for job in jobs], steps=steps)
+    return options
+
+
+def _asked(asked: Asked, need: Need, value: int, rooms: Sequence[Room], rules: GangRules) -> list[Option]:
+    """Return the options of a job: where it is, and inside each part of its nodes, by equal parts or not."""
+    unit, gpus = (1, need.milli, need.mebibytes), need.gpus
+    alone = asked.node_count(rooms, need) if rules.fewest_nodes else None
+    most = asked.most if alone is None else min(asked.most, alone)
+    options = []
+    if asked.home is not None and (alone is None or len(asked.home) <= alone or asked.must):
+        options.append(Option(value, unit, gpus, gpus, len(asked.home), home=asked.home))
+    for part in map(frozenset, asked.parts):
+        if asked.even:
+            numbers = [number for number in asked.counts(gpus) if number <= most]
+            options += [Option(value, times(unit, gpus // n), n, 1, n, among=part, least=n) for n in numbers]
+        else:
+            options.append(Option(value, unit, gpus, gpus, most, among=part, least=asked.fewest))
+    return options

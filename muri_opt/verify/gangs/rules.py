@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from muri_opt.rounds import INFORMATION
 from muri_opt.verify.gangs.tiresias import Queues
 from muri_opt.verify.settings import Setting, one_of
 
@@ -23,6 +24,24 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "form": one_of("authors", "textbook"),
 }
 """From ``queues`` on they are those of the order ``tiresias``."""
+HONOURED: Final = INFORMATION | {
+    "node.gpu_type",
+    "node.state",
+    "node.available_until",
+    "tenant.parent",
+    "job.priority",
+    "job.gpu_types",
+    "job.nodes",
+    "job.even",
+    "job.requires",
+    "job.excludes",
+    "job.within",
+    "job.preemptible",
+    "job.movable",
+    "job.held",
+    "job.not_before",
+}
+"""The fields of format 2 that these rules check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

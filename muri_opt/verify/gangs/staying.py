@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -9,31 +10,48 @@ from msgspec.structs import replace
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
+from muri_opt.verify.gangs.demands import asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
+from muri_opt.verify.tenant_lines import with_parents
 
 
 @recalled
 def open_round(round_: Round, rules: GangRules) -> Round:
-    """Return the round that is left to decide: without the jobs that stay, and what they hold."""
-    kept = kept_jobs(round_, rules)
-    if not kept:
+    """Return the round that is left to decide: without the jobs that stay, what they hold, and nodes that are down.
+
+    A quota is at least what its jobs hold that may not be stopped.
+    """
+    kept, asked = kept_jobs(round_, rules), asked_of(round_)
+    if not kept and asked is None:
         return round_
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    used = dict.fromkeys((tenant.id for tenant in round_.cluster.tenants), 0)
+    used, least = Counter[str](), Counter[str]()
     for name, held in kept.items():
         job = round_.jobs[round_.job_index[name]]
         for node, gpus in held.items():
             rooms[node] = rooms[node].without(need_of(job), gpus)
-        if job.tenant in used:
-            used[job.tenant] += job.gpus
-    tenants = tuple(
-        tenant if tenant.quota_gpus is None else replace(tenant, quota_gpus=max(0, tenant.quota_gpus - used[tenant.id]))
+        used[job.tenant or ""] += job.gpus
+    for job in round_.jobs:
+        if job.stays and job.id not in kept:
+            least[job.tenant or ""] += job.gpus
+    used, least = with_parents(round_, used), with_parents(round_, least)
+    quotas = {
+        tenant.id: max(least[tenant.id], tenant.quota_gpus - used[tenant.id])
         for tenant in round_.cluster.tenants
-    )
+        if tenant.quota_gpus is not None
+    }
+    tenants = tuple(replace(tenant, quota_gpus=quotas.get(tenant.id)) for tenant in round_.cluster.tenants)
     nodes = tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes)
     jobs = tuple(_nowhere(job) for job in round_.jobs if job.id not in kept)
     return replace(round_, cluster=replace(round_.cluster, nodes=nodes, tenants=tenants), jobs=jobs)
+
+
+def pinned_breaches(round_: Round, decision: Decision) -> Iterator[Violation]:
+    """Yield a breach for each running job that may not be stopped and is."""
+    for job in round_.jobs:
+        if job.stays and job.id not in decision.running:
+            yield Violation(rule="preemptible", where=job.id, detail="it runs and may not be stopped; it is stopped")
 
 
 def staying_breaches(decision: Decision, kept: Kept) -> Iterator[Violation]:
@@ -50,7 +68,7 @@ def staying_breaches(decision: Decision, kept: Kept) -> Iterator[Violation]:
 def _node(node: Node, room: Room) -> Node:
     return replace(
         node,
-        gpus=room.gpus,
+        gpus=0 if node.state == "down" else room.gpus,
         cpus=None if room.milli is None else room.milli / 1000,
         memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
     )

@@ -24,18 +24,28 @@ Kept = dict[str, Mapping[str, int]]
 
 @recalled
 def kept_jobs(round_: Round, rules: GangRules) -> Kept:
-    """Return the running jobs that must stay, none where the policy may stop jobs.
+    """Return the running jobs that must stay where they are: all, or those that may be neither stopped nor moved.
 
-    Gone through in the order of the policy, a job stays if it holds as many GPUs as it asks for, and its GPUs, CPUs and
-    memory are not those of an earlier one. Quotas are not asked: they keep jobs from starting.
+    Gone through in the order of the policy, those first that may not be stopped, a job stays if it holds as many GPUs
+    as it asks for, on nodes none of which is down, and its GPUs, CPUs and memory are not those of an earlier one.
+    Quotas are not asked: they keep jobs from starting.
     """
     kept: Kept = {}
-    if not rules.keeps_running or not any(job.state == "running" for job in round_.jobs):
+    if not rules.keeps_running and "job.preemptible" not in round_.used_fields:
+        return kept
+    running = {
+        job.id
+        for job in round_.jobs
+        if job.state == "running" and (rules.keeps_running or (job.stays and job.stays_put))
+    }
+    if not running:
         return kept
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    for job in ranked(round_, rules.order, rules.queues):
+    down = {node.id for node in round_.cluster.nodes if node.state == "down"}
+    line = [job for job in ranked(round_, rules.order, rules.queues) if job.id in running]
+    for job in sorted(line, key=lambda job: not job.stays):
         held, need = job.placement or {}, need_of(job)
-        if job.state != "running" or sum(held.values()) != job.gpus:
+        if sum(held.values()) != job.gpus or not down.isdisjoint(held):
             continue
         after = {node: rooms[node].without(need, gpus) for node, gpus in held.items()}
         if all(room.possible for room in after.values()):
@@ -69,8 +79,12 @@ def job_values(round_: Round, rules: GangRules) -> dict[str, int]:
 def ranked(round_: Round, order: str, queues: Queues | None = None) -> list[Job]:
     """Return the jobs from the first to be served to the last, equal keys by submission and then by position.
 
-    ``queues`` are those of Tiresias, whose order has settings.
+    Before all else, a larger priority comes first. ``queues`` are those of Tiresias, whose order has settings.
     """
+    return sorted(_by_order(round_, order, queues), key=lambda job: -job.priority)
+
+
+def _by_order(round_: Round, order: str, queues: Queues | None) -> list[Job]:
     arrival = {job.id: (micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
     if order == "max-min":
         return _least_served_tenant_first(round_, arrival)

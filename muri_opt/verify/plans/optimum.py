@@ -16,7 +16,7 @@ def planned_optimum(round_: Round, menu: PlanChoices, *, steps: int) -> int | No
         for way in ways:
             parts = way.plan.nodes
             away = Option(bonus + way.away, way.piece, parts, 1, parts, way.plan.gpu_type)
-            at_home = [] if way.home is None else [away._replace(value=bonus + way.home, home=nodes)]
+            at_home = [] if way.home is None else [away._replace(value=bonus + way.home, home=dict.fromkeys(nodes, 1))]
             options[-1] += [*at_home, away]
     asks = [0 if job.guarantee is None else job.gpus for job in round_.jobs]
     return best_options(round_, round_.jobs, options, asks, steps=steps)

@@ -1,0 +1,130 @@
+"""Where gangs may start: sets of nodes of which a gang must be inside one, and on how many nodes it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes
+from muri_opt.rounds.levels import unit_codes
+from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.shape import NodeRange
+
+ASKED: Final = frozenset(
+    {
+        "node.gpu_type",
+        "node.state",
+        "node.available_until",
+        "job.gpu_types",
+        "job.requires",
+        "job.excludes",
+        "job.within",
+        "job.nodes",
+        "job.even",
+        "job.held",
+        "job.not_before",
+        "job.preemptible",
+        "job.movable",
+    }
+)
+"""Fields that say where a gang may be; in a round that uses none of them it may be anywhere."""
+_ANY: Final = NodeRange()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demand:
+    """What gangs of one kind ask of nodes: all GPUs on nodes of one of the ``sets``, which have none in common.
+
+    On each set the gang is on at least ``least`` and at most ``most`` nodes, and has equally many GPUs on each if
+    ``even``. A gang without sets cannot start. What runs may go on where it is, whatever is asked of a start.
+    """
+
+    sets: tuple[Ints, ...]
+    least: int
+    most: int | None
+    even: bool
+
+    @property
+    def shaped(self) -> bool:
+        """Whether it matters on how many nodes a gang is."""
+        return self.even or self.least > 1 or self.most is not None
+
+    @property
+    def simple(self) -> bool:
+        """Whether all that is asked are certain nodes."""
+        return len(self.sets) == 1 and not self.shaped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeSets:
+    """The demand of each job: job j is of kind ``kind[j]``. Nodes of one ``look`` are the same to all jobs."""
+
+    kind: Ints
+    demands: tuple[Demand, ...]
+    look: Ints
+
+    def of(self, job: int) -> Demand:
+        """Return what a job asks."""
+        return self.demands[int(self.kind[job])]
+
+    def may_start(self) -> NDArray[np.bool_]:
+        """Return ``[j, s]``: whether job j may start on node s."""
+        rows = np.zeros((len(self.demands), len(self.look)), dtype=np.bool_)
+        for row, demand in zip(rows, self.demands, strict=True):
+            for nodes in demand.sets:
+                row[nodes] = True
+        return rows[self.kind]
+
+    def are_spread(self) -> NDArray[np.bool_]:
+        """Return which jobs may not be on one node, or ask for equal parts."""
+        return np.array([demand.least > 1 or demand.even for demand in self.demands], dtype=np.bool_)[self.kind]
+
+
+def node_sets(round_: Round) -> NodeSets | None:
+    """Return where the jobs of a round may start; ``None`` where all may start anywhere."""
+    return None if ASKED.isdisjoint(round_.used_fields) else _node_sets(round_)
+
+
+@recalled
+def _node_sets(round_: Round) -> NodeSets:
+    eligible, types = Eligibility.of(round_), gpu_type_codes(round_.cluster)
+    levels = {job.within.level for job in round_.jobs if job.within is not None and job.within.required}
+    units = {level: unit_codes(round_.cluster, level) for level in sorted(levels)}
+    down = [node.state == "down" for node in round_.cluster.nodes]
+    places = [types, np.array(down, dtype=np.int64), *units.values(), *eligible.rows.astype(np.int64)]
+    _, look = np.unique(np.column_stack(places), axis=0, return_inverse=True)
+    known: dict[tuple[int, bool, str | None, NodeRange, bool], int] = {}
+    demands: list[Demand] = []
+    kind = []
+    for position, job in enumerate(round_.jobs):
+        starts = not round_.waits_by_order[position] and not (job.stays_put and not is_lost(round_, position))
+        level = job.within.level if job.within is not None and job.within.required else None
+        key = int(eligible.kind[position]), starts, level, job.nodes or _ANY, job.even
+        if key not in known:
+            known[key] = len(demands)
+            inside = np.zeros_like(types) if level is None else units[level]
+            sets = _apart(eligible.rows[key[0]], types, inside) if starts else ()
+            demands.append(Demand(sets=sets, least=key[3].least, most=key[3].most, even=job.even))
+        kind.append(known[key])
+    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), look=look.reshape(-1))
+
+
+def is_lost(round_: Round, job: int) -> bool:
+    """Return whether a job runs on a node that is down."""
+    if "node.state" not in round_.used_fields or round_.jobs[job].state != "running":
+        return False
+    nodes, index = round_.cluster.nodes, round_.cluster.node_index
+    return any(nodes[index[node]].state == "down" for node in round_.jobs[job].placement or ())
+
+
+def _apart(may: NDArray[np.bool_], types: Ints, units: Ints) -> tuple[Ints, ...]:
+    """Return the nodes of each GPU type and unit on which a job may start."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for node in np.flatnonzero(may).tolist():
+        found.setdefault((int(types[node]), int(units[node])), []).append(node)
+    return tuple(np.array(nodes, dtype=np.int64) for nodes in found.values())

@@ -1,0 +1,45 @@
+"""Why does a gang wait that may not start just anywhere?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
+from muri_opt.verify.amounts import empty_rooms, need_of, said_of
+from muri_opt.verify.gangs.changes import rooms_after
+from muri_opt.verify.gangs.demands import Asked, kept_back
+from muri_opt.verify.tenant_lines import spare_quotas
+
+
+def asked_reasons(
+    round_: Round, decision: Decision, held: Counter[str], asked: Mapping[str, Asked], *, fewest_nodes: bool
+) -> Iterator[tuple[Waiting, WaitingReason]]:
+    """Yield every waiting job with the first rule that keeps it from starting.
+
+    That it is held, or is to begin later; that it fits no nodes where it may start, were they empty; its quota; that
+    fewer GPUs are free there than it asks for; that they are free but not as it asks for them.
+    """
+    free, empty = list(rooms_after(round_, decision).values()), empty_rooms(round_)
+    spare = spare_quotas(round_, held)
+
+    def binding(job: Job) -> WaitingReason:
+        mine, need, quota = asked[job.id], need_of(job), spare.get(job.tenant or "")
+        back = kept_back(round_, job)
+        if back is not None:
+            return back
+        least = mine.node_count(empty, need)
+        if least is None:
+            return WaitingReason.CAPACITY
+        if quota is not None and need.gpus > quota:
+            return WaitingReason.QUOTA
+        if need.gpus > sum(free[node].gpus for part in mine.parts for node in part):
+            return WaitingReason.CAPACITY
+        now = mine.node_count(free, need)
+        if now is None or (fewest_nodes and now > least):
+            return WaitingReason.FRAGMENTATION
+        return WaitingReason.PRIORITY
+
+    for wait in decision.waiting:
+        job = round_.jobs[round_.job_index[wait.job]]
+        yield wait, said_of(job, binding(job))

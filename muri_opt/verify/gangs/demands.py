@@ -1,0 +1,187 @@
+"""The verifier's own reading of what jobs ask of nodes and of when they may start, and the rules made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muri_opt.errors import RefusalError
+from muri_opt.rounds import Assignment, Job, Node, Round, Violation, WaitingReason
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.amounts import Need, Room, micro
+
+_UNASKED: Final = frozenset(
+    {"cluster.levels", "node.labels", "job.model", "job.time_limit_seconds", "job.priority", "tenant.parent"}
+)
+"""Fields that alone keep no job from any node."""
+Unit = tuple[str | None, str | None]
+"""A GPU type, and a unit of the level inside which a job must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where a job may start, by positions of nodes: all of it inside one of the ``parts``; and its ``home``.
+
+    It is on ``fewest`` to ``most`` nodes, with equally many GPUs on each if ``even``. ``home`` are the GPUs per node
+    that a running job may keep, whatever it asks of a start. One that ``must`` run may not be stopped.
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    fewest: int
+    most: int
+    even: bool
+    home: Mapping[int, int] | None
+    must: bool
+
+    @property
+    def reach(self) -> frozenset[int]:
+        """All nodes on which some of it may be."""
+        return frozenset(node for part in (*self.parts, self.home or ()) for node in part)
+
+    def counts(self, gpus: int) -> list[int]:
+        """Return the numbers of nodes on which so many GPUs may be."""
+        return [
+            number for number in range(self.fewest, min(self.most, gpus) + 1) if not self.even or gpus % number == 0
+        ]
+
+    def node_count(self, rooms: Sequence[Room], need: Need, added: Sequence[Room] = ()) -> int | None:
+        """Return on how few nodes the job could start in these rooms, or ``None``; it may use what is ``added``."""
+        found = (self._count([rooms[node] for node in part] + [*added], need) for part in self.parts or ((),))
+        return min((number for number in found if number is not None), default=None)
+
+    def _count(self, rooms: Sequence[Room], need: Need) -> int | None:
+        holds = sorted((room.holds(need) for room in rooms), reverse=True)
+        for number in self.counts(need.gpus):
+            if number > len(holds) or not holds[number - 1]:
+                return None
+            if holds[number - 1] * number >= need.gpus if self.even else sum(holds[:number]) >= need.gpus:
+                return number
+        return None
+
+
+@recalled
+def asked_of(round_: Round) -> dict[str, Asked] | None:
+    """Return what each job asks, by its id; ``None`` where no job asks for anything but amounts."""
+    if _UNASKED.issuperset(round_.used_fields):
+        return None
+    known: dict[object, tuple[tuple[int, ...], ...]] = {}
+    found = {}
+    for job in round_.jobs:
+        if job.within is not None and not job.within.required:
+            allowed = "true: under the chapter 'gangs' of rules no place is preferred"
+            raise RefusalError(f"job {job.id!r}.within.required", "false", allowed)
+        key = job.gpu_types, job.requires, job.excludes, _level(job), job.time_limit_seconds
+        if key not in known:
+            known[key] = _parts(round_, job)
+        home = _home(round_, job)
+        stuck = job.stays_put and not is_lost(round_, job)
+        shape = job.nodes
+        most = None if shape is None else shape.most
+        found[job.id] = Asked(
+            parts=() if stuck or kept_back(round_, job) is not None else known[key],
+            fewest=1 if shape is None else shape.least,
+            most=job.gpus if most is None else most,
+            even=job.even,
+            home=home,
+            must=job.stays,
+        )
+    return found
+
+
+def kept_back(round_: Round, job: Job) -> WaitingReason | None:
+    """Return why a job that waits may not start now, whatever is free."""
+    if job.state == "running":
+        return None
+    if job.held is not None:
+        return WaitingReason.HELD
+    if job.not_before is not None and micro(job.not_before) > micro(round_.now):
+        return WaitingReason.NOT_BEFORE
+    return None
+
+
+def is_lost(round_: Round, job: Job) -> bool:
+    """Return whether a job ran on a node that is down."""
+    nodes, index = round_.cluster.nodes, round_.cluster.node_index
+    return job.state == "running" and any(nodes[index[name]].state == "down" for name in job.placement or ())
+
+
+def start_breaches(round_: Round, job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:
+    """Yield what a job asks and does not get; what runs may go on where it is, unless a node there is down."""
+    index = round_.cluster.node_index
+    nodes = [round_.cluster.nodes[index[name]] for name in assignment.gpus]
+    for node in nodes:
+        if node.state == "down":
+            yield Violation(rule="node-state", where=where, detail=f"node {node.id!r} is down")
+    if job.state == "running" and dict(assignment.gpus) == dict(job.placement or {}):
+        return
+    if job.stays_put and not is_lost(round_, job):
+        detail = f"job {job.id!r} may not be moved from {dict(job.placement or {})}"
+        yield Violation(rule="movable", where=where, detail=detail)
+    back = kept_back(round_, job)
+    if back is not None:
+        yield Violation(rule=str(back), where=where, detail=f"job {job.id!r} may not start now")
+    yield from _shape_breaches(job, assignment, where)
+    for node in nodes:
+        for rule, detail in _unfit(round_, job, node):
+            yield Violation(rule=rule, where=where, detail=f"job {job.id!r} on node {node.id!r}: {detail}")
+    if len({node.gpu_type for node in nodes}) > 1:
+        types = sorted({str(node.gpu_type) for node in nodes})
+        yield Violation(rule="gpu-type", where=where, detail=f"job {job.id!r} has GPUs of the types {types}")
+    level = _level(job)
+    if level is not None and len({node.units.get(level) for node in nodes}) > 1:
+        units = sorted({str(node.units.get(level)) for node in nodes})
+        yield Violation(rule="within", where=where, detail=f"job {job.id!r} is in the {level}s {units}")
+
+
+def _shape_breaches(job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:
+    used = len(assignment.gpus)
+    if job.nodes is not None and not job.nodes.least <= used <= (job.nodes.most or used):
+        most = "any number" if job.nodes.most is None else job.nodes.most
+        detail = f"job {job.id!r} is on {used} nodes; it asks for {job.nodes.least} to {most}"
+        yield Violation(rule="shape", where=where, detail=detail)
+    if job.even and len(set(assignment.gpus.values())) > 1:
+        detail = f"job {job.id!r} has {sorted(assignment.gpus.values())} GPUs on its nodes, and asks for equally many"
+        yield Violation(rule="even", where=where, detail=detail)
+
+
+def _unfit(round_: Round, job: Job, node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the rules by which a job may not start on a node, with what is wrong."""
+    if node.state == "drain":
+        yield "node-state", "it is being drained and takes nothing new"
+    if job.gpu_types is not None and node.gpu_type not in job.gpu_types:
+        yield "gpu-type", f"its GPUs are {node.gpu_type!r}, not one of {list(job.gpu_types)}"
+    for label in job.requires:
+        if label not in node.labels:
+            yield "labels", f"it lacks the label {label!r}"
+    for label in job.excludes:
+        if label in node.labels:
+            yield "labels", f"it has the label {label!r}"
+    level = _level(job)
+    if level is not None and level not in node.units:
+        yield "within", f"it is in no {level}"
+    if node.available_until is not None:
+        ends = micro(round_.now) + (1 if job.time_limit_seconds is None else micro(job.time_limit_seconds))
+        if ends > micro(node.available_until):
+            yield "available-until", f"it is available until {node.available_until:g} s only"
+
+
+def _parts(round_: Round, job: Job) -> tuple[tuple[int, ...], ...]:
+    """Return the nodes where a job may start, those of each GPU type and unit apart."""
+    level, parts = _level(job), dict[Unit, list[int]]()
+    for place, node in enumerate(round_.cluster.nodes):
+        if node.state == "up" and not any(_unfit(round_, job, node)):
+            unit = None if level is None else node.units[level]
+            parts.setdefault((node.gpu_type, unit), []).append(place)
+    return tuple(map(tuple, parts.values()))
+
+
+def _home(round_: Round, job: Job) -> Mapping[int, int] | None:
+    held = job.placement or {}
+    if job.state != "running" or sum(held.values()) != job.gpus or is_lost(round_, job):
+        return None
+    return {round_.cluster.node_index[name]: gpus for name, gpus in held.items()}
+
+
+def _level(job: Job) -> str | None:
+    return job.within.level if job.within is not None and job.within.required else None

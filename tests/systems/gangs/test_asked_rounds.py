@@ -1,0 +1,60 @@
+"""Fields of format 2 under the gang policies: brute force, program and verifier agree, and decisions keep rules."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from asked_brute_force import asked_decisions
+from asked_rounds import GROUPS, asked_round
+from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
+from test_gang_program import best_value
+
+from muri_opt import policy_from, solve_round, verify
+from muri_opt.modelling import evaluate
+
+ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
+SEEDS = 60
+
+
+def setting(seed: int) -> tuple[str, dict[str, bool]]:
+    draw = Random(seed)
+    order = draw.choice(ORDERS)
+    chosen = {name: draw.random() < 0.5 for name in ("lexicographic", "fewest", "preempt")}
+    objective = "lexicographic" if chosen["lexicographic"] else "weighted"
+    nodes, preempt = "fewest" if chosen["fewest"] else "any", "yes" if chosen["preempt"] else "no"
+    return f"{order}:objective={objective},nodes={nodes},preempt={preempt}", chosen
+
+
+def checked(seed: int, group: str) -> None:
+    round_ = asked_round(seed, group)
+    spec, chosen = setting(seed)
+    policy = policy_from(spec)
+    decisions = list(asked_decisions(round_, policy.name, **chosen))
+    best = max(value for value, _ in decisions)
+    program = formulation_of(spec)
+    model = program.build(round_)
+    # The verifier's own enumeration, and the program.
+    assert enumerated_optimum(round_, spec, steps=200_000) == best
+    assert best_value(program, round_) == best
+    # The heuristic is feasible, true in what it says, and never better.
+    found = policy.decide(round_, 0)
+    assert broken_rules(round_, found, spec) == []
+    assert wrong_reasons(round_, found, spec) == []
+    value = decision_value(round_, spec, found)
+    assert value <= best
+    point = program.encode(round_, found)
+    assert evaluate(model, point).broken == ()
+    assert program.decode(round_, point).running == found.running
+    bound = proved_bound(round_, spec, found, ())
+    assert bound is None or bound[0] >= best
+    # Solved and verified.
+    result = solve_round(round_, spec, "exact")
+    assert result.value == best
+    assert verify(round_, result).violations == ()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier(group: str) -> None:
+    for seed in range(SEEDS):
+        checked(seed, group)
