@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from muri_opt.errors import InputError, RefusalError
+from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
     Agreement,
     Certificate,
@@ -26,26 +26,19 @@ from muri_opt.rounds import (
     Termination,
     relative_gap,
 )
+from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, solve_directly
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
 from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
-from muri_opt.verify import broken_rules, completed, decision_value, enumerable_optimum, proved_bound, verify
+from muri_opt.verify import broken_rules, decision_value, enumerable_optimum, proved_bound, verify
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
-
-
-def decided(policy: Policy, round_: Round, seed: int) -> Decision:
-    """Return the decision of a policy's own algorithm, with what it leaves out filled in."""
-    decision = policy.decide(round_, seed)
-    if not isinstance(decision, Decision):
-        raise InputError(f"decision of policy {policy.spec!r}", type(decision).__name__, "a Decision")
-    return completed(round_, policy.rules, decision)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason
+from muri_opt.solve.decided import decided
 from muri_opt.solve.round import solve_round
-from muri_opt.solve.search import decided
 from muri_opt.systems import Named, admit, policy_from
 from muri_opt.verify import broken_rules
 
