@@ -32,7 +32,7 @@ class TooLateError(NoAnswerError):
 
 
 class RefusedError(NoAnswerError):
-    """The allocator declines: by ``InputError`` for what the round does not say, by ``RefusalError`` for what it says."""
+    """The allocator declines: ``InputError`` for what the round does not say, ``RefusalError`` for what it says."""
 
 
 class MutationError(Exception):
