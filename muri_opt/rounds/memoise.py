@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import update_wrapper
+from operator import is_
 from typing import Final, Generic, TypeVar, TypeVarTuple
 
 Ts = TypeVarTuple("Ts")
@@ -33,8 +34,13 @@ class Recalled(Generic[*Ts, R]):
 
     def __call__(self, *given: *Ts) -> R:
         """Return the answer, from a call before if there was one like this."""
-        for known, found in self.kept:
+        kept = self.kept
+        for known, found in kept:
+            if all(map(is_, known, given)):
+                return found
+        for known, found in kept:
             if all(map(_same, known, given)):
+                self._kept.append((given, found))  # comparing large arguments takes long: next time they are the same
                 return found
         answer = self._function(*given)
         self._kept.append((given, answer))

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 
 import msgspec
 import pytest
+from by_policy import rules_of
 
 from muri_opt import Assignment, Cluster, Decision, Job, Limits, Node, Round, Tenant, read_round, solve_round
 from muri_opt.report.round.gap_record import gap_record
@@ -38,7 +39,7 @@ def row_of(jobs, nodes=2, gpus=8, policy="fifo:objective=weighted", first=(), se
         Decision(assignments=tuple(Assignment(jobs=(job,), gpus=held) for job, held in side.items()))
         for side in (dict(first), dict(second))
     ]
-    found = compare_decisions(round_, policy, *decided)
+    found = compare_decisions(round_, rules_of(policy), *decided)
     results = [
         msgspec.structs.replace(result, decision=decision, method=how, value=value, bound=None)
         for decision, how, value in zip(decided, ("heuristic", method), found.values, strict=True)

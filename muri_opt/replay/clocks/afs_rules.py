@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,12 @@ from muri_opt.errors import unknown_name
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND
 from muri_opt.systems import policy_from
-from muri_opt.systems.afs import AfsPolicy, UnknownLengthPolicy
 from muri_opt.systems.afs.afs_p_rule import afs_p_shares
 from muri_opt.systems.afs.clock_rules import INELASTIC_ORDERS, ClockRules
 from muri_opt.systems.afs.event_clock import Live, Rule
-from muri_opt.systems.gangs import TiresiasPolicy
 
 POLICIES = (*INELASTIC_ORDERS, "tiresias", "max-min-elastic", "srtf-elastic", "optimus", "afs-l", "afs-p")
+WITH_SETTINGS = ("tiresias", "afs-l", "afs-p")
 Wake = Callable[[float], float]
 
 
@@ -27,23 +27,19 @@ def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats, *,
 
     The ``seed`` is of the coin of ``afs-p``; no other policy leaves anything to chance.
     """
-    name = policy.partition(":")[0]
-    plain: dict[str, Rule] = {"max-min-elastic": rules.max_min, "srtf-elastic": rules.srtf, "optimus": rules.optimus}
-    if policy in plain:
-        return plain[policy], None
-    if policy in INELASTIC_ORDERS:
-        return rules.inelastic(requested, policy), None
-    chosen = policy_from(policy) if name in ("tiresias", "afs-l", "afs-p") else None
-    if isinstance(chosen, TiresiasPolicy):
-        limits = np.array(chosen.order.limits) / MILLISECONDS_PER_SECOND
-        queues = Queues(rules, requested, work, limits)
+    name, _, settings = policy.partition(":")
+    if name not in POLICIES or (settings and name not in WITH_SETTINGS):
+        raise unknown_name("policy of the clock 'afs'", policy, POLICIES)
+    if name in INELASTIC_ORDERS:
+        return rules.inelastic(requested, name), None
+    chosen: Any = policy_from(policy)
+    if name == "tiresias":
+        queues = Queues(rules, requested, work, np.array(chosen.order.limits) / MILLISECONDS_PER_SECOND)
         return queues.shares, queues.wakes
-    if isinstance(chosen, AfsPolicy):
-        return rules.afs(scan=chosen.scan, tie=chosen.tie, phi=None if chosen.phi == "inf" else int(chosen.phi)), None
-    if isinstance(chosen, UnknownLengthPolicy):
+    if name == "afs-p":
         turns = Turns(rules, float(chosen.quantum), np.random.default_rng(seed))
         return turns.shares, turns.wakes
-    raise unknown_name("policy of the clock 'afs'", policy, POLICIES)
+    return chosen.clock_rule(rules), None
 
 
 @dataclass(slots=True)

@@ -8,8 +8,6 @@ from muri_opt.report.gantt.png import gantt_png
 from muri_opt.report.gantt.svg import gantt_svg
 from muri_opt.report.gantt.text import gantt_text
 from muri_opt.rounds import Result, Round
-from muri_opt.systems import policy_from
-from muri_opt.systems.muri import MuriPolicy
 from muri_opt.systems.muri.interleaving import Interleaving, best_period
 
 Chart = tuple[list[tuple[float, ...]], Interleaving, tuple[str, ...]]
@@ -17,13 +15,13 @@ Chart = tuple[list[tuple[float, ...]], Interleaving, tuple[str, ...]]
 
 def shared_chart(round_: Round, result: Result, job: str) -> Chart | None:
     """Return stage times, interleaving and names of the group a job shares GPUs with, ``None`` if it runs alone."""
-    policy = policy_from(result.policy)
     groups = [] if result.decision is None else [group.jobs for group in result.decision.assignments]
     names = next((jobs for jobs in groups if job in jobs and len(jobs) > 1), None)
-    if names is None or not isinstance(policy, MuriPolicy):
+    if names is None:
         return None
     stages = [round_.jobs[round_.job_index[name]].stage_seconds or () for name in names]
-    return stages, best_period(stages, policy.options.pattern, worst=policy.options.worst_order), names
+    pattern, worst = result.rules.get("pattern", "cyclic"), result.rules.get("ordering") == "worst"
+    return stages, best_period(stages, pattern, worst=worst), names
 
 
 def chart_text(round_: Round, chart: Chart) -> str:

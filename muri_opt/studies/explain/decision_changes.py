@@ -10,8 +10,7 @@ from muri_opt.studies.explain.differences import Difference, by_job, difference,
 from muri_opt.studies.explain.linked_changes import linked_jobs
 from muri_opt.studies.explain.shared_pools import shared_pools
 from muri_opt.studies.explain.value_parts import Part, value_parts
-from muri_opt.systems import policy_from
-from muri_opt.verify import chapter_of
+from muri_opt.verify import Rules, chapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +57,15 @@ class Comparison:
         return self.values[1] - self.values[0]
 
 
-def compare_decisions(round_: Round, policy: str, first: Decision, second: Decision) -> Comparison:
-    """Return what differs between two decisions that keep the rules of a policy, whoever made them."""
-    here, there = (_Side.of(round_, policy, decision) for decision in (first, second))
+def compare_decisions(round_: Round, rules: Rules, first: Decision, second: Decision) -> Comparison:
+    """Return what differs between two decisions that keep the same rules, whoever made them."""
+    here, there = (_Side.of(round_, rules, decision) for decision in (first, second))
     differences = {job: difference(here.jobs[job], there.jobs[job]) for job in round_.job_index}
     jobs = [job for job, kind in differences.items() if kind.differs]
     over = [tenant for tenant in here.over | there.over if here.excess(tenant) != there.excess(tenant)]
     tenants = {tenant: [job for job in jobs if _tenant(round_, job) == tenant] for tenant in sorted(over)}
     groups = (side.jobs[job].jobs for side in (here, there) for job in jobs)
-    pools = shared_pools(round_, chapter_of(round_, policy_from(policy).rules), here.parts, there.parts)
+    pools = shared_pools(round_, chapter_of(round_, rules), here.parts, there.parts)
     changes = []
     for one in linked_jobs(round_, jobs, (*groups, *tenants.values()), pools):
         inside = tuple(sorted(one, key=round_.job_index.__getitem__))
@@ -90,8 +89,8 @@ class _Side:
     over: dict[str, Part]
 
     @classmethod
-    def of(cls, round_: Round, policy: str, decision: Decision) -> _Side:
-        parts = value_parts(round_, policy, decision)
+    def of(cls, round_: Round, rules: Rules, decision: Decision) -> _Side:
+        parts = value_parts(round_, rules, decision)
         over = {part.tenant: part for part in parts if part.tenant is not None}
         return cls(parts=parts, jobs=by_job(parts), over=over)
 

@@ -15,7 +15,7 @@ from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems import Policy, admit, policy_from
-from muri_opt.systems.afs import AfsPolicy, Curves, ElasticPolicy, MaxMinPolicy, OptimusPolicy, ShortestFirstPolicy
+from muri_opt.systems.afs import Curves, ElasticPolicy
 from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.event_clock import Live, Rule
 
@@ -34,7 +34,9 @@ def follow_rule(round_: Round, policy: str | Policy) -> list[Held]:
     chosen = followed_policy(policy)
     admit(chosen, round_)
     curves = Curves.of(round_.jobs, round_.cluster.total_gpus)
-    rule = _rule(chosen, ClockRules(speed=curves.speed, cap=curves.cap, gpus=round_.cluster.total_gpus))
+    rule = chosen.clock_rule(ClockRules(speed=curves.speed, cap=curves.cap, gpus=round_.cluster.total_gpus))
+    if rule is None:
+        raise AssertionError(f"{chosen.spec} is not followed")
     left = [
         Fraction((job.remaining_iterations or 0) * unit, MICROSECONDS_PER_SECOND)
         for job, unit in zip(round_.jobs, curves.unit, strict=True)
@@ -50,17 +52,6 @@ def followed_policy(policy: str | Policy) -> ElasticPolicy:
     if chosen.packing != "any":
         raise RefusalError("policy", repr(chosen.spec), "packing=any: the GPUs are one pool")
     return chosen
-
-
-def _rule(policy: ElasticPolicy, rules: ClockRules) -> Rule:
-    if isinstance(policy, AfsPolicy):
-        return rules.afs(scan=policy.scan, tie=policy.tie, phi=None if policy.phi == "inf" else int(policy.phi))
-    by_kind: dict[type[ElasticPolicy], Rule] = {
-        OptimusPolicy: rules.optimus,
-        MaxMinPolicy: rules.max_min,
-        ShortestFirstPolicy: rules.srtf,
-    }
-    return by_kind[type(policy)]
 
 
 def _run(rule: Rule, speed: Sequence[Sequence[int]], left: list[Fraction]) -> list[Held]:

@@ -66,9 +66,9 @@ def explain_gap(round_: Round, policy: str | Policy, *, method: str = "auto", li
 
 
 def compare_results(round_: Round, first: Result, second: Result) -> RoundGap:
-    """Return how two results of a round by the same policy differ; both are verified, or refused."""
-    if first.policy != second.policy:
-        raise InputError("second.policy", repr(second.policy), f"{first.policy!r}, the policy of the first")
+    """Return how two results of a round under the same rules differ; both are verified, or refused."""
+    if first.rules != second.rules:
+        raise InputError("second.rules", repr(second.rules), f"{first.rules!r}, the rules of the first")
     return _compared(round_, _checked(round_, first, "first"), _checked(round_, second, "second"))
 
 
@@ -84,7 +84,7 @@ def _checked(round_: Round, result: Result, name: str) -> Result:
 
 
 def _compared(round_: Round, first: Result, second: Result) -> RoundGap:
-    found = compare_decisions(round_, first.policy, _decision(first, "first"), _decision(second, "second"))
+    found = compare_decisions(round_, first.rules, _decision(first, "first"), _decision(second, "second"))
     return RoundGap(
         first=first,
         second=second,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muri_opt.rounds import Assignment, Decision, Round
-from muri_opt.systems import policy_from
-from muri_opt.verify import chapter_of
+from muri_opt.verify import Rules, chapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +33,13 @@ class Part:
         return None if self.assignment is None else self.assignment.plan
 
 
-def value_parts(round_: Round, policy: str, decision: Decision) -> tuple[Part, ...]:
-    """Return the parts of a decision under a policy: all assignments, all waiting jobs, all tenants above their quota.
+def value_parts(round_: Round, rules: Rules, decision: Decision) -> tuple[Part, ...]:
+    """Return the parts of a decision by some rules: all assignments, all waiting jobs, all tenants above their quota.
 
     Each job is in one part. What a part is worth comes from the verifier's tables, never from a solver. Interleaved
     jobs have one value for the group. A waiting job is worth nothing, or what preempting it takes away.
     """
-    chapter = chapter_of(round_, policy_from(policy).rules)
+    chapter = chapter_of(round_, rules)
     worth = dict(chapter.parts(decision))
     parts = [
         Part(

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.greedy import afs_shares
 from muri_opt.systems.afs.pair_rule import TIES
 from muri_opt.systems.afs.policy import Demand, ElasticPolicy
@@ -47,3 +49,7 @@ class AfsPolicy(ElasticPolicy):
         return afs_shares(
             demand.speed, demand.cap, demand.time, gpus, scan=scan, tie=self.tie, phi=phi, ladder=demand.ladder
         )
+
+    def clock_rule(self, rules: ClockRules) -> Rule:
+        """Return AFS with these parameters."""
+        return rules.afs(scan=self.scan, tie=self.tie, phi=None if self.phi == "inf" else int(self.phi))

@@ -8,6 +8,8 @@ from typing import ClassVar
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.afs.baseline_rules import max_min_shares, optimus_shares, srtf_shares
+from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.policy import Demand, ElasticPolicy
 
 
@@ -27,6 +29,10 @@ class OptimusPolicy(ElasticPolicy):
         """Return the shares by marginal gain."""
         return optimus_shares(demand.cap, demand.time, gpus)
 
+    def clock_rule(self, rules: ClockRules) -> Rule:
+        """Return the same rule."""
+        return rules.optimus
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxMinPolicy(ElasticPolicy):
@@ -43,6 +49,10 @@ class MaxMinPolicy(ElasticPolicy):
         """Return the most equal shares."""
         return max_min_shares(demand.cap, gpus, order=demand.arrivals(round_))
 
+    def clock_rule(self, rules: ClockRules) -> Rule:
+        """Return the same rule."""
+        return rules.max_min
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShortestFirstPolicy(ElasticPolicy):
@@ -58,3 +68,7 @@ class ShortestFirstPolicy(ElasticPolicy):
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return the shares of elastic SRTF."""
         return srtf_shares(demand.cap, demand.time, gpus)
+
+    def clock_rule(self, rules: ClockRules) -> Rule:
+        """Return the same rule."""
+        return rules.srtf

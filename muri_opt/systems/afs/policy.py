@@ -13,8 +13,10 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
+from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.capacity import held_gpus, place_shares
@@ -92,6 +94,10 @@ class ElasticPolicy(Policy):
     @abstractmethod
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return the share of each job of the demand, within ``gpus`` in all and the cap of each."""
+
+    def clock_rule(self, rules: ClockRules) -> Rule | None:
+        """Return the rule as the clock of AFS asks it; ``None`` where shares hang on more than the work left."""
+        return None
 
     def check(self, round_: Round) -> None:
         """Refuse a job without a scaling table, or of unknown length where the rule needs it; name it."""

@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import chain
 
 import pytest
-from by_policy import decision_value
+from by_policy import decision_value, rules_of
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Plan, Round, Tenant, policy_from
@@ -39,7 +39,7 @@ def test_parts_sum_to_values_and_changes_to_their_difference(policy, data):
     chosen = policy_from(policy)
     first = chosen.decide(round_, 0)
     second = data.draw(decisions(round_, policy=chosen.spec))
-    found = compare_decisions(round_, chosen.spec, first, second)
+    found = compare_decisions(round_, rules_of(chosen.spec), first, second)
     values = [decision_value(round_, chosen.spec, decision) for decision in (first, second)]
     assert list(found.values) == values
     assert found.gap == values[1] - values[0] == sum(change.gain for change in found.changes)
@@ -61,10 +61,10 @@ def test_parts_sum_to_values_and_changes_to_their_difference(policy, data):
         used = sum(sum(one.gpus.values()) for one in decision.assignments)
         assert used + sum(max(0, sign * shift) for shift in shifts) <= total
 
-    mirrored = compare_decisions(round_, chosen.spec, second, first)
+    mirrored = compare_decisions(round_, rules_of(chosen.spec), second, first)
     assert {change.jobs: -change.gain for change in mirrored.changes} == {c.jobs: c.gain for c in found.changes}
     assert (mirrored.same, mirrored.moved) == (found.same, found.moved)
-    assert compare_decisions(round_, chosen.spec, first, first).changes == ()
+    assert compare_decisions(round_, rules_of(chosen.spec), first, first).changes == ()
 
 
 @settings(max_examples=15, database=None)
@@ -72,7 +72,7 @@ def test_parts_sum_to_values_and_changes_to_their_difference(policy, data):
 def test_a_part_is_worth_what_it_is_worth_alone(data):
     policy = data.draw(st.sampled_from(["srsf", "muri-s", "afs-l", "rubick"]))
     round_ = data.draw(family_rounds(family_of(policy)))
-    for part in value_parts(round_, policy, data.draw(decisions(round_, policy=policy))):
+    for part in value_parts(round_, rules_of(policy), data.draw(decisions(round_, policy=policy))):
         alone = Decision() if part.assignment is None else Decision(assignments=(part.assignment,))
         assert part.value == decision_value(round_, policy, alone)
 
@@ -124,7 +124,7 @@ def test_a_quota_ties_jobs_that_free_gpus_do_not():
         jobs=gangs({"a": 1, "b": 1}, tenant="t"),
     )
     first, second = (Decision(assignments=(on(name),)) for name in "ba")
-    found = compare_decisions(round_, "fifo:objective=weighted", first, second)
+    found = compare_decisions(round_, rules_of("fifo:objective=weighted"), first, second)
     assert [(change.jobs, change.gain) for change in found.changes] == [(("a", "b"), 1)]
 
 
@@ -132,7 +132,7 @@ def test_a_tenant_above_its_quota_ties_its_jobs():
     cluster = Cluster(nodes=(Node(id="n0", gpus=8),), tenants=(Tenant(id="t", quota_gpus=3),))
     round_ = Round(cluster=cluster, jobs=(*gangs({"a": 2, "b": 2}, tenant="t"), Job(id="c", gpus=2, submitted=0.0)))
     everyone = Decision(assignments=tuple(on(job, gpus=2) for job in "abc"))
-    found = compare_decisions(round_, "philly", Decision(), everyone)
+    found = compare_decisions(round_, rules_of("philly"), Decision(), everyone)
     assert {change.jobs for change in found.changes} == {("a", "b"), ("c",)}
     (tied,) = (change for change in found.changes if "a" in change.jobs)
     assert [(part.tenant, part.over_quota) for part in tied.second[2:]] == [("t", 1)]
@@ -143,9 +143,9 @@ def test_nodes_differ_only_where_that_changes_a_value():
     job = Job(id="a", gpus=2, submitted=0.0, state="running", placement={"n0": 2}, restart_seconds=60.0)
     round_ = Round(cluster=Cluster(nodes=nodes), jobs=(job,))
     stays, moves = (Decision(assignments=(on("a", node=node, gpus=2),)) for node in ("n0", "n1"))
-    plain = compare_decisions(round_, "fifo:objective=weighted", stays, moves)
+    plain = compare_decisions(round_, rules_of("fifo:objective=weighted"), stays, moves)
     assert (plain.changes, plain.moved, plain.differences["a"]) == ((), ("a",), Difference.SAME)
-    charged = compare_decisions(round_, "philly", stays, moves)
+    charged = compare_decisions(round_, rules_of("philly"), stays, moves)
     assert (charged.differences["a"], charged.moved) == (Difference.NODES, ())
     assert charged.gap == charged.changes[0].gain < 0
 
@@ -155,11 +155,11 @@ def test_a_preempted_job_costs_what_preempting_takes_away():
     cluster = Cluster(nodes=(Node(id="n0", gpus=2),), tenants=(Tenant(id="t", quota_gpus=0),))
     round_ = Round(cluster=cluster, jobs=(job,))
     stays = Decision(assignments=(on("a", gpus=2),))
-    kept, stopped = (value_parts(round_, "philly", decision) for decision in (stays, Decision()))
+    kept, stopped = (value_parts(round_, rules_of("philly"), decision) for decision in (stays, Decision()))
     assert [(part.jobs, part.tenant, part.over_quota) for part in kept] == [(("a",), None, 0), ((), "t", 2)]
     assert [(part.jobs, part.assignment) for part in stopped] == [(("a",), None)]
     assert stopped[0].value < 0 == kept[1].value + kept[0].value - decision_value(round_, "philly", stays)
-    (change,) = compare_decisions(round_, "philly", stays, Decision()).changes
+    (change,) = compare_decisions(round_, rules_of("philly"), stays, Decision()).changes
     assert (change.first, change.second) == (kept, stopped)
 
 
@@ -171,7 +171,7 @@ def test_every_kind_of_difference_has_its_name():
     order = {"order": (0, 1), "period_seconds": 7.0}
     first = Decision(assignments=(on("a", "b", **order), on("c"), on("e")))
     second = Decision(assignments=(on("b"), on("a", "d", **order), on("e")))
-    found = compare_decisions(round_, "muri-s", first, second)
+    found = compare_decisions(round_, rules_of("muri-s"), first, second)
     kinds = ["PARTNERS", "PARTNERS", "FIRST_ONLY", "SECOND_ONLY", "SAME", "WAITS"]
     assert {job: kind.name for job, kind in found.differences.items()} == dict(zip("abcdef", kinds, strict=True))
     assert {change.jobs for change in found.changes} == {("a", "b", "d"), ("c",)}  # GPUs are free: c is on its own
@@ -185,7 +185,7 @@ def test_planned_jobs_differ_by_plan_or_by_cpus():
         Decision(assignments=(on("a", gpus=2, plan=name, cpus={"n0": cpus}),)) for name, cpus, _ in PLANS
     )
     for other, gain in ((slow, -500_000), (lean, -250_000)):
-        found = compare_decisions(round_, "rubick", fast, other)
+        found = compare_decisions(round_, rules_of("rubick"), fast, other)
         assert (found.differences, found.gap) == ({"a": Difference.PLAN}, gain)
 
 
@@ -194,6 +194,6 @@ def test_elastic_jobs_differ_by_gpus():
     round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=3),)), jobs=elastic)
     first = Decision(assignments=(on("a", gpus=2), on("b")))
     second = Decision(assignments=(on("a"), on("b", gpus=2)))
-    found = compare_decisions(round_, "afs-l", first, second)
+    found = compare_decisions(round_, rules_of("afs-l"), first, second)
     assert set(found.differences.values()) == {Difference.GPUS}
     assert [(change.jobs, change.gain, change.gpus) for change in found.changes] == [(("a", "b"), 0, (3, 3))]

@@ -108,8 +108,8 @@ def test_what_cannot_be_compared_is_refused():
         explain_gap(round_, "fifo:objective=weighted", method="heuristic")
     with pytest.raises(RefusalError, match=r"gap: found no decision by exact.*more seconds"):
         explain_gap(round_, "fifo:objective=weighted", method="exact", limits=Limits(seconds=0.0))
-    with pytest.raises(InputError, match=r"second.policy: found 'srsf'; allowed: 'fifo:objective=weighted'"):
-        compare_results(round_, result, replace(result, policy="srsf"))
+    with pytest.raises(InputError, match=r"second.rules: found .*'srsf'.*allowed: .*'fifo'"):
+        compare_results(round_, result, replace(result, rules={"chapter": "gangs", "order": "srsf"}))
     with pytest.raises(InputError, match=r"first.fingerprint: found sha256"):
         compare_results(two_nodes(2), result, result)
     with pytest.raises(InputError, match=r"second.decision: found none"):
