@@ -76,3 +76,14 @@ def test_every_change_starts_the_job_and_deciding_again_changes_nothing(group: s
         stopped = {job.id for job in round_.jobs if job.stays_put} - decision.running
         assert policy.decide(after(round_, decision), 0).running - stopped == decision.running
     assert tried
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_program_of_tiresias_equals_the_enumeration_of_the_verifier(group: str) -> None:
+    for seed in range(SEEDS // 3):
+        round_, spec = asked_round(seed, group), "tiresias:queues=0.001/0.002"
+        best = best_value(formulation_of(spec), round_)
+        assert enumerated_optimum(round_, spec, steps=200_000) == best
+        found = policy_from(spec).decide(round_, 0)
+        assert broken_rules(round_, found, spec) == []
+        assert decision_value(round_, spec, found) <= best
