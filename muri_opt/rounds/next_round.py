@@ -31,7 +31,7 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     """Return the round after the decision and one change, with no other job waiting than the one it is for.
 
     Jobs to preempt are gone, jobs to move are where they are moved to, the time to wait has passed, and the node to add
-    and the further quota are there.
+    and the further quota are there. Where it matters, a node that is added is like one where the job may start.
     """
     then = after(round_, decision)
     for other in (*change.preempt, *change.move):
@@ -45,10 +45,7 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
         waits = replace(waits, waiting_seconds=(waited_by(then, waits) + passed) / MICROSECONDS_PER_SECOND)
         then = replace(then, now=(microseconds(then.now) + passed) / MICROSECONDS_PER_SECOND)
     if change.add_gpus is not None:
-        beside = (node.levels for node in then.cluster.nodes if node.rack == change.rack is not None)
-        further = Node(
-            id=_new_name(then.cluster.node_index), gpus=change.add_gpus, rack=change.rack, levels=next(beside, None)
-        )
+        further = _added(then, waits, change.add_gpus, change.rack)
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
     if change.raise_quota is not None:
         tenants = tuple(_raised(tenant, waits.tenant, change.raise_quota) for tenant in then.cluster.tenants)
@@ -56,6 +53,18 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     jobs = (_moved(job, change.move) for job in then.jobs if job.state == "running" and job.id not in change.preempt)
     places = {job.id: place for place, job in enumerate(then.jobs)}
     return replace(then, jobs=tuple(sorted((*jobs, waits), key=lambda job: places[job.id])))
+
+
+def _added(round_: Round, waits: Job, gpus: int, rack: str | None) -> Node:
+    """Return the further node, in a rack or like one where the job may start; it asks for a unit only by ``within``."""
+    name = _new_name(round_.cluster.node_index)
+    if rack is None and round_.used_fields:
+        may = round_.eligible[round_.job_index[waits.id]]
+        for like in (node for node, able in zip(round_.cluster.nodes, may, strict=True) if able):
+            unit = (None, None) if waits.within is None else (like.rack, like.levels)
+            return Node(id=name, gpus=gpus, rack=unit[0], gpu_type=like.gpu_type, levels=unit[1], labels=like.labels)
+    beside = (node.levels for node in round_.cluster.nodes if node.rack == rack is not None)
+    return Node(id=name, gpus=gpus, rack=rack, levels=next(beside, None))
 
 
 def _then(job: Job, assignment: Assignment | None) -> Job:

@@ -92,7 +92,7 @@ def _job(
     if said.get("state") == "running":
         down = any(node.state == "down" for node in nodes if node.id in said["placement"])
         if "preemptible" in fields:
-            said["preemptible"] = draw.choice([None, True, down])  # pinned only on nodes that are not down
+            said["preemptible"] = draw.choice([None, True, down, down])  # pinned only on nodes that are not down
         if "movable" in fields:
             said["movable"] = draw.choice([None, True, False])
     return Job(

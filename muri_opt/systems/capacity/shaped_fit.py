@@ -21,10 +21,13 @@ def fit_in_sets(room: Ints, gpus: int, demand: Demand, limit: int | None = None)
     share: Ints | None = None
     for nodes in demand.sets:
         here = room[nodes]
+        total = int(here.sum())
+        if total < gpus:  # of many sets most are full
+            continue
         found = shaped_fit(here, gpus, demand.least, most, even=demand.even)
         if found is None:
             continue
-        key = int(np.count_nonzero(found)), int(here.sum())
+        key = int(np.count_nonzero(found)), total
         if best is None or key < best:
             best, share = key, np.zeros_like(room)
             share[nodes] = found

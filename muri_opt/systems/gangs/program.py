@@ -123,13 +123,13 @@ class GangFormulation(Formulation):
         amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
         a = np.zeros(len(round_.jobs), dtype=np.int64)
         asked = self._columns(round_, part, places)
-        h = np.zeros(len(asked.home), dtype=np.int64)
+        h, at_home = np.zeros(len(asked.home), dtype=np.int64), set(asked.home.tolist())
         for assignment in decision.assignments:
             job = round_.job_index[assignment.jobs[0]]
             if job in part.stays:
                 continue
             a[job] = 1
-            if job in asked.home and dict(assignment.gpus) == round_.jobs[job].placement:
+            if job in at_home and dict(assignment.gpus) == round_.jobs[job].placement:
                 h[asked.home == job] = 1
                 continue
             for node, gpus in assignment.gpus.items():

@@ -94,18 +94,15 @@ class OpenPart:
 
         ``limit`` are the nodes on which each may be at most, unless it must go on.
         """
-        found, fits = [], self.fits
-        fits &= np.isin(np.arange(len(fits)), list(self.held))
-        for job, demand in self.demands(fits):
-            used = np.flatnonzero(self.held[job])
+        found = []
+        for job, demand in self.demands(self.fits) if self.held else ():
+            used = np.flatnonzero(self.held.get(job, 0))
             starts = not demand.shaped and any(np.isin(used, some).all() for some in demand.sets)
             few = len(used) <= limit[job]
-            if not (starts and few) and (few or job in self.must):
+            if len(used) and not (starts and few) and (few or job in self.must):
                 found.append(job)
-        shape = (len(found), len(self.amounts.G))
-        return np.array(found, dtype=np.int64), np.array([self.held[job] for job in found], dtype=np.int64).reshape(
-            shape
-        )
+        homes = np.array([self.held[job] for job in found], dtype=np.int64)
+        return _ints(found), homes.reshape(len(found), len(self.amounts.G))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from muri_opt.rounds import Decision, Job, Round, Waiting, WaitingReason
-from muri_opt.verify.amounts import empty_rooms, need_of, said_of
+from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
+from muri_opt.verify.amounts import Need, empty_rooms, need_of, said_of
 from muri_opt.verify.gangs.changes import rooms_after
 from muri_opt.verify.gangs.demands import Asked, kept_back
 from muri_opt.verify.tenant_lines import spare_quotas
@@ -23,11 +23,9 @@ def asked_reasons(
     free, empty = list(rooms_after(round_, decision).values()), empty_rooms(round_)
     spare = spare_quotas(round_, held)
 
-    def binding(job: Job) -> WaitingReason:
-        mine, need, quota = asked[job.id], need_of(job), spare.get(job.tenant or "")
-        back = kept_back(round_, job)
-        if back is not None:
-            return back
+    known: dict[object, WaitingReason] = {}
+
+    def binding(mine: Asked, need: Need, quota: int | None) -> WaitingReason:
         least = mine.node_count(empty, need)
         if least is None:
             return WaitingReason.CAPACITY
@@ -42,4 +40,9 @@ def asked_reasons(
 
     for wait in decision.waiting:
         job = round_.jobs[round_.job_index[wait.job]]
-        yield wait, said_of(job, binding(job))
+        mine, need, quota = asked[job.id], need_of(job), spare.get(job.tenant or "")
+        key = id(mine.parts), mine.fewest, mine.most, mine.even, need, quota
+        back = kept_back(round_, job)
+        if back is None and key not in known:
+            known[key] = binding(mine, need, quota)
+        yield wait, said_of(job, known[key] if back is None else back)

@@ -35,7 +35,8 @@ class Proposals:
         """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
         key: tuple[object, ...] = id(change), need_of(job), spare, job.tenant
         if self._asked is not None:
-            key = *key, job.id
+            asked = self._asked[job.id]
+            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, self._starts_later(job)
         if key not in self._known:
             self._kept.append(change)  # it must not go, or its id would be another's
             self._known[key] = self._found(job, spare, change)
@@ -72,6 +73,10 @@ class Proposals:
             return f"it needs {now} nodes, and must sit on {least}"
         return None
 
+    def _starts_later(self, job: Job) -> bool:
+        """Return whether a job may not start, or start again, in the next round like this one."""
+        return job.held is not None or (job.not_before or 0.0) > self._round.now
+
     def _node_counts(self, job: Job, rooms: Mapping[str, Room], added: Sequence[Room]) -> tuple[int | None, int | None]:
         """Return on how few nodes the job fits now, and in the empty cluster; it may use what is added."""
         need, empty = need_of(job), empty_rooms(self._round)
@@ -79,7 +84,7 @@ class Proposals:
             now = smallest_node_count(Counter([*rooms.values(), *added]), need)
             return now, smallest_node_count(Counter([*empty, *added]), need)
         asked = self._asked[job.id]
-        if job.held is not None or (job.not_before or 0.0) > self._round.now:
+        if self._starts_later(job):
             return None, None
         return asked.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
 

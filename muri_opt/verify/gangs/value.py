@@ -81,7 +81,8 @@ def ranked(round_: Round, order: str, queues: Queues | None = None) -> list[Job]
 
     Before all else, a larger priority comes first. ``queues`` are those of Tiresias, whose order has settings.
     """
-    return sorted(_by_order(round_, order, queues), key=lambda job: -job.priority)
+    line = _by_order(round_, order, queues)
+    return sorted(line, key=lambda job: -job.priority) if "job.priority" in round_.used_fields else line
 
 
 def _by_order(round_: Round, order: str, queues: Queues | None) -> list[Job]:

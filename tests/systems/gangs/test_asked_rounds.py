@@ -12,6 +12,7 @@ from test_gang_program import best_value
 
 from muri_opt import policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
+from muri_opt.rounds import after, changed
 
 ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
 SEEDS = 60
@@ -58,3 +59,31 @@ def checked(seed: int, group: str) -> None:
 def test_brute_force_equals_program_and_verifier(group: str) -> None:
     for seed in range(SEEDS):
         checked(seed, group)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_change_starts_the_job_and_deciding_again_changes_nothing(group: str) -> None:
+    tried = 0
+    for seed in range(SEEDS):
+        round_, policy = asked_round(seed, group), policy_from(setting(seed)[0])
+        decision = policy.decide(round_, 0)
+        for wait in decision.waiting:
+            for change in wait.changes:
+                tried += 1
+                then = changed(round_, decision, wait.job, change)
+                assert wait.job in policy.decide(then, 0).running, (seed, wait)
+        # Once it is stopped, a job that may not be moved may start anywhere.
+        stopped = {job.id for job in round_.jobs if job.stays_put} - decision.running
+        assert policy.decide(after(round_, decision), 0).running - stopped == decision.running
+    assert tried
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_program_of_tiresias_equals_the_enumeration_of_the_verifier(group: str) -> None:
+    for seed in range(SEEDS // 3):
+        round_, spec = asked_round(seed, group), "tiresias:queues=0.001/0.002"
+        best = best_value(formulation_of(spec), round_)
+        assert enumerated_optimum(round_, spec, steps=200_000) == best
+        found = policy_from(spec).decide(round_, 0)
+        assert broken_rules(round_, found, spec) == []
+        assert decision_value(round_, spec, found) <= best
