@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from muri_opt.rounds import Decision, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import Need, said_of
 from muri_opt.verify.philly.changes import Proposals
 from muri_opt.verify.philly.cluster_state import ClusterState
@@ -15,7 +16,7 @@ from muri_opt.verify.philly.rules import APART
 
 def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first reason that applies; the decision is one that breaks no rule."""
-    hall = ClusterState(reading, places_of(round_, decision))
+    hall = _state(round_, decision, reading)
     used: Counter[str] = Counter()
     for job in hall.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
@@ -33,7 +34,7 @@ def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading)
     """Yield a breach for each change that a waiting job is told and that would not start it."""
     if not any(wait.changes for wait in decision.waiting):
         return
-    proposals = Proposals(round_, reading, ClusterState(reading, places_of(round_, decision)))
+    proposals = Proposals(round_, reading, _state(round_, decision, reading))
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
         for place, change in enumerate(wait.changes):
@@ -41,6 +42,11 @@ def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading)
             if fault is not None:
                 detail = f"changes[{place}]: {fault}"
                 yield Violation(rule="waiting-change", where=wait.job, detail=detail)
+
+
+@last_recalled
+def _state(round_: Round, decision: Decision, reading: Reading) -> ClusterState:
+    return ClusterState(reading, places_of(round_, decision))
 
 
 def _reason(stand: Stand, seatable: bool, free: int, used: int) -> WaitingReason:
