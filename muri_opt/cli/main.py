@@ -106,6 +106,8 @@ def entry_point() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a closed stream is None
             stream.reconfigure(errors="backslashreplace")
+    if "" not in sys.path:
+        sys.path.append("")  # a policy given as module:attribute may be in this folder; what is installed goes first
     sys.exit(main())
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from muri_opt.errors import InputError
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Result, decode_result
 from muri_opt.rounds.result import RESULT_FORMAT
-from muri_opt.systems import policy_from
+from muri_opt.systems import POLICIES, policy_from
 
 
 def parse_result(text: bytes | str) -> Result:
@@ -23,6 +23,9 @@ def parse_result(text: bytes | str) -> Result:
     result = decode_result(text)
     if result.format == RESULT_FORMAT:
         return result
+    name = result.policy.partition(":")[0]
+    if name not in POLICIES:  # a file must not say what is imported, as module:attribute would
+        raise unknown_name("policy", name, POLICIES)
     rules = dict(policy_from(result.policy).rules)
     return msgspec.structs.replace(result, format=RESULT_FORMAT, rules=rules)
 

@@ -7,10 +7,10 @@ looked for when a name is not one of the package's own, or when all names are as
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from muri_opt.errors import InputError, RefusalError
+from muri_opt.rounds.plugins import added
 from muri_opt.systems.afs.system import SYSTEM as AFS
 from muri_opt.systems.aiturbo.system import SYSTEM as AITURBO
 from muri_opt.systems.gangs.system import SYSTEM as GANGS
@@ -32,9 +32,9 @@ _looked_for: Final[set[str]] = set()
 def systems() -> tuple[System, ...]:
     """Return all systems, those of other packages included."""
     if ENTRY_POINTS not in _looked_for:
+        for system in added(ENTRY_POINTS):
+            register_system(system)
         _looked_for.add(ENTRY_POINTS)
-        for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-            register_system(point.load())
     return tuple(_systems)
 
 
@@ -61,13 +61,13 @@ def register_system(system: System) -> None:
 
 def has_program(rules: Rules) -> bool:
     """Return whether rounds under these rules have an exact program."""
-    return any(system.chapter == rules.get("chapter") and system.program is not None for system in _systems)
+    return any(system.program is not None for system in _of_chapter(rules))
 
 
 def program_of(rules: Rules) -> Formulation:
     """Return the exact program of rounds under these rules; its module is imported only now."""
-    for system in _systems:
-        if system.chapter == rules.get("chapter") and system.program is not None:
+    for system in _of_chapter(rules):
+        if system.program is not None:
             return system.program(rules)
     chapters = [system.chapter for system in _systems if system.program is not None]
     found = f"{rules.get('chapter')!r}, which has no exact program"
@@ -76,23 +76,32 @@ def program_of(rules: Rules) -> Formulation:
 
 def unit_of(rules: Rules) -> str:
     """Return what one unit of the value is under these rules, nothing where no system says it."""
-    said = (system.unit for system in _systems if system.chapter == rules.get("chapter"))
-    unit = next((unit for unit in said if unit is not None), None)
+    unit = next((system.unit for system in _of_chapter(rules) if system.unit is not None), None)
     return "" if unit is None else unit(rules)
+
+
+def _of_chapter(rules: Rules) -> list[System]:
+    """Return the systems whose policies are checked by a chapter; one of another package may not be loaded yet."""
+    chapter = rules.get("chapter")
+    found = [system for system in _systems if system.chapter == chapter]
+    return found or [system for system in systems() if system.chapter == chapter]
 
 
 class _Policies(Mapping[str, type[Policy]]):
     """The policies of all systems by name; other packages are looked at where the package's own do not do."""
 
     def __getitem__(self, name: str) -> type[Policy]:
-        for found in (_systems, systems()):
-            for system in found:
-                if name in system.policies:
-                    return system.policies[name]
+        for system in self._having(name):
+            return system.policies[name]
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
-        return any(name in system.policies for found in (_systems, systems()) for system in found)
+        return bool(self._having(name))
+
+    @staticmethod
+    def _having(name: object) -> list[System]:
+        known = [system for system in _systems if name in system.policies]
+        return known or [system for system in systems() if name in system.policies]
 
     def __iter__(self) -> Iterator[str]:
         return (name for system in systems() for name in system.policies)

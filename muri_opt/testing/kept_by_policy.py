@@ -27,5 +27,5 @@ def promised(policy: str) -> tuple[Invariant, ...]:
     """
     if policy not in POLICIES:
         raise unknown_name("policy", policy, POLICIES)
-    broken = NOT_PROMISED.get(policy, frozenset())
+    broken = next((system.not_promised.get(policy, ()) for system in systems() if policy in system.policies), ())
     return tuple(one for one in (*SAFETY, *RATIONALITY) if one.name not in broken)

@@ -5,14 +5,13 @@ Another package adds chapters by entry points of the group ``muri_opt.chapters``
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Final
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.plugins import added
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.verify.chapter import Chapter
 from muri_opt.verify.settings import Rules
@@ -27,9 +26,6 @@ _PLACES: Final = {
 }
 ENTRY_POINTS: Final = "muri_opt.chapters"
 _added: dict[str, type[Chapter]] = {}
-_Known = tuple[Round, Mapping[str, str], Chapter]
-_last: deque[_Known] = deque(maxlen=4)
-"""Chapters of the last rounds: one solve asks for its own again and again."""
 
 
 def register_chapter(name: str, chapter: type[Chapter]) -> None:
@@ -42,8 +38,8 @@ def register_chapter(name: str, chapter: type[Chapter]) -> None:
 def chapter_kind(name: str) -> type[Chapter]:
     """Return the chapter of a name, or refuse it."""
     if name not in _PLACES and name not in _added:
-        for point in entry_points(group=ENTRY_POINTS, name=name):
-            register_chapter(name, point.load())
+        for chapter in added(ENTRY_POINTS, name):
+            register_chapter(name, chapter)
     if name in _added:
         return _added[name]
     if name not in _PLACES:
@@ -55,16 +51,17 @@ def chapter_kind(name: str) -> type[Chapter]:
 
 def chapter_of(round_: Round, rules: Rules) -> Chapter:
     """Return the chapter that rules name, of one round."""
-    for known, said, chapter in tuple(_last):
-        if known is round_ and said == rules:
-            return chapter
     if "chapter" not in rules:
         raise InputError("rules", "no chapter", "the chapter and settings by which a result is to be checked")
+    return _chapter(round_, tuple(sorted(rules.items())))
+
+
+@recalled
+def _chapter(round_: Round, said: tuple[tuple[str, str], ...]) -> Chapter:
+    rules = dict(said)
     kind = chapter_kind(rules["chapter"])
     field = unhonoured(round_.used_fields, kind.honours)
     if field is not None:
         able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
         raise refusal(round_.used_fields, field, f"the chapter {rules['chapter']!r} of rules", able)
-    chapter = kind.of(round_, rules)
-    _last.append((round_, dict(rules), chapter))
-    return chapter
+    return kind.of(round_, rules)

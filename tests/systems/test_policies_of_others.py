@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -20,13 +26,17 @@ from muri_opt import (
     Reason,
     Round,
     System,
+    parse_result,
     policy_from,
     register_system,
+    result_json,
     solve_round,
     verify,
 )
+from muri_opt.rounds import plugins
 from muri_opt.systems import PLAIN_RULES, FunctionPolicy, registry
 from muri_opt.systems.gangs import SYSTEM, GangPolicy, list_decision
+from muri_opt.testing import promised
 from muri_opt.verify import Chapter, chapters, register_chapter
 
 ROUND = round_of([4, 2], [gang(0, 3), gang(1, 4), gang(2, 2)])
@@ -218,3 +228,46 @@ def test_what_a_system_takes_for_usual_is_what_the_verifier_does() -> None:
         full = usual | {name: setting.usual for name, setting in settings.items()}
         assert registry.program_of(usual) == registry.program_of(full)
         assert registry.unit_of(usual) == registry.unit_of(full)
+
+
+def test_a_result_of_format_1_imports_nothing() -> None:
+    result = solve_round(ROUND, largest_first, "heuristic")
+    old = json.loads(result_json(result)) | {"format": "muri-opt/result/1", "policy": "no_such_module_at_all:policy"}
+    del old["rules"]
+    with pytest.raises(InputError, match="policy: found 'no_such_module_at_all'; allowed: one of"):
+        parse_result(json.dumps(old))
+
+
+def test_a_broken_package_of_others_is_named(monkeypatch: pytest.MonkeyPatch, known_systems: None) -> None:
+    point = EntryPoint(name="broken", value="no_such_module_at_all:SYSTEM", group=registry.ENTRY_POINTS)
+    monkeypatch.setattr(plugins, "entry_points", lambda **_: EntryPoints([point]))
+    monkeypatch.setattr(registry, "_looked_for", set())
+    assert policy_from("fifo").spec == "fifo"
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"entry point 'broken' of 'muri_opt.systems'.*No module named"):
+            policy_from("somebody-else")
+
+
+def test_promises_of_a_registered_system_are_its_own(known_systems: None) -> None:
+    broken = {"sized": frozenset({"waiting-removed"})}
+    register_system(System(name="sized", chapter="gangs", policies={"sized": Sized}, not_promised=broken))
+    names = {one.name for one in promised("sized")}
+    assert "waiting-removed" not in names
+    assert names | {"waiting-removed"} == {one.name for one in promised("srtf")}
+
+
+def test_a_module_in_this_folder_is_found_by_the_program(tmp_path: Path) -> None:
+    """An installed program has its own folder first on its path, and not the one it is called in."""
+    (tmp_path / "beside.py").write_text("from muri_opt import Decision\n\ndef nobody(round_):\n    return Decision()\n")
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-P", "-m", "muri_opt", "solve", "toy/two-gangs", "--policy", "beside:nobody"]
+    done = subprocess.run(
+        [*command, "--method", "heuristic"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "policy       beside:nobody" in done.stdout

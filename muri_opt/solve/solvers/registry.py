@@ -6,11 +6,11 @@ Another package adds backends by entry points of the group ``muri_opt.backends``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from muri_opt.errors import unknown_name
 from muri_opt.rounds.lazy import OnDemand
+from muri_opt.rounds.plugins import added, added_names
 
 if TYPE_CHECKING:
     from muri_opt.solve.solvers.base import Backend
@@ -34,17 +34,17 @@ class _Backends(Mapping[str, "type[Backend]"]):
     def __getitem__(self, name: str) -> type[Backend]:
         if name in OWN:
             return OWN[name]
-        for point in entry_points(group=ENTRY_POINTS, name=name):
-            kind: type[Backend] = point.load()
-            return kind
+        for kind in added(ENTRY_POINTS, name):
+            found: type[Backend] = kind
+            return found
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in OWN or name in entry_points(group=ENTRY_POINTS).names
+        return name in OWN or name in added_names(ENTRY_POINTS)
 
     def __iter__(self) -> Iterator[str]:
         yield from OWN
-        yield from sorted(entry_points(group=ENTRY_POINTS).names - set(OWN))
+        yield from sorted(added_names(ENTRY_POINTS) - set(OWN))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from muri_opt.errors import RefusalError
-from muri_opt.rounds import Assignment, Job, Node, Round, Violation, WaitingReason
+from muri_opt.rounds import INFORMATION, Assignment, Job, Node, Round, Violation, WaitingReason
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, micro
 
-_UNASKED: Final = frozenset(
-    {"cluster.levels", "node.labels", "job.model", "job.time_limit_seconds", "job.priority", "tenant.parent"}
-)
+_UNASKED: Final = INFORMATION | {"job.priority", "tenant.parent"}
 """Fields that alone keep no job from any node."""
 Unit = tuple[str | None, str | None]
 """A GPU type, and a unit of the level inside which a job must be."""
