@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, empty_rooms, need_of, said_of
+from muri_opt.verify.demands import Asked, kept_back
 from muri_opt.verify.gangs.changes import rooms_after
-from muri_opt.verify.gangs.demands import Asked, kept_back
 from muri_opt.verify.tenant_lines import spare_quotas
 
 

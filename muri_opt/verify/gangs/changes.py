@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
-from muri_opt.verify.gangs.demands import asked_of
+from muri_opt.verify.demands import asked_of
 
 
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import empty_rooms, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
+from muri_opt.verify.demands import Asked, asked_of, pinned_breaches, start_breaches
 from muri_opt.verify.feasibility import (
     capacity_breaches,
     cpu_breaches,
@@ -18,11 +19,10 @@ from muri_opt.verify.feasibility import (
 )
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
-from muri_opt.verify.gangs.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
 from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
-from muri_opt.verify.gangs.staying import open_round, pinned_breaches, staying_breaches
+from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.value import job_values, kept_jobs
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes

@@ -9,7 +9,7 @@ from itertools import accumulate
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.counting import counted_best, quota_pools
-from muri_opt.verify.gangs.demands import Asked
+from muri_opt.verify.demands import Asked
 from muri_opt.verify.tenant_lines import spare_quotas
 
 AllAsked = Mapping[str, Asked] | None

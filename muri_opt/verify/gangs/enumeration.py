@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count, times
-from muri_opt.verify.gangs.demands import Asked, asked_of
+from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.staying import open_round
 from muri_opt.verify.gangs.value import job_values

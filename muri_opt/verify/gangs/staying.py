@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
-from muri_opt.verify.gangs.demands import asked_of
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
 from muri_opt.verify.tenant_lines import with_parents
@@ -45,13 +45,6 @@ def open_round(round_: Round, rules: GangRules) -> Round:
     nodes = tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes)
     jobs = tuple(_nowhere(job) for job in round_.jobs if job.id not in kept)
     return replace(round_, cluster=replace(round_.cluster, nodes=nodes, tenants=tenants), jobs=jobs)
-
-
-def pinned_breaches(round_: Round, decision: Decision) -> Iterator[Violation]:
-    """Yield a breach for each running job that may not be stopped and is."""
-    for job in round_.jobs:
-        if job.stays and job.id not in decision.running:
-            yield Violation(rule="preemptible", where=job.id, detail="it runs and may not be stopped; it is stopped")
 
 
 def staying_breaches(decision: Decision, kept: Kept) -> Iterator[Violation]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muri_opt.errors import RefusalError
-from muri_opt.rounds import INFORMATION, Assignment, Job, Node, Round, Violation, WaitingReason
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Node, Round, Violation, WaitingReason
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, micro
 
@@ -130,6 +130,13 @@ def start_breaches(round_: Round, job: Job, assignment: Assignment, where: str) 
     if level is not None and len({node.units.get(level) for node in nodes}) > 1:
         units = sorted({str(node.units.get(level)) for node in nodes})
         yield Violation(rule="within", where=where, detail=f"job {job.id!r} is in the {level}s {units}")
+
+
+def pinned_breaches(round_: Round, decision: Decision) -> Iterator[Violation]:
+    """Yield a breach for each running job that may not be stopped and is."""
+    for job in round_.jobs:
+        if job.stays and job.id not in decision.running:
+            yield Violation(rule="preemptible", where=job.id, detail="it runs and may not be stopped; it is stopped")
 
 
 def _shape_breaches(job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:
