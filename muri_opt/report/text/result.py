@@ -65,9 +65,9 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
         ("bound", integer(result.bound)),
         ("gap", percent(result.gap)),
         *(() if result.claimed_bound is None else (("claimed", claimed_text(result)),)),
-        *(("changes", changes_text(found)) for found in (result.changes,) if found is not None and found.before),
         ("termination", termination_text(result.termination)),
         ("proof", proof_sentence(result, certificate)),
+        *(("changes", changes_text(found)) for found in (result.changes,) if found is not None and found.before),
         ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds}){starting}"),
     )
     return labelled(pairs)
