@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
@@ -14,6 +14,9 @@ from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
+
+QUOTAS: Final = frozenset({"tenant.parent", "tenant.borrow_gpus", "tenant.lend_gpus", "tenant.quota_by_type"})
+"""Fields that say how many GPUs tenants may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
-    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | QUOTAS | {"job.priority"}
     names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.value import job_values, kept_jobs
 from muri_opt.verify.settings import Setting
+from muri_opt.verify.type_quotas import type_breaches, used_by_type, used_of
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -84,6 +85,9 @@ class GangChapter(Chapter):
         told = {job for job in pinned if self.jobs[job].stays_put}  # by the rules preemptible and movable
         yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in told})
         yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
+        if "tenant.quota_by_type" in self.round_.used_fields:
+            stays = [(self.jobs[name], self.jobs[name].placement or {}) for name in {*kept, *pinned}]
+            yield from type_breaches(self.round_, used_of(self.round_, decision), used_by_type(self.round_, stays))
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits."""
