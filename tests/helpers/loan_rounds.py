@@ -19,6 +19,21 @@ LOANS = {
 BORROWED, LENT = (None, 0, 1, 2, 4, 4), (None, 0, 0, 1, 2)
 
 
+def share_round(seed: int, most_jobs: int = 4) -> Round:
+    """Return a round of tenants with weights and decayed use, some of which borrow."""
+    draw, round_ = Random(f"shares/{seed}"), loan_round(seed, draw_group(seed), most_jobs)
+    tenants = tuple(
+        replace(tenant, weight=draw.choice([1.0, 0.5, 3.0]), used_gpu_seconds=draw.choice([None, 0.0, 1.5, 8.0]))
+        for tenant in round_.cluster.tenants
+    )
+    return replace(round_, cluster=replace(round_.cluster, tenants=tenants))
+
+
+def draw_group(seed: int) -> str:
+    """Return the group that a seed is of."""
+    return [*LOANS][seed % len(LOANS)]
+
+
 def loan_round(seed: int, group: str, most_jobs: int = 4) -> Round:
     """Return one round of a group, the same for the same seed."""
     base, said = LOANS[group]

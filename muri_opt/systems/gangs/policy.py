@@ -43,7 +43,7 @@ class GangPolicy(Policy):
     }
     chapter: ClassVar[str] = "gangs"
     honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | QUOTAS | {"job.priority"}
-    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
+    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name not in ("fifo", "fair-share"))
 
     def __post_init__(self) -> None:
         if self.name not in self.names:
@@ -111,6 +111,18 @@ class FifoPolicy(GangPolicy):
     preempt: str = "no"
 
     names: ClassVar[Collection[str]] = ("fifo",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairSharePolicy(GangPolicy):
+    """``fair-share``: tenants by weight and decayed use, level by level of their tree, by dominant share.
+
+    >>> policy_from("fair-share").needs
+    ('submitted',)
+    """
+
+    honours: ClassVar[frozenset[str]] = GangPolicy.honours | {"tenant.weight", "tenant.used_gpu_seconds"}
+    names: ClassVar[Collection[str]] = ("fair-share",)
 
 
 def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True) -> Decision:

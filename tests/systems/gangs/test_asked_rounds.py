@@ -18,18 +18,20 @@ ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
 SEEDS = 60
 
 
-def setting(seed: int) -> tuple[str, dict[str, bool]]:
+def setting(seed: int, order: str | None = None) -> tuple[str, dict[str, bool]]:
+    """Return a policy, of an order if it is told, and its settings as the brute force knows them."""
     draw = Random(seed)
-    order = draw.choice(ORDERS)
+    drawn = draw.choice(ORDERS)
+    order = drawn if order is None else order
     chosen = {name: draw.random() < 0.5 for name in ("lexicographic", "fewest", "preempt")}
     objective = "lexicographic" if chosen["lexicographic"] else "weighted"
     nodes, preempt = "fewest" if chosen["fewest"] else "any", "yes" if chosen["preempt"] else "no"
     return f"{order}:objective={objective},nodes={nodes},preempt={preempt}", chosen
 
 
-def checked(round_: Round, seed: int) -> None:
+def checked(round_: Round, seed: int, order: str | None = None) -> None:
     """Compare all methods on a round, under a policy and settings that the seed chooses."""
-    spec, chosen = setting(seed)
+    spec, chosen = setting(seed, order)
     policy = policy_from(spec)
     decisions = list(asked_decisions(round_, policy.name, **chosen))
     best = max(value for value, _ in decisions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from asked_brute_force import asked_optimum
-from loan_rounds import LOANS, loan_round
+from loan_rounds import LOANS, loan_round, share_round
 from msgspec.structs import replace
 from test_asked_rounds import checked, setting, tried_changes
 
@@ -17,6 +17,17 @@ SEEDS = 25
 def test_brute_force_equals_program_and_verifier(group: str) -> None:
     for seed in range(SEEDS):
         checked(loan_round(seed, group), seed)
+
+
+def test_brute_force_equals_program_and_verifier_for_fair_shares() -> None:
+    for seed in range(SEEDS):
+        checked(share_round(seed), seed, "fair-share")
+
+
+@pytest.mark.slow
+def test_brute_force_equals_program_and_verifier_for_fair_shares_on_many_rounds() -> None:
+    for seed in range(SEEDS, 1000):
+        checked(share_round(seed), seed, "fair-share")
 
 
 @pytest.mark.slow
