@@ -32,8 +32,7 @@ class Proposals:
         self._asked = asked_of(round_)
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
-        tenants = round_.cluster.tenants
-        self._tangled = any(tenant.parent is not None or tenant.borrow_gpus for tenant in tenants)
+        self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
         self._types = None
         if "tenant.quota_by_type" in round_.used_fields:
             self._types = OpenTypes(round_, used_of(round_, decision))
@@ -52,8 +51,8 @@ class Proposals:
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
             return "nothing is moved, and no rack matters, under this policy"
-        if change.raise_quota and self._tangled:
-            return "whose quota is raised, of tenants above or beside one another, is not said"
+        if change.raise_quota and self._lent:
+            return "with a larger quota there would be less to borrow"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}

@@ -217,10 +217,20 @@ def test_the_quota_of_a_tenant_counts_all_below_it() -> None:
         assert result.decision.running == {"j0", "j2"}
         assert result.certificate.violations == ()
     (wait,) = result.decision.waiting
-    assert (wait.reason.value, wait.changes) == ("quota", ())
+    assert (wait.reason.value, wait.changes) == ("quota", (Change(raise_quota=4),))
     assert wait.detail == "asks for 4 GPUs; tenant 'org' has 0 left of its quota of 6"
-    wrong = replace(result.decision, waiting=(replace(wait, changes=(Change(raise_quota=4),)),))
+    wrong = replace(result.decision, waiting=(replace(wait, changes=(Change(raise_quota=3),)),))
     assert [breach.rule for breach in wrong_reasons(round_, wrong, "fifo")] == ["waiting-change"]
+
+
+def test_every_quota_that_is_short_is_named() -> None:
+    tenants = (TREE[0], replace(TREE[1], quota_gpus=3))
+    round_ = Round(
+        cluster=replace(cluster(), tenants=tenants), jobs=(gang(0, 3, tenant="vision"), gang(1, 4, tenant="vision"))
+    )
+    (wait,) = policy_from("fifo").decide(round_, 0).waiting
+    both = "tenant 'vision' has 0 left of its quota of 3; tenant 'org' has 3 left of its quota of 6"
+    assert (wait.detail, wait.changes) == (f"asks for 4 GPUs; {both}", (Change(raise_quota=4),))
 
 
 def test_a_pinned_job_keeps_its_gpus_above_a_quota_of_the_tree() -> None:
