@@ -40,13 +40,13 @@ def over_quota(left: Leftover, job: int) -> int:
 
 def type_quota_text(round_: Round, left: Leftover, job: int) -> str:
     """Return what the tenants of a job have left of each GPU type on which it could be."""
-    if left.types is None or left.sets is None:
+    types, line, words = left.types, left.line(job), list[str]()
+    if types is None or left.sets is None:
         return ""
-    words = []
-    for kind in dict.fromkeys(int(left.types.types[nodes[0]]) for nodes in left.sets.of(job).sets):
-        place = min(left.line(job), key=lambda one: int(left.types.left[one, kind]) if left.types else 0)
-        spare, tenant = int(left.types.left[place, kind]), round_.cluster.tenants[place]
-        name = round_.cluster.nodes[left.types.types.tolist().index(kind)].gpu_type
+    for kind in dict.fromkeys(int(types.types[nodes[0]]) for nodes in left.sets.of(job).sets):
+        place = line[int(types.left[list(line), kind].argmin())]
+        spare, tenant = int(types.left[place, kind]), round_.cluster.tenants[place]
+        name = round_.cluster.nodes[types.types.tolist().index(kind)].gpu_type
         quota = (tenant.quota_by_type or {}).get(name or "")
         if quota is not None and spare < left.asks[job]:
             has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
-from muri_opt.verify.demands import asked_of
+from muri_opt.verify.demands import starts_of
 from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
@@ -29,7 +29,7 @@ class Proposals:
         self._round, self._fewest_nodes = round_, fewest_nodes
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
-        self._asked = asked_of(round_)
+        self._asked = starts_of(round_)
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
         self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
