@@ -64,4 +64,5 @@ class WishColumns:
         np.add.at(inside, self.unit[pairs], x[pairs])
         asks = g[self.wishes[:, 0]]
         np.add.at(inside, self.home[homes], asks[self.home[homes]] * h[homes])
-        return (inside == asks).astype(np.int64)
+        found: Ints = (inside == asks).astype(np.int64)
+        return found
