@@ -37,12 +37,16 @@ class Loans:
         for tenant, quota in self.quota.items():
             inside[self.parent[tenant]] += quota
         groups = (*self.quota.items(), (None, there))
-        self._spare: dict[str | None, int] = {parent: max(0, has - inside[parent]) for parent, has in groups}
-        self._spare |= {tenant.id: 0 for tenant in tenants if tenant.id not in self.quota}
+        self.spare: dict[str | None, int] = {parent: max(0, has - inside[parent]) for parent, has in groups}
+        self.spare |= {tenant.id: 0 for tenant in tenants if tenant.id not in self.quota}
         borrowers = {tenant.parent: 0 for tenant in tenants if tenant.borrow_gpus and tenant.id in self.quota}
         more = {tenant.id: tenant.borrow_gpus or 0 for tenant in tenants}
-        self.limit = {parent: self._spare[parent] + more.get(parent or "", 0) for parent in borrowers}
+        self.limit = {parent: self.spare[parent] + more.get(parent or "", 0) for parent in borrowers}
         """What the tenants of a group may count for above their quotas, where one of them may borrow."""
+
+    def lend(self, tenant: str) -> int:
+        """Return how much of its quota a tenant lends at most."""
+        return min(self.quota[tenant], self.quota[tenant] - self._kept.get(tenant, 0))
 
     def counted(self, uses: Uses) -> dict[str, int]:
         """Return what each tenant with a quota counts for."""
@@ -50,7 +54,7 @@ class Loans:
         above: Counter[str | None] = Counter()
         for tenant in sorted(self.quota, key=lambda tenant: -len(self._lines[tenant])):
             quota = self.quota[tenant]
-            lent = quota + above[tenant] - self._spare[tenant]
+            lent = quota + above[tenant] - self.spare[tenant]
             counted[tenant] = max(uses.get(tenant, 0), self._kept.get(tenant, 0), lent)
             above[self.parent[tenant]] += counted[tenant] - quota
         return counted
@@ -94,7 +98,7 @@ class Loans:
                     continue
                 spare = counted[one] - uses.get(one, 0)
                 if before is not None:
-                    unborrowed = counted[one] - (self.quota[one] + above[one] - self._spare[one])
+                    unborrowed = counted[one] - (self.quota[one] + above[one] - self.spare[one])
                     spare = min(spare, unborrowed + free)
                 free, before, parent = spare, one, self.parent[one]
                 if parent in self.limit:

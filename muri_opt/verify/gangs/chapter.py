@@ -23,6 +23,7 @@ from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
 from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, SHARES, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
+from muri_opt.verify.gangs.tenant_prices import TenantSupply
 from muri_opt.verify.gangs.value import job_values, kept_jobs
 from muri_opt.verify.gangs.wishes import is_inside, wishes
 from muri_opt.verify.settings import Rules, Setting
@@ -117,7 +118,10 @@ class GangChapter(Chapter):
         """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
         values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
         asked, wished = self._asked, len(wishes(self.round_, self.rules))
-        found = [(dual_bound(left, values, item, asked), Proof.LINEAR_DUALS) for item in linear(prices)]
+        tenants = None
+        if not {"tenant.borrow_gpus", "tenant.quota_by_type"}.isdisjoint(self.round_.used_fields):
+            tenants = TenantSupply(self.round_, self.rules)
+        found = [(dual_bound(left, values, item, asked, tenants), Proof.LINEAR_DUALS) for item in linear(prices)]
         if self.rules.lexicographic:
             found.append((prefix_bound(left, values, decision, asked), Proof.COUNTING))
         if not found or min(found)[0] > self.value(decision) // (wished + 1):
