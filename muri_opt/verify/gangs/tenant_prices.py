@@ -9,7 +9,7 @@ is no more than at one of these ends.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.verify.dual_bound import PriceTable, Supply
@@ -33,7 +33,7 @@ class TenantSupply:
         quotas = quotas_by_type(round_)
         used, held = used_by_type(round_, stay), used_by_type(round_, must)
         self.types = list(quotas)
-        self.supply: dict[str, list[int | None]] = {}
+        self.supply: dict[str, Sequence[int | None]] = {}
         if quotas:
             self.supply["type"] = [max(held[key], quota - used[key]) for key, quota in quotas.items()]
         if self.loans is not None:
@@ -63,7 +63,7 @@ class TenantPrices:
         self._lines = there.lines
         self._types = dict(zip(there.types, prices.of.get("type", ()), strict=True))
         self.by_type = any(self._types.values())
-        self._borrow, self.profit = dict[str, int](), 0
+        self._borrow, self.profit = dict[str | None, int](), 0
         if there.loans is None:
             return
         self._borrow, passed, pool = (
