@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     ``preempt`` are the jobs to stop. ``move`` are the GPUs per node id that a job would have then. The node to add has
     ``add_gpus`` GPUs in ``rack``, and CPUs and memory without limit. ``raise_quota`` are further GPUs for the tenant of
-    the waiting job. ``gpus`` are all GPUs stopped, moved or added.
+    the waiting job, and for all above it that have a quota. ``gpus`` are all GPUs stopped, moved or added.
     """
 
     preempt: tuple[str, ...] = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from muri_opt.rounds import Round
@@ -57,11 +59,14 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     array([4, 2])
     """
     room, gpus = left.room(job), int(round_.amounts.g[job])
-    if left.sets is not None:
+    demand = left.demand(job)
+    if demand is not None:
         limit = fewest_nodes(round_, job) if consolidate else len(room)
-        if held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus and (held <= room).all():
+        stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
+        if held is not None and stays and (held <= room).all() and left.within_types(job, held):
             return held
-        return fit_in_sets(room, gpus, left.sets.of(job), limit)
+        near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
+        return fit_in_sets(room, gpus, demand, limit) if near is None else near
     if consolidate:
         limit = min(fewest_nodes(round_, job), len(room))
         if nodes_needed(room, gpus) > limit:

@@ -45,12 +45,12 @@ class GangChanges:
         if one.held is not None or (one.not_before or 0.0) > self._round.now:
             return ()
         quota = binding.quota or None
-        if quota and self._round.amounts.lines is not None:
-            return ()  # whose quota is to be raised, of those above one another, is not for us to say
+        if quota and self._round.amounts.borrowing is not None:
+            return ()  # with a larger quota there is less to borrow: who would have to give way is not looked for
         if binding.room:
             return (Change(raise_quota=quota) if quota else Change(wait_seconds=0.0),)
         sets = self._left.sets
-        if sets is not None and (self._consolidate or not sets.of(job).simple):
+        if sets is not None and (self._consolidate or self._left.types is not None or not sets.of(job).simple):
             return ()  # which nodes to free or to add is not looked for
         ways = []
         victims = self._to_stop(job)
@@ -66,10 +66,11 @@ class GangChanges:
         gpus = int(holders.size[list(victims)].sum())
         names = tuple(name for victim in victims for name in holders.names[victim])
         change = Change(preempt=names, gpus=gpus)
-        if tenant < 0 or self._round.amounts.U[tenant] == UNLIMITED:
+        limited = [one for one in self._left.line(job) if self._round.amounts.U[one] < UNLIMITED]
+        if not limited:
             return change
         freed = sum(int(holders.size[victim]) for victim in victims if holders.tenant[victim] == tenant)
-        over = int(self._left.asks[job]) - int(self._left.quota[tenant]) - freed
+        over = int(self._left.asks[job]) - min(int(self._left.quota[one]) for one in limited) - freed
         return replace(change, raise_quota=over) if over > 0 else change
 
     def _to_add(self, job: int) -> int:

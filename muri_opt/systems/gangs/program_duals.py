@@ -1,8 +1,8 @@
 """Multipliers of the chapter *gangs*: evidence for a bound, per node and tenant, in whole numbers.
 
-The bound they prove is weak duality for the rows ``gpus``, ``cpus``, ``memory`` and ``quota``: see *A bound anybody can
-check* in the chapter. Greedy filling is optimal for the continuous knapsack of GPUs (Dantzig 1957), and its duals are
-read off the first job that is cut.
+The bound they prove is weak duality for the rows ``gpus``, ``cpus``, ``memory``, ``quota`` and those of tenants: see *A
+bound anybody can check* in the chapter. Greedy filling is optimal for the continuous knapsack of GPUs (Dantzig 1957),
+and its duals are read off the first job that is cut.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from muri_opt.modelling import Model
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.amounts import Amounts, Ints
+from muri_opt.rounds.eligibility import gpu_type_codes
 
 DENOMINATOR = 1 << 32
+_PLACES = ("gpus", "cpus", "memory")
 
 
 def greedy_duals(amounts: Amounts, order: Sequence[int], fits: NDArray[np.bool_]) -> LinearDuals:
@@ -50,16 +52,28 @@ def node_duals(round_: Round, model: Model, row_duals: NDArray[np.float64], of_n
     """Return a solver's row duals as multipliers per node and tenant."""
     spans, offset = {}, 0
     for family in model.rows:
-        spans[family.label] = (family.index[:, 0], row_duals[offset : offset + len(family)])
+        spans[family.label] = (family.index, row_duals[offset : offset + len(family)])
         offset += len(family)
-    places = int(of_node.max(initial=-1)) + 1
+    places, tenants = int(of_node.max(initial=-1)) + 1, len(round_.amounts.U)
+    sizes = {"gpus": places, "cpus": places, "memory": places, "quota": tenants}
+    sizes |= {label: tenants + (label == "pool") for label in ("borrow", "pass", "pool") if label in spans}
     prices = {}
-    for label, size in (("gpus", places), ("cpus", places), ("memory", places), ("quota", len(round_.amounts.U))):
+    for label, size in sizes.items():
         index, duals = spans[label]
         price = np.zeros(size)
-        price[index] = duals
-        prices[label] = (price if label == "quota" else price[of_node]).tolist()
+        price[index[:, 0]] = duals
+        prices[label] = (price[of_node] if label in _PLACES else price).tolist()
+    if "type" in spans:
+        prices["type"] = _of_types(round_, *spans["type"])
     return _whole(**prices)
+
+
+def _of_types(round_: Round, index: Ints, duals: NDArray[np.float64]) -> list[float]:
+    """Return the duals of the tenants' quotas by type, one after another; 0 for a type that no node has."""
+    nodes, tenants = round_.cluster.nodes, round_.cluster.tenants
+    name_of = dict(zip(gpu_type_codes(round_.cluster).tolist(), (node.gpu_type for node in nodes), strict=True))
+    known = {(v, name_of[code]): dual for (v, code), dual in zip(index.tolist(), duals.tolist(), strict=True)}
+    return [known.get((v, kind), 0.0) for v, tenant in enumerate(tenants) for kind in tenant.quota_by_type or ()]
 
 
 def _whole(**prices: Sequence[float]) -> LinearDuals:

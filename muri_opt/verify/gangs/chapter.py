@@ -9,7 +9,7 @@ from typing import ClassVar
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import empty_rooms, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
-from muri_opt.verify.demands import Asked, asked_of, pinned_breaches, start_breaches
+from muri_opt.verify.demands import Asked, pinned_breaches, start_breaches, starts_of
 from muri_opt.verify.feasibility import (
     capacity_breaches,
     cpu_breaches,
@@ -21,10 +21,13 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
-from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
+from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, SHARES, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
+from muri_opt.verify.gangs.tenant_prices import TenantSupply
 from muri_opt.verify.gangs.value import job_values, kept_jobs
-from muri_opt.verify.settings import Setting
+from muri_opt.verify.gangs.wishes import is_inside, wishes
+from muri_opt.verify.settings import Rules, Setting
+from muri_opt.verify.type_quotas import type_breaches, used_by_type, used_of
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -38,17 +41,28 @@ class GangChapter(Chapter):
         super().__init__(round_, rules)
         self.rules: GangRules = rules
         self._empty = Counter(empty_rooms(round_)) if rules.fewest_nodes else None
-        self._asked = asked_of(round_)
+        self._asked = starts_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> GangRules:
         """Return how gangs are ranked and what they are worth."""
         return GangRules.of(settings)
 
+    @classmethod
+    def honoured(cls, rules: Rules) -> frozenset[str]:
+        """Return the fields that are checked: weights and decayed use only where they make the order."""
+        return cls.honours if rules.get("order") == "fair-share" else cls.honours - SHARES
+
     def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
-        """Yield the value of each job that runs."""
-        values = job_values(self.round_, self.rules)
-        return ((job, values[job]) for job in decision.running if job in values)
+        """Yield the value of each job that runs, and one more if it is inside a unit that it prefers."""
+        values, wished = job_values(self.round_, self.rules), wishes(self.round_, self.rules)
+        if not wished:
+            return ((job, values[job]) for job in decision.running if job in values)
+        of = {job: one.gpus for one in decision.assignments for job in one.jobs if job in values}
+        return (
+            (job, values[job] * (len(wished) + 1) + (job in wished and is_inside(self.round_, wished[job], gpus)))
+            for job, gpus in of.items()
+        )
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
@@ -84,6 +98,9 @@ class GangChapter(Chapter):
         told = {job for job in pinned if self.jobs[job].stays_put}  # by the rules preemptible and movable
         yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in told})
         yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
+        if "tenant.quota_by_type" in self.round_.used_fields:
+            stays = [(self.jobs[name], self.jobs[name].placement or {}) for name in {*kept, *pinned}]
+            yield from type_breaches(self.round_, used_of(self.round_, decision), used_by_type(self.round_, stays))
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits."""
@@ -100,14 +117,17 @@ class GangChapter(Chapter):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
         values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
-        asked = self._asked
-        found = [(dual_bound(left, values, item, asked), Proof.LINEAR_DUALS) for item in linear(prices)]
+        asked, wished = self._asked, len(wishes(self.round_, self.rules))
+        tenants = None
+        if not {"tenant.borrow_gpus", "tenant.quota_by_type"}.isdisjoint(self.round_.used_fields):
+            tenants = TenantSupply(self.round_, self.rules)
+        found = [(dual_bound(left, values, item, asked, tenants), Proof.LINEAR_DUALS) for item in linear(prices)]
         if self.rules.lexicographic:
             found.append((prefix_bound(left, values, decision, asked), Proof.COUNTING))
-        if not found or min(found)[0] > self.value(decision):
+        if not found or min(found)[0] > self.value(decision) // (wished + 1):
             counted = knapsack_bound(left, values, asked)
             found += [] if counted is None else [(counted, Proof.COUNTING)]
-        return best_bound(found)
+        return best_bound((bound * (wished + 1) + wished, proof) for bound, proof in found)
 
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration."""
