@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.rounds.borrowing import Borrowing
 from muri_opt.rounds.cluster import Cluster
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import mebibytes, milli_cpus
@@ -26,7 +27,8 @@ class Amounts:
     Job j asks for ``g[j]`` GPUs and, with each of them, ``c[j]`` milli-CPUs and ``m[j]`` MiB (its totals divided by its
     GPUs and rounded up). Node s has ``G[s]``, ``C[s]``, ``M[s]``. Job j belongs to tenant ``tenant[j]`` (-1: none
     listed), whose quota is ``U``. Where tenants have parents, ``lines`` has each tenant with all those above it: their
-    quotas count what it has, too.
+    quotas count what it has, too. Where tenants may borrow, ``U`` is what they may have at most, with what they borrow,
+    and ``borrowing`` says of whom.
     """
 
     g: Ints
@@ -38,11 +40,12 @@ class Amounts:
     tenant: Ints
     U: Ints
     lines: tuple[tuple[int, ...], ...] | None = None
+    borrowing: Borrowing | None = None
 
     @classmethod
     def of(cls, cluster: Cluster, jobs: tuple[Job, ...]) -> Amounts:
         """Return the arrays of a cluster and its jobs."""
-        nodes = cluster.nodes
+        nodes, lines = cluster.nodes, lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
         return cls(
             g=_ints(job.gpus for job in jobs),
@@ -52,8 +55,11 @@ class Amounts:
             C=_ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
             M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
             tenant=_ints(-1 if job.tenant is None else place.get(job.tenant, -1) for job in jobs),
-            U=_ints(UNLIMITED if t.quota_gpus is None else t.quota_gpus for t in cluster.tenants),
-            lines=lines_above(cluster.tenants),
+            U=_ints(
+                UNLIMITED if t.quota_gpus is None else t.quota_gpus + (t.borrow_gpus or 0) for t in cluster.tenants
+            ),
+            lines=lines,
+            borrowing=Borrowing.of(cluster, lines),
         )
 
     def line(self, tenant: int) -> tuple[int, ...]:

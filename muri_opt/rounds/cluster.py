@@ -95,8 +95,9 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A team of users, or several. A quota left out is no limit; it holds for the tenant and all below it.
 
-    With ``borrow_gpus``, a tenant may exceed its quota by so much of what others do not use; ``lend_gpus`` is how much
-    of its own others may take. ``used_gpu_seconds`` is decayed use, for fair shares by ``weight``.
+    With ``borrow_gpus``, a tenant may exceed its quota by so much of what those beside it do not use; ``lend_gpus`` is
+    how much of its own they may take, all if it is left out. ``quota_by_type`` counts GPUs on nodes of a type.
+    ``used_gpu_seconds`` is decayed use, of the tenant and all below it, for fair shares by ``weight``.
 
     >>> Cluster(nodes=(Node(id="n0", gpus=8),), tenants=(Tenant(id="vision", quota_gpus=4),)).tenants[0].quota_gpus
     4
@@ -122,11 +123,11 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         for field in ("quota_gpus", "borrow_gpus", "lend_gpus"):
             if getattr(self, field) is not None:
                 check_whole(self, field, MAX_GPUS)
-        if self.quota_gpus is None and self.quota_by_type is None:
+        if self.quota_gpus is None:
             for field in ("borrow_gpus", "lend_gpus"):
                 if getattr(self, field) is not None:
                     found = f"{getattr(self, field)} without a quota"
-                    raise InputError(field, found, "a quota beside it (quota_gpus or quota_by_type), or nothing")
+                    raise InputError(field, found, "a quota beside it ('quota_gpus'), or nothing")
         check_gpu_seconds(self, "used_gpu_seconds")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Amounts, Ints
+from muri_opt.rounds.borrowing import Borrowed
 
 Nodes = int | slice | Ints
 """One node, all of them, or some, each once."""
@@ -15,7 +16,7 @@ class FreeCapacity:
     """Free GPUs, milli-CPUs and MiB of every node, and free GPUs of every tenant's quota.
 
     ``left[r, s]`` is what node s has left of resource r; ``gpus``, ``cpus`` and ``memory`` are the rows of ``left``.
-    ``quota`` is below 0 where a tenant has more than its quota.
+    ``quota`` is below 0 where a tenant has more than its quota; ``borrowed`` is what tenants borrow, if any may.
     """
 
     def __init__(self, amounts: Amounts) -> None:
@@ -23,6 +24,7 @@ class FreeCapacity:
         self.left: Ints = np.array([amounts.G, amounts.C, amounts.M])
         self.gpus, self.cpus, self.memory = self.left
         self.quota: Ints = amounts.U.copy()
+        self.borrowed = None if amounts.borrowing is None else Borrowed(amounts.borrowing)
 
     def most_gpus(self, *jobs: int) -> Ints:
         """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node now."""
@@ -44,12 +46,16 @@ class FreeCapacity:
 
     def has_quota(self, tenant: int, gpus: int) -> bool:
         """Return whether a tenant may have so many GPUs more; one that is not listed (-1) may have any number."""
+        if self.borrowed is not None and not self.borrowed.allows(tenant, gpus):
+            return False
         if self.amounts.lines is None:
             return tenant < 0 or bool(gpus <= self.quota[tenant])
         return all(gpus <= self.quota[one] for one in self.amounts.line(tenant))
 
     def charge(self, tenant: int, gpus: int) -> None:
         """Count GPUs that a tenant gets against its quota, and those above it; what it gives back is below 0."""
+        if self.borrowed is not None:
+            self.borrowed.add(tenant, gpus)
         if self.amounts.lines is None:
             if tenant >= 0:
                 self.quota[tenant] -= gpus

@@ -60,6 +60,11 @@ class Chapter(ABC):
         """Return what the settings say, as the chapter needs it; refuse those that contradict each other."""
 
     @classmethod
+    def honoured(cls, rules: Rules) -> frozenset[str]:  # noqa: ARG003 - one that has several orders asks
+        """Return which of the fields that it ``honours`` are checked under these rules: all, unless it says so."""
+        return cls.honours
+
+    @classmethod
     def of(cls, round_: Round, rules: Rules) -> Chapter:
         """Return the chapter of a round under the rules of a result."""
         return cls(round_, cls.read(chosen(cls.settings, rules)))

@@ -60,7 +60,7 @@ def chapter_of(round_: Round, rules: Rules) -> Chapter:
 def _chapter(round_: Round, said: tuple[tuple[str, str], ...]) -> Chapter:
     rules = dict(said)
     kind = chapter_kind(rules["chapter"])
-    field = unhonoured(round_.used_fields, kind.honours)
+    field = unhonoured(round_.used_fields, kind.honoured(rules))
     if field is not None:
         able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
         raise refusal(round_.used_fields, field, f"the chapter {rules['chapter']!r} of rules", able)

@@ -8,7 +8,8 @@ from math import isfinite
 
 from muri_opt.rounds import Assignment, Decision, Job, Round, Violation
 from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
-from muri_opt.verify.tenant_lines import with_parents
+from muri_opt.verify.loans import loans_of
+from muri_opt.verify.tenant_lines import most_gpus, with_parents
 
 
 def listing_breaches(jobs: Mapping[str, Job], decision: Decision) -> Iterator[Violation]:
@@ -129,9 +130,16 @@ def capacity_breaches(round_: Round, taken: Iterable[tuple[str, tuple[int, int, 
 
 
 def quota_breaches(round_: Round, held: Counter[str], stay: Counter[str] | None = None) -> Iterator[Violation]:
-    """No tenant, with all below it, has more GPUs than its quota, or than its jobs hold that ``stay`` in any case."""
-    kept, held = with_parents(round_, stay or Counter[str]()), with_parents(round_, held)
+    """No tenant, with all below it, has more GPUs than its quota, or than its jobs hold that ``stay`` in any case.
+
+    Above its quota it has what it may borrow, as far as others lend it.
+    """
+    kept, held, most = with_parents(round_, stay or Counter[str]()), with_parents(round_, held), most_gpus(round_)
     for tenant in round_.cluster.tenants:
-        if tenant.quota_gpus is not None and held[tenant.id] > max(tenant.quota_gpus, kept[tenant.id]):
-            detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}"
+        if tenant.id in most and held[tenant.id] > max(most[tenant.id], kept[tenant.id]):
+            more = f", and it may borrow {tenant.borrow_gpus}" if tenant.borrow_gpus else ""
+            detail = f"{held[tenant.id]} GPUs in use; the quota is {tenant.quota_gpus}{more}"
             yield Violation(rule="quota", where=tenant.id, detail=detail)
+    loans = loans_of(round_)
+    if loans is not None:
+        yield from loans.breaches(held, kept)

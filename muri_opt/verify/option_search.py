@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, times
@@ -13,7 +13,7 @@ from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
 from muri_opt.verify.tenant_lines import tenant_lines
 
 State = tuple[tuple[Sizes, ...], tuple[int, ...]]
-"""What is left of the nodes, and of the quotas."""
+"""What is left of the nodes, of the quotas, and after them of further limits."""
 Mark = tuple[str, tuple[int, ...]]
 """What tells a node from others, all else equal: the type of its GPUs, and which jobs still to come are at home."""
 
@@ -40,6 +40,20 @@ class Option(NamedTuple):
         return self.among is None or node in self.among
 
 
+class FurtherLimits(Protocol):
+    """What jobs may have beside nodes and quotas: amounts that their GPUs take from, and what quotas must keep."""
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """What there is of each."""
+
+    def taken(self, job: int, gpus: Mapping[int, int]) -> Sequence[int]:
+        """Return what GPUs per node of a job take of each."""
+
+    def allow(self, quotas: Sequence[int]) -> bool:
+        """Return whether no more than this may be left of the quotas."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
     """The options of all jobs, and what each takes of which quota.
@@ -55,6 +69,7 @@ class _Options:
     rests: Sequence[Sequence[Sequence[int]]]
     steps: Steps
     must: Collection[int]
+    further: FurtherLimits | None = None
 
     def decided(self, job: int, state: State) -> bool:
         return job == len(self.options)
@@ -65,14 +80,29 @@ class _Options:
         if asked is not None:
             mine, gpus = asked
             quotas = tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
-        for option in self.options[job] if min(quotas, default=0) >= 0 else ():
+        within = min(quotas, default=0) >= 0 and (self.further is None or self.further.allow(quotas))
+        for option in self.options[job] if within else ():
             for share in self._shares(job, rooms, option):
+                after = quotas if self.further is None else self._further(job, quotas, option, share)
+                if after is None:
+                    continue
                 left = list(rooms)
                 for node, parts in share.items():
                     left[node] = minus(left[node], times(option.unit, parts))
-                yield option.value, (tuple(left), quotas)
+                yield option.value, (tuple(left), after)
         if job not in self.must:
             yield 0, state
+
+    def _further(
+        self, job: int, quotas: tuple[int, ...], option: Option, share: Mapping[int, int]
+    ) -> tuple[int, ...] | None:
+        """Return the quotas and further limits after a share of a job, or ``None`` where it takes too much."""
+        if self.further is None or not self.further.amounts:
+            return quotas
+        taken = self.further.taken(job, {node: parts * option.unit[0] for node, parts in share.items()})
+        last = len(quotas) - len(taken)
+        left = tuple(has - less for has, less in zip(quotas[last:], taken, strict=True))
+        return None if min(left) < 0 else (*quotas[:last], *left)
 
     def _shares(self, job: int, rooms: Sequence[Sizes], option: Option) -> Iterator[Mapping[int, int]]:
         """Yield every way to put the parts of an option on nodes, of those that look alike any."""
@@ -111,12 +141,14 @@ def best_options(
     *,
     steps: int,
     must: Collection[int] = (),
+    further: FurtherLimits | None = None,
 ) -> int | None:
     """Return the largest value of one option or none of each job, or ``None`` if it takes more than so many steps.
 
     ``asks`` has for each job the GPUs of its tenant's quota that it uses; those that ``must`` have one of their
-    options, not none.
+    options, not none. ``further`` limits may hold beside nodes and quotas.
     """
+    more = () if further is None else further.amounts
     types = [node.gpu_type for node in round_.cluster.nodes]
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
     limited = {tenant: position for position, tenant in enumerate(quotas)}
@@ -128,11 +160,12 @@ def best_options(
     asked = [(mine, gpus) if gpus and mine else None for mine, gpus in zip(counts, asks, strict=True)]
     tables = [_by_gpus(mine) for mine in options]
     pools = [tables]
-    if quotas:
+    if quotas or more:
         pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
         pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0][0] == quota else {} for table, ask in best])
+    pools += [[{} for _ in tables] for _ in more]
     search = _Options(
         options=options,
         asks=asked,
@@ -147,8 +180,9 @@ def best_options(
         rests=[best_from_each(round_.cluster.total_gpus, pool) for pool in pools],
         steps=Steps(steps),
         must=must,
+        further=further,
     )
-    start = (tuple(room.sizes for room in empty_rooms(round_)), tuple(quotas.values()))
+    start = (tuple(room.sizes for room in empty_rooms(round_)), (*quotas.values(), *more))
     try:
         found = best_of(search, start, above=-1)
     except OutOfStepsError:

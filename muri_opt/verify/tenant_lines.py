@@ -31,11 +31,16 @@ def with_parents(round_: Round, held: Counter[str]) -> Counter[str]:
     return total
 
 
+def most_gpus(round_: Round) -> dict[str, int]:
+    """Return what tenants with a quota may have at most: the quota, and what they may borrow."""
+    quotas = {tenant.id: (tenant.quota_gpus, tenant.borrow_gpus or 0) for tenant in round_.cluster.tenants}
+    return {tenant: quota + more for tenant, (quota, more) in quotas.items() if quota is not None}
+
+
 def spare_quotas(round_: Round, held: Counter[str]) -> dict[str, int]:
-    """Return the GPUs that each tenant has left of its quota, or of one above it, where there is any."""
+    """Return the GPUs that each tenant has left of what it, or one above it, may have at most, where that is said."""
     total = with_parents(round_, held)
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    spare = {tenant: quota - total[tenant] for tenant, quota in quotas.items() if quota is not None}
+    spare = {tenant: most - total[tenant] for tenant, most in most_gpus(round_).items()}
     if all(tenant.parent is None for tenant in round_.cluster.tenants):
         return spare
     limits = {tenant: [spare[one] for one in line if one in spare] for tenant, line in tenant_lines(round_).items()}

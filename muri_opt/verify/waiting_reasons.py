@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from muri_opt.rounds import Decision, Job, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of, smallest_node_count
 from muri_opt.verify.gangs.changes import Proposals, rooms_after
-from muri_opt.verify.tenant_lines import spare_quotas
+from muri_opt.verify.loans import spare_gpus
 
 
 def true_reasons(
@@ -21,7 +21,7 @@ def true_reasons(
     free = Counter(room for room in rooms_after(round_, decision).values() if room.gpus)
     free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
     empty = Counter(empty_rooms(round_))
-    spare = spare_quotas(round_, held)
+    spare = spare_gpus(round_, held)
     known: dict[tuple[Need, int | None], WaitingReason] = {}
     for wait in decision.waiting:
         job = round_.jobs[round_.job_index[wait.job]]
@@ -35,7 +35,7 @@ def wrong_changes(
     round_: Round, decision: Decision, held: Counter[str], *, fewest_nodes: bool = False
 ) -> Iterator[Violation]:
     """Yield a breach for each change that a waiting job is told and that would not start it."""
-    proposals, spare = Proposals(round_, decision, fewest_nodes=fewest_nodes), spare_quotas(round_, held)
+    proposals, spare = Proposals(round_, decision, fewest_nodes=fewest_nodes), spare_gpus(round_, held)
     for wait in decision.waiting:
         for place, change in enumerate(wait.changes):
             job = round_.jobs[round_.job_index[wait.job]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import product
 
 from brute_force import per_gpu, ranked
+from plain_loans import may_use
 
 from muri_opt import Job, Node, Round
 
@@ -44,9 +46,10 @@ def asked_decisions(
             choices.append(splits if pinned else [None, *splits])
         else:
             choices.append([None, *splits])
+    within = lru_cache(None)(lambda runs: _within_quotas(round_, runs, fixed))
     for choice in product(*choices):
         runs = {job.id: split for job, split in zip(round_.jobs, choice, strict=True) if split is not None}
-        if _fits(round_, runs) and _within_quotas(round_, runs, fixed):
+        if within(frozenset(runs)) and _fits(round_, runs) and _within_types(round_, runs, fixed):
             yield sum(worth.get(job, 0) for job in runs), runs
 
 
@@ -115,15 +118,33 @@ def _fits(round_: Round, runs: dict[str, Split]) -> bool:
     return True
 
 
-def _within_quotas(round_: Round, runs: dict[str, Split], fixed: dict[str, Split]) -> bool:
+def _within_quotas(round_: Round, runs: Collection[str], fixed: dict[str, Split]) -> bool:
+    uses, keeps = dict[str, int](), dict[str, int]()
     for tenant in round_.cluster.tenants:
         mine = [job for job in round_.jobs if _is_below(round_, job.tenant, tenant.id)]
-        held = sum(job.gpus for job in mine if job.id in runs)
-        pinned = {job.id for job in mine if job.preemptible is False and job.state == "running"}
-        stays = sum(job.gpus for job in mine if job.id in pinned or job.id in fixed)
-        if tenant.quota_gpus is not None and held > max(tenant.quota_gpus, stays):
-            return False
+        uses[tenant.id] = sum(job.gpus for job in mine if job.id in runs)
+        keeps[tenant.id] = sum(job.gpus for job in mine if _stays(job, fixed))
+    return may_use(round_.cluster, uses, keeps)
+
+
+def _within_types(round_: Round, runs: dict[str, Split], fixed: dict[str, Split]) -> bool:
+    kinds = [node.gpu_type for node in round_.cluster.nodes]
+    for tenant in round_.cluster.tenants:
+        mine = [job for job in round_.jobs if tenant.quota_by_type and _is_below(round_, job.tenant, tenant.id)]
+        for kind, quota in (tenant.quota_by_type or {}).items():
+            used = sum(_of_kind(runs.get(job.id, ()), kinds, kind) for job in mine)
+            kept = sum(_of_kind(_held(round_, job), kinds, kind) for job in mine if _stays(job, fixed))
+            if used > max(quota, kept):
+                return False
     return True
+
+
+def _stays(job: Job, fixed: dict[str, Split]) -> bool:
+    return job.id in fixed or (job.preemptible is False and job.state == "running")
+
+
+def _of_kind(split: Split, kinds: list[str | None], kind: str) -> int:
+    return sum(gpus for gpus, one in zip(split, kinds, strict=False) if one == kind)
 
 
 def _is_below(round_: Round, tenant: str | None, other: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from math import ceil
+
+from plain_shares import fair_shares, per_gpu as per_gpu
 
 from muri_opt import Job, Round
 
@@ -19,6 +20,8 @@ def ranked(round_: Round, order: str) -> list[Job]:
     arrival = {job.id: (Fraction(str(job.submitted)), jobs.index(job)) for job in jobs}
     if order == "max-min":
         return _progressive_filling(jobs, arrival)
+    if order == "fair-share":
+        return fair_shares(round_, arrival)
     keys = {
         "fifo": lambda job: Fraction(str(job.submitted)),
         "srtf": lambda job: job.remaining_iterations * Fraction(str(job.iteration_seconds)),
@@ -93,11 +96,6 @@ def _fits(round_: Round, choice: tuple[Split | None, ...], jobs: tuple[Job, ...]
         if node.memory_gib is not None and memory > Fraction(node.memory_gib):
             return False
     return True
-
-
-def per_gpu(total: float | None, gpus: int, grid: int) -> Fraction:
-    """Return what goes with one GPU: an equal part of the total, rounded up to the grid."""
-    return Fraction(ceil(Fraction(str(total or 0)) * grid / gpus), grid)
 
 
 def _within_quotas(round_: Round, choice: tuple[Split | None, ...]) -> bool:

@@ -101,7 +101,7 @@ def _tenants(say: _Say, tenants: Sequence[Tenant]) -> tuple[Tenant, ...]:
     found: list[Tenant] = []
     for tenant in tenants:
         by_type = say("tenant.quota_by_type", (None, None, {"a100": 1}, {"a100": 4, "v100": 2}))
-        loans: tuple[int | None, ...] = (None,) if tenant.quota_gpus is None and by_type is None else (None, 0, 1, 4)
+        loans: tuple[int | None, ...] = (None,) if tenant.quota_gpus is None else (None, 0, 1, 4)
         more = {
             "parent": say("tenant.parent", (None, *(other.id for other in found))),
             "weight": say("tenant.weight", (1.0, 2.0, 0.5)),

@@ -10,6 +10,7 @@ from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.node_sets import Demand, is_lost
+from muri_opt.systems.capacity.quota_text import type_quota_text
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 
@@ -47,6 +48,7 @@ def binding_in_sets(
     asks, nodes = int(left.asks[job]), len(left.gpus)
     said, remedies = [*_before(round_, job), f"asks for {gpus_text(asks)}"], list[str]()
     reasons = list[WaitingReason]()
+    open_to = left.demand(job) or demand
     most, fewest = int(empty_room(round_, job).sum()), fewest_nodes(round_, job)
     if fewest > nodes:
         said.append(f"the nodes where it may start have {most} that it could use{_asked(demand) * (most >= asks)}")
@@ -57,10 +59,15 @@ def binding_in_sets(
         remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
         reasons.append(WaitingReason.QUOTA)
     limit = fewest if consolidate else None
-    fits = fewest <= nodes and fit_in_sets(left.room(job), asks, demand, limit) is not None
-    if fewest <= nodes and not fits:
-        free = int(only_where(left.gpus, demand).sum())
-        said.append(f"{free} are free where it may start{_asked(demand) * (free >= asks)}")
+    by_type = fewest <= nodes and fit_in_sets(empty_room(round_, job), asks, open_to) is None
+    if by_type:
+        said.append(type_quota_text(round_, left, job))
+        remedies.append("free GPUs of that type of the tenant, or raise its quota")
+        reasons.append(WaitingReason.QUOTA)
+    fits = fewest <= nodes and fit_in_sets(left.room(job), asks, open_to, limit) is not None
+    if fewest <= nodes and not fits and not by_type:
+        free = int(only_where(left.gpus, open_to).sum())
+        said.append(f"{free} are free where it may start{_asked(open_to) * (free >= asks)}")
         remedies.append(_freed(asks - free) if asks > free else "free GPUs that it can use together")
         reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
     if not reasons:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
@@ -15,6 +15,7 @@ from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.node_fit import nodes_needed
 from muri_opt.systems.capacity.node_sets import Demand
+from muri_opt.systems.capacity.quota_text import over_quota, quota_text
 
 
 class BindingRules:
@@ -38,9 +39,9 @@ class BindingRules:
             said.append(f"the empty cluster has {self._total}{some}")
             remedies.append(f"ask for at most {gpus_text(most)}, or enlarge the cluster")
             reasons.append(WaitingReason.CAPACITY)
-        over = self._over_quota(job)
+        over = over_quota(left, job)
         if over:
-            said.append(self._quota_text(job))
+            said.append(quota_text(self._round, left, job))
             remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
             reasons.append(WaitingReason.QUOTA)
         room = left.room(job)
@@ -62,26 +63,11 @@ class BindingRules:
         """Return what binds for a job that may not start just anywhere."""
         if self._round.waits_by_order[job]:
             return kept_back(self._round, job)
-        over = self._over_quota(job)
-        quota = self._quota_text(job) if over else ""
+        over = over_quota(self._left, job)
+        quota = quota_text(self._round, self._left, job) if over else ""
         return binding_in_sets(
             self._round, self._left, job, demand, over=over, quota=quota, consolidate=self._consolidate
         )
-
-    def _over_quota(self, job: int) -> int:
-        """Return the GPUs that the tenant may not hold if the job starts."""
-        amounts, asks = self._round.amounts, int(self._left.asks[job])
-        limited = [one for one in amounts.line(int(amounts.tenant[job])) if amounts.U[one] < UNLIMITED]
-        return max([0, *(asks - int(self._left.quota[one]) for one in limited)])
-
-    def _quota_text(self, job: int) -> str:
-        """Return whose quota is short by the most."""
-        amounts = self._round.amounts
-        line = amounts.line(int(amounts.tenant[job]))
-        place = min(line, key=lambda one: int(self._left.quota[one]))
-        tenant, spare = self._round.cluster.tenants[place], int(self._left.quota[place])
-        has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
-        return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}"
 
     def _short_of(self, job: int, room: Ints, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.systems.capacity.node_sets import node_sets
+from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import only_where
+from muri_opt.systems.capacity.type_quotas import type_quotas
 
 _EVERYWHERE = slice(None)
 
@@ -17,7 +19,7 @@ class Leftover(FreeCapacity):
     """What gangs leave, one or several on the same GPUs.
 
     ``asks[j]`` are the GPUs that job j counts for in its tenant's quota: those it asks for, unless its share is
-    decided otherwise. ``sets`` says where jobs may start, ``None`` if anywhere.
+    decided otherwise. ``sets`` says where jobs may start, ``None`` if anywhere; ``types`` has quotas by GPU type.
 
     >>> Leftover(shipped_round("toy/two-gangs")).room(0)
     array([4, 4])
@@ -26,7 +28,7 @@ class Leftover(FreeCapacity):
     def __init__(self, round_: Round, asks: Ints | None = None) -> None:
         super().__init__(round_.amounts)
         self.asks: Ints = self.amounts.g if asks is None else asks
-        self.sets = node_sets(round_)
+        self.sets, self.types = node_sets(round_), type_quotas(round_)
 
     @classmethod
     def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
@@ -44,6 +46,22 @@ class Leftover(FreeCapacity):
             asked[tenant] = asked.get(tenant, 0) + int(self.asks[job])
         return all(self.has_quota(tenant, gpus) for tenant, gpus in asked.items() if gpus)
 
+    def line(self, job: int) -> tuple[int, ...]:
+        """Return the tenants whose quotas a job counts for."""
+        return self.amounts.line(int(self.amounts.tenant[job]))
+
+    def within_types(self, job: int, share: Ints) -> bool:
+        """Return whether the quotas by GPU type allow a job these GPUs per node, too."""
+        return self.types is None or self.types.allow(self.line(job), share)
+
+    def demand(self, job: int) -> Demand | None:
+        """Return what a job asks of nodes, less the sets of a GPU type of which its tenants have too few left."""
+        asked = None if self.sets is None else self.sets.of(job)
+        if asked is None or self.types is None:
+            return asked
+        enough = self.types.spare(self.line(job)) >= self.asks[job]
+        return replace(asked, sets=tuple(nodes for nodes in asked.sets if enough[self.types.types[nodes[0]]]))
+
     def room(self, *jobs: int) -> Ints:
         """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node now."""
         return self.most_gpus(*jobs)
@@ -59,3 +77,5 @@ class Leftover(FreeCapacity):
         self.occupy(_EVERYWHERE, share, share * self.amounts.c[taken].sum(), share * self.amounts.m[taken].sum())
         for job in jobs:
             self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
+            if self.types is not None:
+                self.types.charge(self.line(job), share)

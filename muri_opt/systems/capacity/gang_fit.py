@@ -57,11 +57,13 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     array([4, 2])
     """
     room, gpus = left.room(job), int(round_.amounts.g[job])
-    if left.sets is not None:
+    demand = left.demand(job)
+    if demand is not None:
         limit = fewest_nodes(round_, job) if consolidate else len(room)
-        if held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus and (held <= room).all():
+        stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
+        if held is not None and stays and (held <= room).all() and left.within_types(job, held):
             return held
-        return fit_in_sets(room, gpus, left.sets.of(job), limit)
+        return fit_in_sets(room, gpus, demand, limit)
     if consolidate:
         limit = min(fewest_nodes(round_, job), len(room))
         if nodes_needed(room, gpus) > limit:

@@ -14,6 +14,7 @@ from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes
 from muri_opt.rounds.levels import unit_codes
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.shape import NodeRange
+from muri_opt.systems.capacity.type_quotas import QUOTA_BY_TYPE
 
 ASKED: Final = frozenset(
     {
@@ -87,7 +88,8 @@ class NodeSets:
 
 def node_sets(round_: Round) -> NodeSets | None:
     """Return where the jobs of a round may start; ``None`` where all may start anywhere."""
-    return None if ASKED.isdisjoint(round_.used_fields) else _node_sets(round_)
+    used = round_.used_fields
+    return None if ASKED.isdisjoint(used) and QUOTA_BY_TYPE not in used else _node_sets(round_)
 
 
 @recalled

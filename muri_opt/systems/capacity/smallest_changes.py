@@ -45,12 +45,13 @@ class GangChanges:
         if one.held is not None or (one.not_before or 0.0) > self._round.now:
             return ()
         quota = binding.quota or None
-        if quota and self._round.amounts.lines is not None:
-            return ()  # whose quota is to be raised, of those above one another, is not for us to say
+        amounts = self._round.amounts
+        if quota and (amounts.lines is not None or amounts.borrowing is not None):
+            return ()  # whose quota is to be raised, of those above or beside one another, is not for us to say
         if binding.room:
             return (Change(raise_quota=quota) if quota else Change(wait_seconds=0.0),)
         sets = self._left.sets
-        if sets is not None and (self._consolidate or not sets.of(job).simple):
+        if sets is not None and (self._consolidate or self._left.types is not None or not sets.of(job).simple):
             return ()  # which nodes to free or to add is not looked for
         ways = []
         victims = self._to_stop(job)

@@ -30,7 +30,7 @@ def staying_jobs(
         held = held_gpus(round_, job)
         if held is None or held.sum() != round_.amounts.g[job] or (held > left.room(job)).any():
             continue
-        if within_rules and not left.within_quota(job):
+        if within_rules and not (left.within_quota(job) and left.within_types(job, held)):
             continue
         if within_rules and consolidate and np.count_nonzero(held) > fewest_nodes(round_, job):
             continue

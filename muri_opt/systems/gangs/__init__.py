@@ -6,6 +6,7 @@ from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.systems.gangs.policy import (
+        FairSharePolicy as FairSharePolicy,
         FifoPolicy as FifoPolicy,
         GangPolicy as GangPolicy,
         list_decision as list_decision,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
-        "muri_opt.systems.gangs.policy": ("FifoPolicy", "GangPolicy", "list_decision"),
+        "muri_opt.systems.gangs.policy": ("FairSharePolicy", "FifoPolicy", "GangPolicy", "list_decision"),
         "muri_opt.systems.gangs.program": ("GangFormulation",),
         "muri_opt.systems.gangs.tiresias": ("TiresiasPolicy",),
         "muri_opt.systems.gangs.system": ("SYSTEM",),

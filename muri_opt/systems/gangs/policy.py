@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
@@ -14,6 +14,9 @@ from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
+
+QUOTAS: Final = frozenset({"tenant.parent", "tenant.borrow_gpus", "tenant.lend_gpus", "tenant.quota_by_type"})
+"""Fields that say how many GPUs tenants may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +42,8 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
-    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
-    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name != "fifo")
+    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | QUOTAS | {"job.priority"}
+    names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name not in ("fifo", "fair-share"))
 
     def __post_init__(self) -> None:
         if self.name not in self.names:
@@ -108,6 +111,18 @@ class FifoPolicy(GangPolicy):
     preempt: str = "no"
 
     names: ClassVar[Collection[str]] = ("fifo",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairSharePolicy(GangPolicy):
+    """``fair-share``: tenants by weight and decayed use, level by level of their tree, by dominant share.
+
+    >>> policy_from("fair-share").needs
+    ('submitted',)
+    """
+
+    honours: ClassVar[frozenset[str]] = GangPolicy.honours | {"tenant.weight", "tenant.used_gpu_seconds"}
+    names: ClassVar[Collection[str]] = ("fair-share",)
 
 
 def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True) -> Decision:

@@ -20,6 +20,7 @@ from muri_opt.systems.capacity.list_schedule import placed_around
 from muri_opt.systems.gangs.program_demands import DemandColumns
 from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
 from muri_opt.systems.gangs.program_places import OpenPart, Places
+from muri_opt.systems.gangs.program_quotas import LoanColumns, add_type_quotas
 from muri_opt.systems.orders import TiresiasOrder
 from muri_opt.systems.program import Formulation
 
@@ -76,6 +77,10 @@ class GangFormulation(Formulation):
             builder.add_rows(label, bound, entries=entries, sense="<=", rhs=has[bound])
         self._add_quota(builder, part, a)
         asked.add(builder, places, amounts.g, a, x, h)
+        add_type_quotas(builder, round_, part, places, (j, s, taken, gpus))
+        loans = LoanColumns.of(round_, part)
+        if loans is not None:
+            loans.add(builder, a)
         return builder.finish(maximise=True, columns=a, coefficients=self._weights(part))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
@@ -135,7 +140,9 @@ class GangFormulation(Formulation):
             for node, gpus in assignment.gpus.items():
                 amount[job, places.of_node[round_.cluster.node_index[node]]] += gpus
         x = amount[tuple(places.pairs.T)]
-        return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x)])
+        loans = LoanColumns.of(round_, part)
+        borrowed = [] if loans is None else [loans.encoded(a)]
+        return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x), *borrowed])
 
     @property
     def has_duals(self) -> bool:

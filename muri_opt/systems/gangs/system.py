@@ -47,10 +47,11 @@ SYSTEM: Final = System(
         {
             "fifo": "muri_opt.systems.gangs.policy:FifoPolicy",
             **dict.fromkeys(("srtf", "srsf", "las", "max-min"), "muri_opt.systems.gangs.policy:GangPolicy"),
+            "fair-share": "muri_opt.systems.gangs.policy:FairSharePolicy",
             "tiresias": "muri_opt.systems.gangs.tiresias:TiresiasPolicy",
         }
     ),
     program=program,
     unit=unit,
-    not_promised={"max-min": frozenset({"waiting-removed"})},
+    not_promised=dict.fromkeys(("max-min", "fair-share"), frozenset({"waiting-removed"})),
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
+from muri_opt.systems.orders.fair_share import fair_share_order
 from muri_opt.systems.orders.tiresias_order import TiresiasKey, TiresiasOrder
 
 Key = Callable[[Job], int | TiresiasKey]
@@ -20,7 +21,7 @@ Key = Callable[[Job], int | TiresiasKey]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A named order: the job fields it reads, and the key it sorts by (``None``: not a sort).
+    """A named order: the job fields it reads, and the key it sorts by, or the ``line`` of jobs if it is not a sort.
 
     >>> ORDERS["srtf"].requires
     ('remaining_iterations', 'iteration_seconds')
@@ -30,6 +31,7 @@ class Order:
     requires: tuple[str, ...]
     summary: str
     key: Key | None = None
+    line: Callable[[Round], list[int]] | None = None
 
 
 def _remaining(job: Job) -> int:
@@ -38,6 +40,22 @@ def _remaining(job: Job) -> int:
 
 def _submitted(job: Job) -> int:
     return microseconds(job.submitted or 0.0)
+
+
+def _fewest_gpus_first(round_: Round) -> list[int]:
+    """Return the order of progressive filling: each step serves the tenant that has been given the fewest GPUs.
+
+    A job without a tenant is a tenant of its own. What a tenant has when its turn for a job comes are the GPUs of its
+    earlier jobs, whoever else is served in between, so the whole order is one sort by that amount.
+    """
+    given: dict[str, int] = defaultdict(int)
+    before = [0] * len(round_.jobs)
+    for j in sorted(range(len(round_.jobs)), key=lambda j: (_submitted(round_.jobs[j]), j)):
+        tenant = round_.jobs[j].tenant
+        if tenant is not None:
+            before[j] = given[tenant]
+            given[tenant] += round_.jobs[j].gpus
+    return sorted(range(len(round_.jobs)), key=lambda j: (before[j], _submitted(round_.jobs[j]), j))
 
 
 ORDERS: dict[str, Order] = {
@@ -66,6 +84,13 @@ ORDERS: dict[str, Order] = {
             name="max-min",
             requires=("submitted",),
             summary="the tenant with the fewest GPUs so far next, its first submitted job first",
+            line=_fewest_gpus_first,
+        ),
+        Order(
+            name="fair-share",
+            requires=("submitted",),
+            summary="the tenant with the least use and dominant share for its weight next, level by level",
+            line=fair_share_order,
         ),
     )
 }
@@ -80,6 +105,7 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
     [0, 1, 2]
     """
     order = ORDERS[by] if isinstance(by, str) else by
+    line = order.line if isinstance(order, Order) else None
     for position, job in enumerate(round_.jobs):
         for field in order.requires:
             if getattr(job, field) is None:
@@ -89,26 +115,10 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
                     f"a value: the policy {order.name!r} orders jobs by it",
                 )
     key: Key | None = order.key
-    if key is None:
-        found = _fewest_gpus_first(round_)
-    else:
+    if line is not None:
+        found = [*line(round_)]  # one that is recalled must stay as it is
+    elif key is not None:
         found = sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
     if "job.priority" in round_.used_fields:
         found.sort(key=lambda j: -round_.jobs[j].priority)  # a stable sort
     return found
-
-
-def _fewest_gpus_first(round_: Round) -> list[int]:
-    """Return the order of progressive filling: each step serves the tenant that has been given the fewest GPUs.
-
-    A job without a tenant is a tenant of its own. What a tenant has when its turn for a job comes are the GPUs of its
-    earlier jobs, whoever else is served in between, so the whole order is one sort by that amount.
-    """
-    given: dict[str, int] = defaultdict(int)
-    before = [0] * len(round_.jobs)
-    for j in sorted(range(len(round_.jobs)), key=lambda j: (_submitted(round_.jobs[j]), j)):
-        tenant = round_.jobs[j].tenant
-        if tenant is not None:
-            before[j] = given[tenant]
-            given[tenant] += round_.jobs[j].gpus
-    return sorted(range(len(round_.jobs)), key=lambda j: (before[j], _submitted(round_.jobs[j]), j))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
 from muri_opt.verify.amounts import Need, empty_rooms, need_of, said_of
 from muri_opt.verify.demands import Asked, kept_back
 from muri_opt.verify.gangs.changes import rooms_after
-from muri_opt.verify.tenant_lines import spare_quotas
+from muri_opt.verify.loans import spare_gpus
+from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
 def asked_reasons(
@@ -17,23 +19,26 @@ def asked_reasons(
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting.
 
-    That it is held, or is to begin later; that it fits no nodes where it may start, were they empty; its quota; that
-    fewer GPUs are free there than it asks for; that they are free but not as it asks for them.
+    That it is held, or is to begin later; that it fits no nodes where it may start, were they empty; its quota, or that
+    it fits none of those nodes on whose GPU type its tenant has enough left; that fewer GPUs are free there than it
+    asks for; that they are free but not as it asks for them.
     """
     free, empty = list(rooms_after(round_, decision).values()), empty_rooms(round_)
-    spare = spare_quotas(round_, held)
+    spare, types = spare_gpus(round_, held), None
+    if "tenant.quota_by_type" in round_.used_fields:
+        types = OpenTypes(round_, used_of(round_, decision))
 
     known: dict[object, WaitingReason] = {}
 
-    def binding(mine: Asked, need: Need, quota: int | None) -> WaitingReason:
+    def binding(mine: Asked, within: Asked, need: Need, quota: int | None) -> WaitingReason:
         least = mine.node_count(empty, need)
         if least is None:
             return WaitingReason.CAPACITY
-        if quota is not None and need.gpus > quota:
+        if (quota is not None and need.gpus > quota) or within.node_count(empty, need) is None:
             return WaitingReason.QUOTA
-        if need.gpus > sum(free[node].gpus for part in mine.parts for node in part):
+        if need.gpus > sum(free[node].gpus for part in within.parts for node in part):
             return WaitingReason.CAPACITY
-        now = mine.node_count(free, need)
+        now = within.node_count(free, need)
         if now is None or (fewest_nodes and now > least):
             return WaitingReason.FRAGMENTATION
         return WaitingReason.PRIORITY
@@ -41,8 +46,10 @@ def asked_reasons(
     for wait in decision.waiting:
         job = round_.jobs[round_.job_index[wait.job]]
         mine, need, quota = asked[job.id], need_of(job), spare.get(job.tenant or "")
-        key = id(mine.parts), mine.fewest, mine.most, mine.even, need, quota
+        within = mine if types is None else replace(mine, parts=types.parts(job, mine))
+        first = () if types is None else tuple(part[0] for part in within.parts)
+        key = id(mine.parts), first, mine.fewest, mine.most, mine.even, need, quota
         back = kept_back(round_, job)
         if back is None and key not in known:
-            known[key] = binding(mine, need, quota)
+            known[key] = binding(mine, within, need, quota)
         yield wait, said_of(job, known[key] if back is None else back)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.demands import asked_of
+from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
@@ -30,6 +32,11 @@ class Proposals:
         self._asked = asked_of(round_)
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
+        tenants = round_.cluster.tenants
+        self._tangled = any(tenant.parent is not None or tenant.borrow_gpus for tenant in tenants)
+        self._types = None
+        if "tenant.quota_by_type" in round_.used_fields:
+            self._types = OpenTypes(round_, used_of(round_, decision))
 
     def fault(self, job: Job, spare: int | None, change: Change) -> str | None:
         """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
@@ -45,8 +52,8 @@ class Proposals:
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
             return "nothing is moved, and no rack matters, under this policy"
-        if change.raise_quota and any(tenant.parent is not None for tenant in self._round.cluster.tenants):
-            return "whose quota is raised, of tenants above one another, is not said"
+        if change.raise_quota and self._tangled:
+            return "whose quota is raised, of tenants above or beside one another, is not said"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
@@ -86,7 +93,8 @@ class Proposals:
         asked = self._asked[job.id]
         if self._starts_later(job):
             return None, None
-        return asked.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
+        within = asked if self._types is None else replace(asked, parts=self._types.parts(job, asked))
+        return within.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
 
 
 def _together(round_: Round, assignment: Assignment) -> Need:

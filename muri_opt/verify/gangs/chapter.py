@@ -21,10 +21,11 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
-from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
+from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, SHARES, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.value import job_values, kept_jobs
-from muri_opt.verify.settings import Setting
+from muri_opt.verify.settings import Rules, Setting
+from muri_opt.verify.type_quotas import type_breaches, used_by_type, used_of
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -44,6 +45,11 @@ class GangChapter(Chapter):
     def read(cls, settings: Mapping[str, str]) -> GangRules:
         """Return how gangs are ranked and what they are worth."""
         return GangRules.of(settings)
+
+    @classmethod
+    def honoured(cls, rules: Rules) -> frozenset[str]:
+        """Return the fields that are checked: weights and decayed use only where they make the order."""
+        return cls.honours if rules.get("order") == "fair-share" else cls.honours - SHARES
 
     def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
         """Yield the value of each job that runs."""
@@ -84,6 +90,9 @@ class GangChapter(Chapter):
         told = {job for job in pinned if self.jobs[job].stays_put}  # by the rules preemptible and movable
         yield from staying_breaches(decision, {job: held for job, held in kept.items() if job not in told})
         yield from quota_breaches(self.round_, self.held_of_tenants(decision), stay)
+        if "tenant.quota_by_type" in self.round_.used_fields:
+            stays = [(self.jobs[name], self.jobs[name].placement or {}) for name in {*kept, *pinned}]
+            yield from type_breaches(self.round_, used_of(self.round_, decision), used_by_type(self.round_, stays))
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits."""

@@ -10,7 +10,8 @@ from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_n
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.staying import open_round
-from muri_opt.verify.gangs.value import job_values
+from muri_opt.verify.gangs.tenant_limits import TenantLimits
+from muri_opt.verify.gangs.value import job_values, kept_jobs
 from muri_opt.verify.option_search import Option, best_options
 
 
@@ -24,7 +25,10 @@ def enumerated_optimum(round_: Round, rules: GangRules, *, steps: int = 20_000) 
         rooms = empty_rooms(round_)
         options = [_asked(asked[job.id], need_of(job), values[job.id], rooms, rules) for job in jobs]
         must = [place for place, job in enumerate(jobs) if asked[job.id].must]
-    return best_options(left, jobs, options, [job.gpus for job in jobs], steps=steps, must=must)
+    limits = None
+    if not {"tenant.borrow_gpus", "tenant.quota_by_type"}.isdisjoint(round_.used_fields):
+        limits = TenantLimits(round_, left, jobs, kept_jobs(round_, rules))
+    return best_options(left, jobs, options, [job.gpus for job in jobs], steps=steps, must=must, further=limits)
 
 
 def _anywhere(round_: Round, rules: GangRules, values: dict[str, int], jobs: Sequence[Job]) -> list[list[Option]]:

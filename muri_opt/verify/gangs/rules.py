@@ -12,7 +12,7 @@ from muri_opt.verify.settings import Setting, one_of
 
 _LEAST, _MOST = 1e-3, 2e12
 SETTINGS: Final[Mapping[str, Setting]] = {
-    "order": one_of("fifo", "srtf", "srsf", "las", "max-min", "tiresias"),
+    "order": one_of("fifo", "srtf", "srsf", "las", "max-min", "fair-share", "tiresias"),
     "objective": one_of("weighted", "lexicographic"),
     "nodes": one_of("any", "fewest"),
     "preempt": one_of("yes", "no"),
@@ -24,11 +24,17 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "form": one_of("authors", "textbook"),
 }
 """From ``queues`` on they are those of the order ``tiresias``."""
+SHARES: Final = frozenset({"tenant.weight", "tenant.used_gpu_seconds"})
+"""Fields that only the order ``fair-share`` reads."""
 HONOURED: Final = INFORMATION | {
     "node.gpu_type",
     "node.state",
     "node.available_until",
     "tenant.parent",
+    "tenant.quota_by_type",
+    "tenant.borrow_gpus",
+    "tenant.lend_gpus",
+    *SHARES,
     "job.priority",
     "job.gpu_types",
     "job.nodes",

@@ -13,17 +13,19 @@ from muri_opt.verify.amounts import Room, empty_rooms, need_of
 from muri_opt.verify.demands import asked_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
-from muri_opt.verify.tenant_lines import with_parents
+from muri_opt.verify.loans import loans_of
+from muri_opt.verify.tenant_lines import most_gpus, with_parents
 
 
 @recalled
 def open_round(round_: Round, rules: GangRules) -> Round:
     """Return the round that is left to decide: without the jobs that stay, what they hold, and nodes that are down.
 
-    A quota is at least what its jobs hold that may not be stopped.
+    A quota is at least what its jobs hold that may not be stopped, and has what its tenant may borrow; what others lend
+    is not counted, nor are quotas by GPU type.
     """
     kept, asked = kept_jobs(round_, rules), asked_of(round_)
-    if not kept and asked is None:
+    if not kept and asked is None and loans_of(round_) is None:
         return round_
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
     used, least = Counter[str](), Counter[str]()
@@ -36,12 +38,11 @@ def open_round(round_: Round, rules: GangRules) -> Round:
         if job.stays and job.id not in kept:
             least[job.tenant or ""] += job.gpus
     used, least = with_parents(round_, used), with_parents(round_, least)
-    quotas = {
-        tenant.id: max(least[tenant.id], tenant.quota_gpus - used[tenant.id])
+    quotas = {tenant: max(least[tenant], most - used[tenant]) for tenant, most in most_gpus(round_).items()}
+    tenants = tuple(
+        replace(tenant, quota_gpus=quotas.get(tenant.id), quota_by_type=None, borrow_gpus=None, lend_gpus=None)
         for tenant in round_.cluster.tenants
-        if tenant.quota_gpus is not None
-    }
-    tenants = tuple(replace(tenant, quota_gpus=quotas.get(tenant.id)) for tenant in round_.cluster.tenants)
+    )
     nodes = tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes)
     jobs = tuple(_nowhere(job) for job in round_.jobs if job.id not in kept)
     return replace(round_, cluster=replace(round_.cluster, nodes=nodes, tenants=tenants), jobs=jobs)

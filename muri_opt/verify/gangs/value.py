@@ -10,6 +10,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import empty_rooms, micro, need_of
+from muri_opt.verify.gangs.fair_share import fair_shares
 from muri_opt.verify.gangs.rules import GangRules
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def _by_order(round_: Round, order: str, queues: Queues | None) -> list[Job]:
     arrival = {job.id: (micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
     if order == "max-min":
         return _least_served_tenant_first(round_, arrival)
+    if order == "fair-share":
+        return fair_shares(round_)
     if queues is not None:
         return sorted(round_.jobs, key=lambda job: (_stand(job, queues), arrival[job.id]))
     return sorted(round_.jobs, key=lambda job: (_key(job, order), arrival[job.id]))

@@ -10,7 +10,7 @@ from asked_rounds import GROUPS, asked_round
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
 from test_gang_program import best_value
 
-from muri_opt import policy_from, solve_round, verify
+from muri_opt import Round, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import after, changed
 
@@ -18,18 +18,20 @@ ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
 SEEDS = 60
 
 
-def setting(seed: int) -> tuple[str, dict[str, bool]]:
+def setting(seed: int, order: str | None = None) -> tuple[str, dict[str, bool]]:
+    """Return a policy, of an order if it is told, and its settings as the brute force knows them."""
     draw = Random(seed)
-    order = draw.choice(ORDERS)
+    drawn = draw.choice(ORDERS)
+    order = drawn if order is None else order
     chosen = {name: draw.random() < 0.5 for name in ("lexicographic", "fewest", "preempt")}
     objective = "lexicographic" if chosen["lexicographic"] else "weighted"
     nodes, preempt = "fewest" if chosen["fewest"] else "any", "yes" if chosen["preempt"] else "no"
     return f"{order}:objective={objective},nodes={nodes},preempt={preempt}", chosen
 
 
-def checked(seed: int, group: str) -> None:
-    round_ = asked_round(seed, group)
-    spec, chosen = setting(seed)
+def checked(round_: Round, seed: int, order: str | None = None) -> None:
+    """Compare all methods on a round, under a policy and settings that the seed chooses."""
+    spec, chosen = setting(seed, order)
     policy = policy_from(spec)
     decisions = list(asked_decisions(round_, policy.name, **chosen))
     best = max(value for value, _ in decisions)
@@ -58,24 +60,27 @@ def checked(seed: int, group: str) -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_brute_force_equals_program_and_verifier(group: str) -> None:
     for seed in range(SEEDS):
-        checked(seed, group)
+        checked(asked_round(seed, group), seed)
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_change_starts_the_job_and_deciding_again_changes_nothing(group: str) -> None:
-    tried = 0
-    for seed in range(SEEDS):
-        round_, policy = asked_round(seed, group), policy_from(setting(seed)[0])
-        decision = policy.decide(round_, 0)
-        for wait in decision.waiting:
-            for change in wait.changes:
-                tried += 1
-                then = changed(round_, decision, wait.job, change)
-                assert wait.job in policy.decide(then, 0).running, (seed, wait)
-        # Once it is stopped, a job that may not be moved may start anywhere.
-        stopped = {job.id for job in round_.jobs if job.stays_put} - decision.running
-        assert policy.decide(after(round_, decision), 0).running - stopped == decision.running
-    assert tried
+    assert sum(tried_changes(asked_round(seed, group), seed) for seed in range(SEEDS))
+
+
+def tried_changes(round_: Round, seed: int) -> int:
+    """Try every change that jobs are told, and decide again; return how many changes there were."""
+    policy, tried = policy_from(setting(seed)[0]), 0
+    decision = policy.decide(round_, 0)
+    for wait in decision.waiting:
+        for change in wait.changes:
+            tried += 1
+            then = changed(round_, decision, wait.job, change)
+            assert wait.job in policy.decide(then, 0).running, (seed, wait)
+    # Once it is stopped, a job that may not be moved may start anywhere.
+    stopped = {job.id for job in round_.jobs if job.stays_put} - decision.running
+    assert policy.decide(after(round_, decision), 0).running - stopped == decision.running
+    return tried
 
 
 @pytest.mark.parametrize("group", GROUPS)
