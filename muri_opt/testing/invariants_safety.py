@@ -69,7 +69,7 @@ def GANG(case: Case) -> Finding | None:
     aspects=(aspects.QUOTA_BINDS, aspects.QUOTA_ZERO, aspects.QUOTA_HELD, aspects.NO_QUOTA),
 )
 def QUOTA(case: Case) -> Finding | None:
-    """No tenant has more GPUs than its quota."""
+    """No tenant has more GPUs than its quota, also of each type, and than it may borrow."""
     return quota_finding(case, above=False)
 
 

@@ -6,7 +6,6 @@ that loses what holds is not taken. The result depends on nothing but the round 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
@@ -18,8 +17,8 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Node, Round, Tenant
 from muri_opt.rounds.used_fields import ABSENT
 from muri_opt.testing.changed_rounds import renumbered
+from muri_opt.testing.running_quotas import within_quotas
 from muri_opt.verify.amounts import empty_rooms, need_of
-from muri_opt.verify.tenant_lines import with_parents
 
 MOST_TRIES: Final = 600
 """How many smaller rounds are tried at most."""
@@ -87,14 +86,11 @@ def _possible(steps: Iterator[Step], *, lent: bool) -> Iterator[Round]:
             round_ = step()
         except InputError:
             continue
-        rooms, held = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True)), Counter[str]()
+        rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
         for job in round_.jobs:
             for node, gpus in (job.placement or {}).items():
                 rooms[node] = rooms[node].without(need_of(job), gpus)
-                held[job.tenant or ""] += gpus
-        held = with_parents(round_, held)
-        over = any(t.quota_gpus is not None and held[t.id] > t.quota_gpus for t in round_.cluster.tenants)
-        if all(room.possible for room in rooms.values()) and (lent or not over):
+        if all(room.possible for room in rooms.values()) and (lent or within_quotas(round_, round_.jobs)):
             yield round_
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from muri_opt.rounds import Violation
 from muri_opt.testing.invariant import Case, Finding
 
-QUOTA: Final = frozenset({"quota", "preemption-quota"})
+QUOTA: Final = frozenset({"quota", "preemption-quota", "quota-by-type", "borrowing"})
 
 
 def rule_finding(case: Case, named: frozenset[str], *, others: bool = False) -> Finding | None:

@@ -6,19 +6,18 @@ belong together, so that somebody can still start.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muri_opt.rounds import INFORMATION, Round, Within
+from muri_opt.rounds import INFORMATION, Job, Round, Within
 from muri_opt.rounds.generate.demands import with_demands
 from muri_opt.rounds.used_fields import FIELDS
 from muri_opt.testing.gang_building import RUNS, WIDE, gang_round
+from muri_opt.testing.running_quotas import within_quotas
 from muri_opt.testing.strategies_gangs import MOST_JOBS, TURNS, seeded_picks
-from muri_opt.verify.tenant_lines import with_parents
 
 _TYPES: Final = frozenset({"node.gpu_type", "job.gpu_types"})
 _SHAPE: Final = frozenset({"job.nodes", "job.even"})
@@ -134,13 +133,9 @@ def _nothing_preferred(round_: Round) -> Round:
 
 
 def _within_quotas(round_: Round) -> Round:
-    """Return the round in which running jobs wait that a tenant has no quota for, with all that is below it."""
-    quota = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    held, jobs = Counter[str](), []
+    """Return the round in which running jobs wait that a tenant, or one above it, has no quota for."""
+    jobs: list[Job] = []
     for job in round_.jobs:
-        more = held + Counter({job.tenant or "": sum((job.placement or {}).values())})
-        total = with_parents(round_, more)
-        over = any(limit is not None and total[tenant] > limit for tenant, limit in quota.items())
-        jobs.append(replace(job, state="waiting", placement=None) if over and job.placement else job)
-        held = held if over else more
+        fits = not job.placement or within_quotas(round_, [*jobs, job])
+        jobs.append(job if fits else replace(job, state="waiting", placement=None))
     return replace(round_, jobs=tuple(jobs))
