@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -45,22 +45,23 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
         waits = replace(waits, waiting_seconds=(waited_by(then, waits) + passed) / MICROSECONDS_PER_SECOND)
         then = replace(then, now=(microseconds(then.now) + passed) / MICROSECONDS_PER_SECOND)
     if change.add_gpus is not None:
-        further = _added(then, waits, change.add_gpus, change.rack)
+        further = _added(then, waits, change)
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
     if change.raise_quota is not None:
-        tenants = tuple(_raised(tenant, waits.tenant, change.raise_quota) for tenant in then.cluster.tenants)
+        tenants = _raised(then.cluster.tenants, waits.tenant, change.raise_quota)
         then = replace(then, cluster=replace(then.cluster, tenants=tenants))
     jobs = (_moved(job, change.move) for job in then.jobs if job.state == "running" and job.id not in change.preempt)
     places = {job.id: place for place, job in enumerate(then.jobs)}
     return replace(then, jobs=tuple(sorted((*jobs, waits), key=lambda job: places[job.id])))
 
 
-def _added(round_: Round, waits: Job, gpus: int, rack: str | None) -> Node:
+def _added(round_: Round, waits: Job, change: Change) -> Node:
     """Return the further node, in a rack or like one where the job may start; it asks for a unit only by ``within``."""
-    name = _new_name(round_.cluster.node_index)
+    name, gpus, rack = _new_name(round_.cluster.node_index), change.add_gpus or 0, change.rack
     if rack is None and round_.used_fields:
         may = round_.eligible[round_.job_index[waits.id]]
-        for like in (node for node, able in zip(round_.cluster.nodes, may, strict=True) if able):
+        able = (node for node, able in zip(round_.cluster.nodes, may, strict=True) if able)
+        for like in (node for node in able if change.like in (None, node.id)):
             unit = (None, None) if waits.within is None else (like.rack, like.levels)
             return Node(id=name, gpus=gpus, rack=unit[0], gpu_type=like.gpu_type, levels=unit[1], labels=like.labels)
     beside = (node.levels for node in round_.cluster.nodes if node.rack == rack is not None)
@@ -79,10 +80,19 @@ def _moved(job: Job, move: Mapping[str, Mapping[str, int]]) -> Job:
     return replace(job, placement=dict(move[job.id])) if job.id in move else job
 
 
-def _raised(tenant: Tenant, name: str | None, gpus: int) -> Tenant:
-    if tenant.id != name or tenant.quota_gpus is None:
-        return tenant
-    return replace(tenant, quota_gpus=tenant.quota_gpus + gpus)
+def _raised(tenants: Sequence[Tenant], name: str | None, gpus: int) -> tuple[Tenant, ...]:
+    """Return the tenants with a larger quota of one, and of all that it is part of, as far as they have one."""
+    parent = {tenant.id: tenant.parent for tenant in tenants}
+    line = set[str]()
+    while name in parent:
+        line.add(name)
+        name = parent[name]
+    return tuple(
+        tenant
+        if tenant.id not in line or tenant.quota_gpus is None
+        else replace(tenant, quota_gpus=tenant.quota_gpus + gpus)
+        for tenant in tenants
+    )
 
 
 def _new_name(taken: Iterable[str]) -> str:
