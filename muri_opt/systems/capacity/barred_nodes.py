@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Node, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import listed
 from muri_opt.rounds.quantities import microseconds
@@ -54,13 +54,7 @@ class BarredNodes:
     def _are(self, what: str, name: str) -> Bools:
         """Return which nodes have a state, a type, a label or a unit of a level."""
         if (what, name) not in self._known:
-            has = {
-                "state": lambda node: node.state == name,
-                "gpu_type": lambda node: node.gpu_type == name,
-                "label": lambda node: name in node.labels,
-                "level": lambda node: name in node.units,
-            }[what]
-            self._known[what, name] = np.fromiter((has(node) for node in self._nodes), dtype=np.bool_)
+            self._known[what, name] = np.fromiter((name in _said(node, what) for node in self._nodes), dtype=np.bool_)
         return self._known[what, name]
 
     @property
@@ -69,3 +63,10 @@ class BarredNodes:
         far = np.iinfo(np.int64).max
         ends = (far if node.available_until is None else microseconds(node.available_until) for node in self._nodes)
         return np.fromiter(ends, dtype=np.int64)
+
+
+def _said(node: Node, what: str) -> Collection[str | None]:
+    """Return what a node has of a kind: its state, its GPU type, its labels, or the levels it is in."""
+    if what == "label":
+        return node.labels
+    return node.units if what == "level" else (getattr(node, what),)

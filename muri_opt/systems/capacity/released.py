@@ -29,4 +29,4 @@ def _released_sets(round_: Round) -> NodeSets | None:
 
 @cache
 def _anywhere(nodes: int) -> Demand:
-    return Demand(sets=(np.arange(nodes),), least=1, most=None, even=False)
+    return Demand(sets=(np.arange(nodes),) if nodes else (), least=1, most=None, even=False)

@@ -174,3 +174,10 @@ def test_after_a_decision_the_round_goes_on() -> None:
     chosen = policy_from("srtf")
     decision = chosen.decide(round_, 0)
     assert chosen.decide(after(round_, decision), 0).running == decision.running
+
+
+def test_a_job_that_waits_for_a_cluster_without_nodes_is_told_so() -> None:
+    later = Job(id="w", gpus=1, submitted=1.0, not_before=30.0)
+    round_ = Round(now=10.0, cluster=Cluster(nodes=()), jobs=(later,))
+    (wait,) = policy_from("fifo").decide(round_, 0).waiting
+    assert (wait.reason, wait.changes) == (WaitingReason.NOT_BEFORE, ())
