@@ -37,7 +37,7 @@ from muri_opt.testing import (
 )
 
 TABLES = (
-    ("fifo", "srtf", "srsf", "las", "max-min", "tiresias", "philly", "muri-s", "muri-l"),
+    ("fifo", "srtf", "srsf", "las", "max-min", "fair-share", "tiresias", "philly", "muri-s", "muri-l"),
     ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic"),
     ("rubick", "sia", "synergy", "antman", "equal-share", "aiturbo", "optimus-ps"),
 )

@@ -25,7 +25,7 @@ from muri_opt.rounds.used_fields import fields_in
 from muri_opt.systems import Named, policy_from
 from muri_opt.systems.admission import check_used
 
-_TIMED: Final = frozenset({"job.held", "job.not_before", "node.available_until"})
+_TIMED: Final = frozenset({"job.held", "job.not_before", "node.available_until", "tenant.used_gpu_seconds"})
 """Fields that time or somebody changes in the middle of a replay."""
 OWN: Final = "own"
 AUTHORS: Final[dict[str, Callable[..., Outcome]]] = {"muri": replay_muri, "afs": replay_afs}
@@ -157,7 +157,8 @@ def check_settings(clock: str, given: Mapping[str, object]) -> None:
 def _check_fields(workload: Workload, cluster: Cluster, policy: Named, *, rounds: bool) -> None:
     """Refuse fields of format 2 that the policy does not honour; what makes no rounds of its own honours none.
 
-    Neither does a replay know when somebody releases a job, when one may begin or when a node goes away.
+    Neither does a replay know when somebody releases a job, when one may begin or when a node goes away, and it lets no
+    use decay.
     """
     used = fields_in(cluster, workload.jobs)
     if used:

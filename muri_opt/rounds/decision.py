@@ -48,8 +48,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     ``preempt`` are the jobs to stop. ``move`` are the GPUs per node id that a job would have then. The node to add has
     ``add_gpus`` GPUs in ``rack``, and CPUs and memory without limit; where it matters it is ``like`` another one in its
-    GPU type, labels and units. ``raise_quota`` are further GPUs for the tenant of the waiting job, and for all that it
-    is part of. ``gpus`` are all GPUs stopped, moved or added.
+    GPU type, labels and units. ``raise_quota`` are further GPUs for the tenant of the waiting job, and for all above it
+    that have a quota. ``gpus`` are all GPUs stopped, moved or added.
     """
 
     preempt: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -31,7 +31,8 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     """Return the round after the decision and one change, with no other job waiting than the one it is for.
 
     Jobs to preempt are gone, jobs to move are where they are moved to, the time to wait has passed, and the node to add
-    and the further quota are there. Where it matters, a node that is added is like one where the job may start.
+    is there, as is the further quota of its tenant and of all above it. Where it matters, a node that is added is like
+    one where the job may start.
     """
     then = after(round_, decision)
     for other in (*change.preempt, *change.move):
@@ -48,7 +49,8 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
         further = _added(then, waits, change)
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
     if change.raise_quota is not None:
-        tenants = _raised(then.cluster.tenants, waits.tenant, change.raise_quota)
+        line = _with_those_above(then.cluster.tenants, waits.tenant)
+        tenants = tuple(_raised(tenant, line, change.raise_quota) for tenant in then.cluster.tenants)
         then = replace(then, cluster=replace(then.cluster, tenants=tenants))
     jobs = (_moved(job, change.move) for job in then.jobs if job.state == "running" and job.id not in change.preempt)
     places = {job.id: place for place, job in enumerate(then.jobs)}
@@ -80,19 +82,19 @@ def _moved(job: Job, move: Mapping[str, Mapping[str, int]]) -> Job:
     return replace(job, placement=dict(move[job.id])) if job.id in move else job
 
 
-def _raised(tenants: Sequence[Tenant], name: str | None, gpus: int) -> tuple[Tenant, ...]:
-    """Return the tenants with a larger quota of one, and of all that it is part of, as far as they have one."""
-    parent = {tenant.id: tenant.parent for tenant in tenants}
-    line = set[str]()
-    while name in parent:
+def _with_those_above(tenants: Iterable[Tenant], name: str | None) -> set[str | None]:
+    """Return a tenant and all above it."""
+    parent, line = {tenant.id: tenant.parent for tenant in tenants}, set[str | None]()
+    while name is not None:
         line.add(name)
-        name = parent[name]
-    return tuple(
-        tenant
-        if tenant.id not in line or tenant.quota_gpus is None
-        else replace(tenant, quota_gpus=tenant.quota_gpus + gpus)
-        for tenant in tenants
-    )
+        name = parent.get(name)
+    return line
+
+
+def _raised(tenant: Tenant, line: Container[str | None], gpus: int) -> Tenant:
+    if tenant.id not in line or tenant.quota_gpus is None:
+        return tenant
+    return replace(tenant, quota_gpus=tenant.quota_gpus + gpus)
 
 
 def _new_name(taken: Iterable[str]) -> str:

@@ -65,17 +65,26 @@ class Asked:
         return None
 
 
-@recalled
 def asked_of(round_: Round) -> dict[str, Asked] | None:
-    """Return what each job asks, by its id; ``None`` where no job asks for anything but amounts."""
+    """Return what each job asks, by its id, or refuse a job that prefers a place; ``None`` as :func:`starts_of`."""
+    for job in round_.jobs if "job.within" in round_.used_fields else ():
+        if job.within is not None and not job.within.required:
+            allowed = "true: under these rules no place is preferred"
+            raise RefusalError(f"job {job.id!r}.within.required", "false", allowed)
+    return starts_of(round_)
+
+
+@recalled
+def starts_of(round_: Round) -> dict[str, Asked] | None:
+    """Return what each job asks of a start, by its id; ``None`` where no job asks for anything but amounts.
+
+    What a job only prefers is not asked.
+    """
     if _UNASKED.issuperset(round_.used_fields):
         return None
     known: dict[object, tuple[tuple[int, ...], ...]] = {}
     found = {}
     for job in round_.jobs:
-        if job.within is not None and not job.within.required:
-            allowed = "true: under the chapter 'gangs' of rules no place is preferred"
-            raise RefusalError(f"job {job.id!r}.within.required", "false", allowed)
         key = job.gpu_types, job.requires, job.excludes, _level(job), job.time_limit_seconds
         if key not in known:
             known[key] = _parts(round_, job)

@@ -28,8 +28,9 @@ def used_by_type(round_: Round, held: Iterable[tuple[Job, Mapping[str, int]]]) -
     for job, gpus in held:
         for node, number in gpus.items():
             kind = round_.cluster.nodes[index[node]].gpu_type
-            for tenant in lines.get(job.tenant or "", ()) if kind is not None else ():
-                found[tenant, kind] += number
+            if kind is not None:
+                for tenant in lines.get(job.tenant or "", ()):
+                    found[tenant, kind] += number
     return found
 
 

@@ -47,10 +47,12 @@ def asked_decisions(
         else:
             choices.append([None, *splits])
     within = lru_cache(None)(lambda runs: _within_quotas(round_, runs, fixed))
+    wished = {job.id: job for job in line if job.within is not None and not job.within.required}
     for choice in product(*choices):
         runs = {job.id: split for job, split in zip(round_.jobs, choice, strict=True) if split is not None}
         if within(frozenset(runs)) and _fits(round_, runs) and _within_types(round_, runs, fixed):
-            yield sum(worth.get(job, 0) for job in runs), runs
+            near = sum(job in wished and _is_inside(round_, split) for job, split in runs.items())
+            yield (len(wished) + 1) * sum(worth.get(job, 0) for job in runs) + near, runs
 
 
 def _is_fixed(round_: Round, job: Job, preempt: bool) -> bool:
@@ -77,11 +79,16 @@ def _allowed(round_: Round, job: Job, split: Split) -> bool:
     used = [node for node, gpus in zip(round_.cluster.nodes, split, strict=True) if gpus]
     if not all(_takes(round_, node, job) for node in used) or len({node.gpu_type for node in used}) > 1:
         return False
-    if job.within is not None and (None in {node.rack for node in used} or len({node.rack for node in used}) > 1):
+    if job.within is not None and job.within.required and not _is_inside(round_, split):
         return False
     if job.even and len({gpus for gpus in split if gpus}) > 1:
         return False
     return job.nodes is None or job.nodes.least <= len(used) <= (job.nodes.most or len(used))
+
+
+def _is_inside(round_: Round, split: Split) -> bool:
+    racks = {node.rack for node, gpus in zip(round_.cluster.nodes, split, strict=True) if gpus}
+    return len(racks) == 1 and None not in racks
 
 
 def _takes(round_: Round, node: Node, job: Job) -> bool:

@@ -20,12 +20,12 @@ class Pool:
 
 
 def shared_pools(round_: Round, chapter: Chapter, first: Sequence[Part], second: Sequence[Part]) -> Iterator[Pool]:
-    """Yield the GPUs of the cluster, and the quota of each tenant where none may exceed it."""
+    """Yield the GPUs of the cluster, and of each tenant the quota and what it may borrow, where none may exceed it."""
     yield _pool(round_.cluster.total_gpus, _gpus(first), _gpus(second))
     for tenant in round_.cluster.tenants if chapter.has_quotas else ():
         if tenant.quota_gpus is not None:
             held = (_of_quota(round_, chapter, tenant.id, parts) for parts in (first, second))
-            yield _pool(tenant.quota_gpus, *held)
+            yield _pool(tenant.quota_gpus + (tenant.borrow_gpus or 0), *held)
 
 
 def _pool(total: int, first: Counter[str], second: Counter[str]) -> Pool:

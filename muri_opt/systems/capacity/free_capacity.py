@@ -62,8 +62,10 @@ class Leftover(FreeCapacity):
         """Return a demand of a job, less the sets of a GPU type of which its tenants have too few left."""
         if self.types is None:
             return asked
+        types = self.types.types
         enough = self.types.spare(self.line(job)) >= self.asks[job]
-        return replace(asked, sets=tuple(nodes for nodes in asked.sets if enough[self.types.types[nodes[0]]]))
+        sets, near = (tuple(nodes for nodes in some if enough[types[nodes[0]]]) for some in (asked.sets, asked.near))
+        return replace(asked, sets=sets, near=near)
 
     def room(self, *jobs: int) -> Ints:
         """Return how many GPUs, with the CPUs and memory of all the jobs that share them, fit on each node now."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from muri_opt.rounds import Round
@@ -63,7 +65,8 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
         stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
         if held is not None and stays and (held <= room).all() and left.within_types(job, held):
             return held
-        return fit_in_sets(room, gpus, demand, limit)
+        near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
+        return fit_in_sets(room, gpus, demand, limit) if near is None else near
     if consolidate:
         limit = min(fewest_nodes(round_, job), len(room))
         if nodes_needed(room, gpus) > limit:

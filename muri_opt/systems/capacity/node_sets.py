@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,13 +43,15 @@ class Demand:
     """What gangs of one kind ask of nodes: all GPUs on nodes of one of the ``sets``, which have none in common.
 
     On each set the gang is on at least ``least`` and at most ``most`` nodes, and has equally many GPUs on each if
-    ``even``. A gang without sets cannot start. What runs may go on where it is, whatever is asked of a start.
+    ``even``. A gang without sets cannot start. What runs may go on where it is, whatever is asked of a start. ``near``
+    are parts of the sets of which it prefers to be inside one.
     """
 
     sets: tuple[Ints, ...]
     least: int
     most: int | None
     even: bool
+    near: tuple[Ints, ...] = ()
 
     @property
     def shaped(self) -> bool:
@@ -63,15 +66,24 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeSets:
-    """The demand of each job: job j is of kind ``kind[j]``. Nodes of one ``look`` are the same to all jobs."""
+    """The demand of each job: job j is of kind ``kind[j]``. Nodes of one ``look`` are the same to all jobs.
+
+    ``wishes`` has the jobs that prefer to be inside one unit of a level, with the unit of each node, -1 for none.
+    """
 
     kind: Ints
     demands: tuple[Demand, ...]
     look: Ints
+    wishes: Mapping[int, Ints]
 
     def of(self, job: int) -> Demand:
         """Return what a job asks."""
         return self.demands[int(self.kind[job])]
+
+    def is_inside(self, job: int, share: Ints) -> bool:
+        """Return whether GPUs per node are inside one unit of the level that a job prefers."""
+        units = self.wishes[job][share > 0]
+        return len(units) > 0 and bool(units[0] >= 0 and (units == units[0]).all())
 
     def may_start(self) -> NDArray[np.bool_]:
         """Return ``[j, s]``: whether job j may start on node s."""
@@ -95,25 +107,31 @@ def node_sets(round_: Round) -> NodeSets | None:
 @recalled
 def _node_sets(round_: Round) -> NodeSets:
     eligible, types = Eligibility.of(round_), gpu_type_codes(round_.cluster)
-    levels = {job.within.level for job in round_.jobs if job.within is not None and job.within.required}
+    levels = {job.within.level for job in round_.jobs if job.within is not None}
     units = {level: unit_codes(round_.cluster, level) for level in sorted(levels)}
     down = [node.state == "down" for node in round_.cluster.nodes]
     places = [types, np.array(down, dtype=np.int64), *units.values(), *eligible.rows.astype(np.int64)]
     _, look = np.unique(np.column_stack(places), axis=0, return_inverse=True)
-    known: dict[tuple[int, bool, str | None, NodeRange, bool], int] = {}
+    known: dict[tuple[int, bool, str | None, NodeRange, bool, bool], int] = {}
+    wishes: dict[int, Ints] = {}
     demands: list[Demand] = []
     kind = []
     for position, job in enumerate(round_.jobs):
         starts = not round_.waits_by_order[position] and not (job.stays_put and not is_lost(round_, position))
-        level = job.within.level if job.within is not None and job.within.required else None
-        key = int(eligible.kind[position]), starts, level, job.nodes or _ANY, job.even
+        level = None if job.within is None else job.within.level
+        prefers = job.within is not None and not job.within.required
+        key = int(eligible.kind[position]), starts, level, job.nodes or _ANY, job.even, prefers
+        if level is not None and prefers:
+            wishes[position] = units[level]
         if key not in known:
             known[key] = len(demands)
-            inside = np.zeros_like(types) if level is None else units[level]
-            sets = _apart(eligible.rows[key[0]], types, inside) if starts else ()
-            demands.append(Demand(sets=sets, least=key[3].least, most=key[3].most, even=job.even))
+            anywhere, inside = np.zeros_like(types), np.zeros_like(types) if level is None else units[level]
+            row = eligible.rows[key[0]]
+            sets = _apart(row, types, anywhere if prefers else inside) if starts else ()
+            near = _apart(row & (inside >= 0), types, inside) if starts and prefers else ()
+            demands.append(Demand(sets=sets, least=key[3].least, most=key[3].most, even=job.even, near=near))
         kind.append(known[key])
-    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), look=look.reshape(-1))
+    return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), look=look.reshape(-1), wishes=wishes)
 
 
 def is_lost(round_: Round, job: int) -> bool:

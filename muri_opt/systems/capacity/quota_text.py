@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from muri_opt.rounds import Round
+from collections.abc import Sequence
+
+from muri_opt.rounds import Round, Tenant
+from muri_opt.rounds.borrowing import Borrowed
 from muri_opt.systems.capacity.free_capacity import Leftover
 
 
 def quota_text(round_: Round, left: Leftover, job: int) -> str:
-    """Return which tenant, the job's own or one above it, may have too few GPUs more, and of what."""
-    asks, line = int(left.asks[job]), left.line(job)
-    place = min(line, key=lambda one: int(left.quota[one]))
-    spare = int(left.quota[place])
-    if spare >= asks and left.borrowed is not None:
-        return _pool_text(round_, left, job)
-    tenant = round_.cluster.tenants[place]
+    """Return which tenants, the job's own and those above it, may have too few GPUs more, and of what."""
+    asks = int(left.asks[job])
+    short = [one for one in left.line(job) if left.quota[one] < asks]
+    words = [_limit_text(round_.cluster.tenants[one], int(left.quota[one])) for one in short]
+    pool = [] if left.borrowed is None else _pool_text(round_, left.borrowed, left.line(job), asks)
+    return "; ".join([*words, *(text for tenant, text in pool if tenant not in short)])
+
+
+def _limit_text(tenant: Tenant, spare: int) -> str:
+    """Return what a tenant has left."""
     has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
     more = f" and the {tenant.borrow_gpus} that it may borrow" if tenant.borrow_gpus else ""
     return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}{more}"
@@ -34,13 +40,13 @@ def over_quota(left: Leftover, job: int) -> int:
 
 def type_quota_text(round_: Round, left: Leftover, job: int) -> str:
     """Return what the tenants of a job have left of each GPU type on which it could be."""
-    if left.types is None or left.sets is None:
+    types, line, words = left.types, left.line(job), list[str]()
+    if types is None or left.sets is None:
         return ""
-    words = []
-    for kind in dict.fromkeys(int(left.types.types[nodes[0]]) for nodes in left.sets.of(job).sets):
-        place = min(left.line(job), key=lambda one: int(left.types.left[one, kind]) if left.types else 0)
-        spare, tenant = int(left.types.left[place, kind]), round_.cluster.tenants[place]
-        name = round_.cluster.nodes[left.types.types.tolist().index(kind)].gpu_type
+    for kind in dict.fromkeys(int(types.types[nodes[0]]) for nodes in left.sets.of(job).sets):
+        place = line[int(types.left[list(line), kind].argmin())]
+        spare, tenant = int(types.left[place, kind]), round_.cluster.tenants[place]
+        name = round_.cluster.nodes[types.types.tolist().index(kind)].gpu_type
         quota = (tenant.quota_by_type or {}).get(name or "")
         if quota is not None and spare < left.asks[job]:
             has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
@@ -48,16 +54,13 @@ def type_quota_text(round_: Round, left: Leftover, job: int) -> str:
     return "; ".join(words)
 
 
-def _pool_text(round_: Round, left: Leftover, job: int) -> str:
-    """Return in which pool too little is left to borrow."""
-    if left.borrowed is None:
-        return ""
-    full = left.borrowed.full_pool(int(left.amounts.tenant[job]), int(left.asks[job]))
+def _pool_text(round_: Round, borrowed: Borrowed, line: Sequence[int], asks: int) -> list[tuple[int, str]]:
+    """Return the tenant in whose pool too little is left to borrow, if there is one, and what is left."""
+    full = borrowed.full_pool(line[0], asks) if line else None
     if full is None:
-        return ""
-    tenant, rules = round_.cluster.tenants[full], left.borrowed.rules
-    pool = rules.pool[full]
-    spare = max(0, rules.most[pool] - left.borrowed.total[pool])
+        return []
+    tenant, pool = round_.cluster.tenants[full], borrowed.rules.pool[full]
+    spare = max(0, borrowed.rules.most[pool] - borrowed.total[pool])
     beside = "of the cluster" if tenant.parent is None else f"below {tenant.parent!r}"
-    has = f"tenant {tenant.id!r} has {left.borrowed.use[full]} GPUs with a quota of {tenant.quota_gpus}"
-    return f"{has}, and the tenants {beside} leave it {spare} to borrow"
+    has = f"tenant {tenant.id!r} has {borrowed.use[full]} GPUs with a quota of {tenant.quota_gpus}"
+    return [(full, f"{has}, and the tenants {beside} leave it {spare} to borrow")]

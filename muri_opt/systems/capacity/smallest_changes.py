@@ -50,7 +50,7 @@ class GangChanges:
             return ()  # only somebody can release it; and later it may not start where it may start now
         quota = binding.quota or None
         if quota and amounts.borrowing is not None:
-            return ()  # whose quota is to be raised, of those beside one another, is not for us to say
+            return ()  # with a larger quota there is less to borrow: who would have to give way is not looked for
         if binding.room:
             ways = [Change(raise_quota=quota) if quota else Change(wait_seconds=0.0)]
         elif self._left.sets is None:

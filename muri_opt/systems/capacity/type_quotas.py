@@ -35,7 +35,8 @@ class TypeQuotas:
 
     def spare(self, line: Sequence[int]) -> Ints:
         """Return how many GPUs of each type all tenants of a line have left."""
-        return self.left[list(line)].min(axis=0, initial=UNLIMITED)
+        least: Ints = self.left[list(line)].min(axis=0, initial=UNLIMITED)
+        return least
 
     def allow(self, line: Sequence[int], share: Ints) -> bool:
         """Return whether the tenants of a line may have these GPUs per node, too."""

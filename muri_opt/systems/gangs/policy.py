@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from muri_opt.errors import InputError, RefusalError, unknown_name
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.list_schedule import ListSchedule
@@ -77,10 +77,6 @@ class GangPolicy(Policy):
             if job.gpus < 1:
                 where = f"jobs[{position}] ({job.id!r}).gpus"
                 raise InputError(where, "0", f"at least 1: the policy {self.name!r} places gangs")
-        for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
-            if job.within is not None and not job.within.required:
-                where = f"jobs[{position}] ({job.id!r}).within.required"
-                raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
         check_pinned(round_, self.name)
 
     def decide(self, round_: Round, seed: int) -> Decision:

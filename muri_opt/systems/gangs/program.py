@@ -21,11 +21,22 @@ from muri_opt.systems.gangs.program_demands import DemandColumns
 from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
 from muri_opt.systems.gangs.program_places import OpenPart, Places
 from muri_opt.systems.gangs.program_quotas import LoanColumns, add_type_quotas
+from muri_opt.systems.gangs.program_wishes import WishColumns
 from muri_opt.systems.orders import TiresiasOrder
 from muri_opt.systems.program import Formulation
 
 MOST_DIGITS = 10_000
 """Jobs that are a binary digit each in a lexicographic value, so that it can be written as a decimal number."""
+
+
+def _columns_of(model: Model, label: str) -> Ints:
+    """Return the columns of a family, none if the program has no such."""
+    first = 0
+    for family in model.columns:
+        if family.label == label:
+            return np.arange(first, first + len(family.lower))
+        first += len(family.lower)
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +92,10 @@ class GangFormulation(Formulation):
         loans = LoanColumns.of(round_, part)
         if loans is not None:
             loans.add(builder, a)
-        return builder.finish(maximise=True, columns=a, coefficients=self._weights(part))
+        wishes = self._wishes(part, places, asked)
+        f = wishes.add(builder, amounts.g, x, h)
+        worth = np.append(part.scale * self._weights(part), np.ones_like(f))
+        return builder.finish(maximise=True, columns=np.append(a, f), coefficients=worth)
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return one stage, or for the lexicographic objective one per block of jobs in priority order.
@@ -90,19 +104,24 @@ class GangFormulation(Formulation):
         """
         if self.objective == "weighted":
             return Formulation.stages(self, round_, model)
-        order = self._open(round_).order
+        part = self._open(round_)
+        order, wished, scale = part.order, _columns_of(model, "f"), part.scale
         order, rest = order[:MOST_DIGITS], order[MOST_DIGITS:]
         stages = []
         for start in range(0, len(order), STAGE_DIGITS):
             block = order[start : start + STAGE_DIGITS]
             objective = np.zeros_like(model.objective)
             objective[block] = 1 << np.arange(len(block) - 1, -1, -1, dtype=np.int64)
-            weight = (len(rest) + 1) << (len(order) - start - len(block))
+            weight = scale * ((len(rest) + 1) << (len(order) - start - len(block)))
             stages.append(Stage(objective=objective, weight=weight, best=(1 << len(block)) - 1))
         if len(rest):
             objective = np.zeros_like(model.objective)
             objective[rest] = 1
-            stages.append(Stage(objective=objective, weight=1, best=len(rest)))
+            stages.append(Stage(objective=objective, weight=scale, best=len(rest)))
+        if len(wished):
+            objective = np.zeros_like(model.objective)
+            objective[wished] = 1
+            stages.append(Stage(objective=objective, weight=1, best=scale - 1))
         return tuple(stages) or Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
@@ -119,6 +138,9 @@ class GangFormulation(Formulation):
         shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
         if shares is None:
             shares = self._as_valued(round_, order, values)
+        elif part.scale > 1:
+            valued = self._as_valued(round_, order, values)
+            shares = valued if part.inside(valued) > part.inside(shares) else shares
         return gang_decision(round_, shares, consolidate=fewest, preempt=self.preempt)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
@@ -142,7 +164,8 @@ class GangFormulation(Formulation):
         x = amount[tuple(places.pairs.T)]
         loans = LoanColumns.of(round_, part)
         borrowed = [] if loans is None else [loans.encoded(a)]
-        return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x), *borrowed])
+        inside = self._wishes(part, places, asked).encoded(part.amounts.g, x, h)
+        return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x), *borrowed, inside])
 
     @property
     def has_duals(self) -> bool:
@@ -158,7 +181,8 @@ class GangFormulation(Formulation):
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
-        return node_duals(round_, model, row_duals, self._places(self._open(round_)).of_node)
+        part = self._open(round_)
+        return node_duals(round_, model, row_duals / part.scale, self._places(part).of_node)
 
     def _as_valued(self, round_: Round, order: list[int], values: Values) -> dict[int, Ints]:
         """Return GPUs per node of every gang as the columns x say; inside a pool by best fit."""
@@ -186,6 +210,9 @@ class GangFormulation(Formulation):
 
     def _columns(self, round_: Round, part: OpenPart, places: Places, *, rows: bool = False) -> DemandColumns:
         return DemandColumns.of(round_, part, places, fewest=self.nodes == "fewest", rows=rows)
+
+    def _wishes(self, part: OpenPart, places: Places, asked: DemandColumns) -> WishColumns:
+        return WishColumns.of(part, places, asked.home, asked.homes)
 
     def _weights(self, part: OpenPart) -> Ints:
         """Return w_j: each GPU of the job of rank r among n is worth n - r."""

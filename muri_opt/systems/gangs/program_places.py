@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -69,6 +69,18 @@ class OpenPart:
     def shaped(self) -> bool:
         """Whether it matters to some job on how many nodes it is."""
         return self.sets is not None and any(demand.shaped for demand in self.sets.demands)
+
+    @property
+    def scale(self) -> int:
+        """How often all else counts beside the open jobs inside a unit that they prefer: once more than there are."""
+        wishes = {} if self.sets is None else self.sets.wishes
+        return 1 + len([job for job in wishes if job not in self.stays])
+
+    def inside(self, shares: Mapping[int, Ints]) -> int:
+        """Return how many of the jobs with GPUs per node are inside a unit that they prefer."""
+        if self.sets is None:
+            return 0
+        return sum(self.sets.is_inside(job, share) for job, share in shares.items() if job in self.sets.wishes)
 
     def demands(self, some: NDArray[np.bool_]) -> Iterator[tuple[int, Demand]]:
         """Yield some of the jobs with what they ask of nodes; nobody where all may start anywhere."""

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of, smallest_node_count
-from muri_opt.verify.demands import Asked, asked_job, asked_of
+from muri_opt.verify.demands import Asked, asked_job, starts_of
 from muri_opt.verify.tenant_lines import spare_quotas
 from muri_opt.verify.type_quotas import OpenTypes, used_of
 
@@ -32,12 +32,11 @@ class Proposals:
         self._round, self._fewest_nodes = round_, fewest_nodes
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
-        self._asked = asked_of(round_)
+        self._asked = starts_of(round_)
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
-        tenants = round_.cluster.tenants
-        self._lends = any(tenant.borrow_gpus for tenant in tenants)
-        self._tree = any(tenant.parent is not None for tenant in tenants)
+        self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
+        self._tree = any(tenant.parent is not None for tenant in round_.cluster.tenants)
         self._types = None
         if "tenant.quota_by_type" in round_.used_fields:
             self._types = OpenTypes(round_, used_of(round_, decision))
@@ -57,8 +56,8 @@ class Proposals:
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
             return "nothing is moved, and no rack matters, under this policy"
-        if change.raise_quota and self._lends:
-            return "whose quota is raised, of tenants beside one another, is not said"
+        if change.raise_quota and self._lent:
+            return "with a larger quota there would be less to borrow"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
@@ -90,7 +89,7 @@ class Proposals:
         Of tenants that borrow only what the tenant's own jobs leave is counted.
         """
         jobs, index = self._round.jobs, self._round.job_index
-        if self._lends or not self._tree:
+        if self._lent or not self._tree:
             victims = (jobs[index[name]] for name in stopped)
             freed = sum(victim.gpus for victim in victims if victim.tenant == job.tenant)
             return None if spare is None else spare + freed

@@ -9,7 +9,7 @@ from typing import ClassVar
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import empty_rooms, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
-from muri_opt.verify.demands import Asked, asked_of, pinned_breaches, start_breaches
+from muri_opt.verify.demands import Asked, pinned_breaches, start_breaches, starts_of
 from muri_opt.verify.feasibility import (
     capacity_breaches,
     cpu_breaches,
@@ -24,6 +24,7 @@ from muri_opt.verify.gangs.enumeration import enumerated_optimum
 from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, SHARES, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.value import job_values, kept_jobs
+from muri_opt.verify.gangs.wishes import is_inside, wishes
 from muri_opt.verify.settings import Rules, Setting
 from muri_opt.verify.type_quotas import type_breaches, used_by_type, used_of
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -39,7 +40,7 @@ class GangChapter(Chapter):
         super().__init__(round_, rules)
         self.rules: GangRules = rules
         self._empty = Counter(empty_rooms(round_)) if rules.fewest_nodes else None
-        self._asked = asked_of(round_)
+        self._asked = starts_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> GangRules:
@@ -52,9 +53,15 @@ class GangChapter(Chapter):
         return cls.honours if rules.get("order") == "fair-share" else cls.honours - SHARES
 
     def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
-        """Yield the value of each job that runs."""
-        values = job_values(self.round_, self.rules)
-        return ((job, values[job]) for job in decision.running if job in values)
+        """Yield the value of each job that runs, and one more if it is inside a unit that it prefers."""
+        values, wished = job_values(self.round_, self.rules), wishes(self.round_, self.rules)
+        if not wished:
+            return ((job, values[job]) for job in decision.running if job in values)
+        of = {job: one.gpus for one in decision.assignments for job in one.jobs if job in values}
+        return (
+            (job, values[job] * (len(wished) + 1) + (job in wished and is_inside(self.round_, wished[job], gpus)))
+            for job, gpus in of.items()
+        )
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
@@ -109,14 +116,14 @@ class GangChapter(Chapter):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, the order itself, and counting GPUs where those leave a gap."""
         values, left = job_values(self.round_, self.rules), open_round(self.round_, self.rules)
-        asked = self._asked
+        asked, wished = self._asked, len(wishes(self.round_, self.rules))
         found = [(dual_bound(left, values, item, asked), Proof.LINEAR_DUALS) for item in linear(prices)]
         if self.rules.lexicographic:
             found.append((prefix_bound(left, values, decision, asked), Proof.COUNTING))
-        if not found or min(found)[0] > self.value(decision):
+        if not found or min(found)[0] > self.value(decision) // (wished + 1):
             counted = knapsack_bound(left, values, asked)
             found += [] if counted is None else [(counted, Proof.COUNTING)]
-        return best_bound(found)
+        return best_bound((bound * (wished + 1) + wished, proof) for bound, proof in found)
 
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration."""

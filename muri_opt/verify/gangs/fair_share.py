@@ -7,6 +7,7 @@ over its weight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heapreplace
 from math import lcm
@@ -45,8 +46,11 @@ class _Filling:
 
     def __init__(self, round_: Round) -> None:
         rooms = [room_of(node) for node in round_.cluster.nodes if node.gpus]
-        columns = [[room.gpus for room in rooms], [room.milli for room in rooms], [room.mebibytes for room in rooms]]
-        self._totals = [0 if None in column else sum(amount or 0 for amount in column) for column in columns]
+        self._totals = [
+            sum(room.gpus for room in rooms),
+            _total([room.milli for room in rooms]),
+            _total([room.mebibytes for room in rooms]),
+        ]
         self._whole = lcm(*(total for total in self._totals if total))
         self.top = _tree(round_)
         self._all_use = self.top.used or 1
@@ -95,6 +99,12 @@ def fair_shares(round_: Round) -> list[Job]:
                     heapreplace(party.queue, (filling.claim(child), child.next, place))
             party.served = tuple(map(sum, zip(party.served, parts, strict=True)))
     return line
+
+
+def _total(amounts: Sequence[int | None]) -> int:
+    """Return what nodes have together; 0 where one of them does not limit it."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if len(known) == len(amounts) else 0
 
 
 def _tree(round_: Round) -> _Party:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from muri_opt.rounds import Decision, Job, Node, Round, Violation
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Room, empty_rooms, need_of
-from muri_opt.verify.demands import asked_of
+from muri_opt.verify.demands import starts_of
 from muri_opt.verify.gangs.rules import GangRules
 from muri_opt.verify.gangs.value import Kept, kept_jobs
 from muri_opt.verify.loans import loans_of
@@ -24,7 +24,7 @@ def open_round(round_: Round, rules: GangRules) -> Round:
     A quota is at least what its jobs hold that may not be stopped, and has what its tenant may borrow; what others lend
     is not counted, nor are quotas by GPU type.
     """
-    kept, asked = kept_jobs(round_, rules), asked_of(round_)
+    kept, asked = kept_jobs(round_, rules), starts_of(round_)
     if not kept and asked is None and loans_of(round_) is None:
         return round_
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from asked_brute_force import asked_decisions
 from asked_rounds import GROUPS, asked_round
-from by_policy import broken_rules, wrong_reasons
+from by_policy import broken_rules, decision_value, wrong_reasons
 from handmade import gang
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from muri_opt.rounds import (
     WaitingReason,
     Within,
 )
+from muri_opt.verify.demands import asked_of
 
 SPEC = "srtf:preempt=yes"
 UNITS = {"n0": {"block": "b0", "rack": "r0"}, "n1": {"block": "b0", "rack": "r1"}, "n2": {"block": "b0"}}
@@ -177,14 +178,26 @@ def test_a_pinned_job_is_not_to_be_stopped_for_another() -> None:
     ]
 
 
-def test_a_level_that_is_only_preferred_is_refused() -> None:
+def test_a_level_that_is_only_preferred_costs_value_and_no_more() -> None:
+    jobs = (gang(0, 2, within=Within(level="rack", required=False)), gang(1, 1))
+    round_ = Round(format="muri-opt/round/2", now=100.0, cluster=cluster(), jobs=jobs)
+    # Ranks make a GPU of j0 worth 2, of j1 1; one job has a wish, so all counts twice, and its wish once.
+    for held, worth in (({"n0": 2}, 11), ({"n0": 1, "n1": 1}, 10), ({"n2": 2}, 10), ({"n1": 1, "n2": 1}, 10)):
+        decision = placed(round_, {"j0": held, "j1": {"n2": 1}})
+        assert broken_rules(round_, decision, SPEC) == []
+        assert decision_value(round_, SPEC, decision) == worth
+    for method in ("heuristic", "exact"):
+        result = solve_round(round_, SPEC, method)
+        assert (result.value, result.bound) == (11, 11)
+    # Room for both is worth more than one wish.
+    full = replace(round_, jobs=(*(replace(job, gpus=4) for job in jobs), gang(2, 2), gang(3, 2)))
+    assert solve_round(full, SPEC, "exact").decision.running == {"j0", "j1", "j2", "j3"}
+
+
+def test_rules_without_wishes_refuse_them() -> None:
     round_ = one(gang(0, 2, within=Within(level="rack", required=False)))
-    for call in (
-        lambda: solve_round(round_, "fifo"),
-        lambda: broken_rules(round_, placed(round_, {}), SPEC),
-    ):
-        with pytest.raises(RefusalError, match=r"within\.required"):
-            call()
+    with pytest.raises(RefusalError, match=r"within\.required"):
+        asked_of(round_)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +237,16 @@ def test_the_quota_of_a_tenant_counts_all_below_it() -> None:
         assert [breach.rule for breach in wrong_reasons(round_, wrong, "fifo")] == ["waiting-change"]
     right = replace(wait, changes=(Change(preempt=("j2",), raise_quota=2, gpus=2),))
     assert list(wrong_reasons(round_, replace(result.decision, waiting=(right,)), "fifo")) == []
+
+
+def test_every_quota_that_is_short_is_named() -> None:
+    tenants = (TREE[0], replace(TREE[1], quota_gpus=3))
+    round_ = Round(
+        cluster=replace(cluster(), tenants=tenants), jobs=(gang(0, 3, tenant="vision"), gang(1, 4, tenant="vision"))
+    )
+    (wait,) = policy_from("fifo").decide(round_, 0).waiting
+    both = "tenant 'vision' has 0 left of its quota of 3; tenant 'org' has 3 left of its quota of 6"
+    assert (wait.detail, wait.changes) == (f"asks for 4 GPUs; {both}", (Change(raise_quota=4),))
 
 
 def test_a_pinned_job_keeps_its_gpus_above_a_quota_of_the_tree() -> None:
