@@ -144,8 +144,17 @@ TREE = Cluster(
 )
 
 
-def inside(level: str, gpus: int) -> Round:
-    return Round(now=60.0, cluster=TREE, jobs=(waits("gang", gpus, within=Within(level=level)),))
+def inside(level: str, gpus: int, cluster: Cluster = TREE, *, required: bool = True) -> Round:
+    gang = waits("gang", gpus, within=Within(level=level, required=required))
+    return Round(now=60.0, cluster=cluster, jobs=(gang,))
+
+
+BLOCKS = Cluster(
+    levels=("block",),
+    nodes=tuple(
+        Node(id=block, gpus=gpus, levels={"block": block}) for block, gpus in (("b1", 2), ("b2", 1), ("b3", 4))
+    ),
+)
 
 
 CORDONED = Cluster(nodes=(Node(id="x3", gpus=1, labels=("zone-a",), state="drain"),))
@@ -177,6 +186,23 @@ KUEUE_TOPOLOGY = (
         "fifo",
         inside("block", 5),
         expected={"gang": None},
+    ),
+    case(
+        "kueue-prefers-a-block",
+        (KUEUE, TOPOLOGY, "block preferred; Pods fit in 2 blocks; BestFit"),
+        "fifo:nodes=fewest",
+        inside("block", 5, BLOCKS, required=False),
+        expected={"gang": {"b2": 1, "b3": 4}},
+    ),
+    case(
+        "kueue-prefers-a-rack",
+        (KUEUE, TOPOLOGY, "rack preferred; but only block can accommodate the workload; BestFit"),
+        "fifo",
+        inside("rack", 4, required=False),
+        expected={"gang": {"x1": 1, "x3": 1, "x5": 1, "x6": 1}},
+        also={"gang": {"x3": 1, "x4": 2, "x5": 1}},
+        differs="No rack holds the gang, so all places are worth the same to it here, and fewer nodes are taken; Kueue "
+        "tries the next wider level, and stays inside one block.",
     ),
     case(
         "kueue-cordoned-node",
