@@ -36,7 +36,7 @@ class Binding(NamedTuple):
     room: bool
 
 
-def kept_back(round_: Round, job: int, otherwise: Binding) -> Binding:
+def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Binding:
     """Return what binds for a job that is held, or is to begin later; ``otherwise`` is what would bind if not."""
     one = round_.jobs[job]
     said, remedies = list[str](), list[str]()
@@ -46,11 +46,12 @@ def kept_back(round_: Round, job: int, otherwise: Binding) -> Binding:
     if one.not_before is not None and one.not_before > round_.now:
         said.append(f"is not to start before {one.not_before:g} s; now it is {round_.now:g} s")
         remedies.append(f"wait for {one.not_before - round_.now:g} s")
-    if otherwise.reason is not WaitingReason.PRIORITY:
+    if otherwise is not None and otherwise.reason is not WaitingReason.PRIORITY:
         said.append(otherwise.detail)
         remedies.append(otherwise.remedy)
     reason = WaitingReason.NOT_BEFORE if one.held is None else WaitingReason.HELD
-    return Binding(reason, "; ".join(said), " and ".join(remedies), otherwise.quota, room=otherwise.room)
+    quota, room = (0, False) if otherwise is None else (otherwise.quota, otherwise.room)
+    return Binding(reason, "; ".join(said), " and ".join(remedies), quota, room)
 
 
 class BindingInSets:
