@@ -25,7 +25,8 @@ def change_text(change: Change) -> str:
         parts.append(f"raise the quota of its tenant by {gpus_text(change.raise_quota)}")
     if change.add_gpus is not None:
         rack = "" if change.rack is None else f" to rack {change.rack!r}"
-        parts.append(f"add a node of {gpus_text(change.add_gpus)}{rack}")
+        like = "" if change.like is None else f" like {change.like!r}"
+        parts.append(f"add a node of {gpus_text(change.add_gpus)}{rack}{like}")
     return " and ".join(parts)
 
 

@@ -47,8 +47,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One way to let a waiting job start: jobs to stop or to move, time to wait, a node to add, or a larger quota.
 
     ``preempt`` are the jobs to stop. ``move`` are the GPUs per node id that a job would have then. The node to add has
-    ``add_gpus`` GPUs in ``rack``, and CPUs and memory without limit. ``raise_quota`` are further GPUs for the tenant of
-    the waiting job, and for all above it that have a quota. ``gpus`` are all GPUs stopped, moved or added.
+    ``add_gpus`` GPUs in ``rack``, and CPUs and memory without limit; where it matters it is ``like`` another one in its
+    GPU type, labels and units. ``raise_quota`` are further GPUs for the tenant of the waiting job, and for all above it
+    that have a quota. ``gpus`` are all GPUs stopped, moved or added.
     """
 
     preempt: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     wait_seconds: float | None = None
     add_gpus: int | None = None
     rack: str | None = None
+    like: str | None = None
     raise_quota: int | None = None
     gpus: int = 0
 

@@ -46,7 +46,7 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
         waits = replace(waits, waiting_seconds=(waited_by(then, waits) + passed) / MICROSECONDS_PER_SECOND)
         then = replace(then, now=(microseconds(then.now) + passed) / MICROSECONDS_PER_SECOND)
     if change.add_gpus is not None:
-        further = _added(then, waits, change.add_gpus, change.rack)
+        further = _added(then, waits, change)
         then = replace(then, cluster=replace(then.cluster, nodes=(*then.cluster.nodes, further)))
     if change.raise_quota is not None:
         line = _with_those_above(then.cluster.tenants, waits.tenant)
@@ -57,12 +57,13 @@ def changed(round_: Round, decision: Decision, job_id: str, change: Change) -> R
     return replace(then, jobs=tuple(sorted((*jobs, waits), key=lambda job: places[job.id])))
 
 
-def _added(round_: Round, waits: Job, gpus: int, rack: str | None) -> Node:
+def _added(round_: Round, waits: Job, change: Change) -> Node:
     """Return the further node, in a rack or like one where the job may start; it asks for a unit only by ``within``."""
-    name = _new_name(round_.cluster.node_index)
+    name, gpus, rack = _new_name(round_.cluster.node_index), change.add_gpus or 0, change.rack
     if rack is None and round_.used_fields:
         may = round_.eligible[round_.job_index[waits.id]]
-        for like in (node for node, able in zip(round_.cluster.nodes, may, strict=True) if able):
+        able = (node for node, able in zip(round_.cluster.nodes, may, strict=True) if able)
+        for like in (node for node in able if change.like in (None, node.id)):
             unit = (None, None) if waits.within is None else (like.rack, like.levels)
             return Node(id=name, gpus=gpus, rack=unit[0], gpu_type=like.gpu_type, levels=unit[1], labels=like.labels)
     beside = (node.levels for node in round_.cluster.nodes if node.rack == rack is not None)

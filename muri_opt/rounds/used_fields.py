@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muri_opt.rounds.round import Round
 
 FORMAT_2: Final = "muri-opt/round/2"
-_ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
+ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
     "node": {"labels": (), "state": "up", "available_until": None},
     "tenant": {
         "parent": None,
@@ -33,7 +33,7 @@ LEVELS, GPU_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "round.together
 FIELDS: Final = (
     LEVELS,
     GPU_TYPES,
-    *(f"{kind}.{field}" for kind, fields in _ABSENT.items() for field in fields),
+    *(f"{kind}.{field}" for kind, fields in ABSENT.items() for field in fields),
     TOGETHER,
 )
 """All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes."""
@@ -80,7 +80,7 @@ def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]
 
 def _uses(kind: str, path: str, items: Sequence[Any], places: Iterable[int]) -> dict[str, str]:
     """Return the fields that some of the items at these places say, with the first that does."""
-    absent = _ABSENT[kind]
+    absent = ABSENT[kind]
     values, nothing = attrgetter(*absent), tuple(absent.values())
     found: dict[str, str] = {}
     for position in places:

@@ -75,7 +75,7 @@ def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0
             chosen.check_honoured(round_)
             return chosen.decide(round_, 0)
 
-        return decide
+        return _honouring(decide, chosen.honoured)
 
     def solve(round_: Round) -> Decision:
         result = solve_round(round_, chosen, method, Limits(seconds=seconds))
@@ -83,7 +83,13 @@ def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0
             raise NoAnswerError(f"{method} ended with {result.termination.reason}: {result.termination.detail}")
         return result.decision
 
-    return solve
+    return _honouring(solve, chosen.honoured)
+
+
+def _honouring(allocator: Allocator, fields: frozenset[str]) -> Allocator:
+    """Return the allocator, which says that it honours these fields of format 2."""
+    allocator.honours = fields  # type: ignore[attr-defined]
+    return allocator
 
 
 def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decision:

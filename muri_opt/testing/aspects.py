@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +22,7 @@ _WITH_QUOTAS: Final = frozenset({"gangs", "stages", "scaling", "plans", "configu
 class Aspect:
     """Something that makes an invariant hard to keep: its name, and whether a round has it.
 
-    ``families`` are those whose rounds can have it; ``None`` is all.
+    ``families`` are those whose rounds can have it; ``None`` is all. ``fields`` are those of format 2 that it takes.
 
     >>> Aspect(name="no job", holds=lambda round_: not round_.jobs).holds(shipped_round("toy/two-gangs"))
     False
@@ -31,10 +31,11 @@ class Aspect:
     name: str
     holds: Callable[[Round], bool]
     families: frozenset[str] | None = None
+    fields: frozenset[str] = frozenset()
 
-    def in_family(self, family: str) -> bool:
-        """Return whether rounds of a family can have it."""
-        return self.families is None or family in self.families
+    def possible(self, family: str, used: Set[str]) -> bool:
+        """Return whether rounds of a family that use these fields of format 2 can have it."""
+        return (self.families is None or family in self.families) and self.fields <= used
 
 
 def _aspect(name: str, holds: Callable[[Round], bool], families: frozenset[str] | None = None) -> Aspect:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from muri_opt.rounds import Cluster, Job, Node, Round
+from muri_opt.verify.demands import is_lost
 
 PREFIX = "x-"
 
@@ -51,8 +52,12 @@ def _named(round_: Round, nodes: dict[str, str], jobs: dict[str, str], tenants: 
     return replace(
         round_,
         cluster=Cluster(
+            levels=round_.cluster.levels,
             nodes=tuple(replace(node, id=nodes[node.id]) for node in round_.cluster.nodes),
-            tenants=tuple(replace(tenant, id=tenants[tenant.id]) for tenant in round_.cluster.tenants),
+            tenants=tuple(
+                replace(tenant, id=tenants[tenant.id], parent=tenants.get(tenant.parent or ""))
+                for tenant in round_.cluster.tenants
+            ),
         ),
         jobs=tuple(
             replace(
@@ -101,8 +106,9 @@ def alone(round_: Round, job: Job) -> Round:
 
 
 def only_running(round_: Round) -> Round:
-    """Return the round with those jobs only that run on one node each."""
-    return replace(round_, jobs=tuple(job for job in round_.jobs if len(job.placement or ()) == 1))
+    """Return the round with those jobs only that run on one node each, which is not down."""
+    running = (job for job in round_.jobs if len(job.placement or ()) == 1)
+    return replace(round_, jobs=tuple(job for job in running if not is_lost(round_, job)))
 
 
 def with_twin(round_: Round, job: Job, *, first: bool) -> Round:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from hypothesis import Phase, strategies as st
 
-from muri_opt.rounds import Round, canonical_json
+from muri_opt.rounds import INFORMATION, Round, canonical_json
 from muri_opt.systems import Policy, policy_from
 from muri_opt.testing.allocators import Allocator, published
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
@@ -18,8 +18,11 @@ from muri_opt.testing.reduction import reduced
 from muri_opt.testing.report import Broken, Report
 from muri_opt.testing.rules_and_value import PLAIN, Judge
 from muri_opt.testing.strategies_families import family_of
+from muri_opt.verify.chapters import chapter_kind
 
 EXAMPLES = 100
+EXAMPLES_WITH_FIELDS = 300
+"""How many rounds are drawn unless told: more where fields of format 2 are, as each round uses few of them."""
 MOST_HANGS = 3
 """An allocator that took too long this often is not asked again: each time costs the whole limit."""
 
@@ -33,7 +36,8 @@ def check_allocator(
     *,
     policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
-    max_examples: int = EXAMPLES,
+    fields: Collection[str] | None = None,
+    max_examples: int | None = None,
     seed: int = 0,
     seconds: float | None = SECONDS,
     require_exercised: bool = True,
@@ -51,6 +55,7 @@ def check_allocator(
         invariants,
         policy=policy,
         strategy=strategy,
+        fields=fields,
         max_examples=max_examples,
         seed=seed,
         seconds=seconds,
@@ -67,7 +72,8 @@ def find_breaches(
     *,
     policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
-    max_examples: int = EXAMPLES,
+    fields: Collection[str] | None = None,
+    max_examples: int | None = None,
     seed: int = 0,
     seconds: float | None = SECONDS,
     shrink: bool = True,
@@ -78,6 +84,9 @@ def find_breaches(
     A policy, or a subclass of :class:`~muri_opt.Policy`, is tested by its own rules. For a bare function, ``policy``
     names the rules and the value that invariants without any of their own are judged by. The rounds are
     those of its family, ``full_rounds``, unless a ``strategy`` is given. The same seed draws the same rounds.
+    ``fields`` are those of round format 2 that are drawn, too; unless told, those that the allocator ``honours``, as
+    a policy or as a function with an attribute of that name, where nothing but safety is asked for and no strategy is
+    given. There are ``max_examples`` rounds: unless told 100, or 300 with fields.
     ``seconds`` is how long one call of the allocator may take; one that does not answer is not tested any further.
     Without ``shrink`` the report has the first round that breaks each. A report in which an aspect of an invariant that
     held was in no round is not ``ok``; ``require_exercised=False`` is for strategies and numbers of examples that leave
@@ -90,11 +99,15 @@ def find_breaches(
         own = policy_from(allocator)
         allocator, policy = published(own), own if policy is None else policy
     chosen = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]
+    usual_fields = _honoured(allocator, chosen) if strategy is None else ()
+    drawn = frozenset(usual_fields if fields is None else fields)
+    usual = EXAMPLES_WITH_FIELDS if drawn and strategy is None else EXAMPLES
     search = _Search(
         allocator=allocator,
         family=family_of(policy),
         strategy=strategy,
-        examples=max_examples,
+        fields=drawn,
+        examples=usual if max_examples is None else max_examples,
         seed=seed,
         seconds=seconds,
     )
@@ -105,12 +118,26 @@ def find_breaches(
     )
     if worst[ANSWERS.name]:
         silent = search.smallest(ANSWERS, shrink=shrink)
-        return made(broken=(silent,), kept=(), untested=tuple(one.name for one in others), worst={})
+        untested = tuple(one.name for one in others if one.speaks_of(search.fields))
+        return made(broken=(silent,), kept=(), untested=untested, worst={})
+    used = search.used_fields()
+    chosen = [one for one in chosen if one.speaks_of(used)]
     found = tuple(search.smallest(one, shrink=shrink) for one in others if worst[one.name] > one.most)
     names = {one.breach.invariant for one in found}
     worst |= {one.breach.invariant: max(one.breach.amount, worst[one.breach.invariant]) for one in found}
     kept = tuple(one.name for one in chosen if one.name not in names)
     return made(broken=found, kept=kept, untested=(), worst=worst, exercised=search.exercised(chosen))
+
+
+def _honoured(allocator: Allocator, invariants: Sequence[Invariant]) -> frozenset[str]:
+    """Return the fields that are drawn unless told: what the allocator honours and the rules it is judged by check.
+
+    Nothing where that are fields only that ask for nothing, and where more is asked than safety.
+    """
+    said = frozenset(getattr(allocator, "honours", ()))
+    if said <= INFORMATION or any(one.tier is not Tier.SAFETY for one in invariants):
+        return frozenset()
+    return said.intersection(*(chapter_kind(one.judge.rules["chapter"]).honours for one in invariants))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,6 +147,7 @@ class _Search:
     allocator: Allocator
     family: str
     strategy: st.SearchStrategy[Round] | None
+    fields: frozenset[str]
     examples: int
     seed: int
     seconds: float | None
@@ -141,7 +169,7 @@ class _Search:
         amounts = any(one.tier is Tier.FAIRNESS for one in invariants)
         settled = invariants if amounts else [one for one in invariants if one is not ANSWERS]
         if self.strategy is None:
-            rounds = rounds_of_family(self.family, self.examples, self.seed)
+            rounds = rounds_of_family(self.family, self.examples, self.seed, self.fields)
         else:
             rounds = drawn_rounds(self.strategy, self.examples, self.seed)
         for round_ in rounds:
@@ -161,8 +189,9 @@ class _Search:
                 continue
             case = cases.setdefault(one.judge, self._case(round_, one))
             found = one.measured(case)
-            if one is ANSWERS and case.refused is not None:
-                self.refused, self.refusal = self.refused + 1, self.refusal or case.refused
+            refusal = case.refused if one is ANSWERS else case.unjudged
+            if refusal is not None:
+                self.refused, self.refusal = self.refused + 1, self.refusal or refusal
                 return
             amount = 0.0 if found is None else found.amount
             worst[one.name] = max(worst[one.name], amount)
@@ -173,18 +202,23 @@ class _Search:
                     return
         self.answered[round_.fingerprint] = round_
 
+    def used_fields(self) -> frozenset[str]:
+        """Return the fields of format 2 that were to be drawn, and those that some round used."""
+        return self.fields.union(*(round_.used_fields for round_ in self.asked.values()))
+
     def exercised(self, invariants: Sequence[Invariant]) -> dict[str, dict[str, int]]:
         """Return in how many different rounds each aspect of each invariant was.
 
         Rounds that were refused count for whether there is an answer, and for nothing else.
         """
         told: dict[str, dict[str, int]] = {}
+        used = self.used_fields()
         counts: dict[tuple[str, bool], int] = {}
         for one in invariants:
             all_asked = one.name == ANSWERS.name
             rounds = (self.asked if all_asked else self.answered).values()
             told[one.name] = {}
-            for aspect in (aspect for aspect in one.aspects if aspect.in_family(self.family)):
+            for aspect in (aspect for aspect in one.aspects if aspect.possible(self.family, used)):
                 key = aspect.name, all_asked and self.refused > 0
                 if key not in counts:
                     counts[key] = sum(map(aspect.holds, rounds))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings, str
 from hypothesis.errors import Flaky
 
 from muri_opt.rounds import Round
+from muri_opt.testing.strategies_demands import seeded_demanding_rounds
 from muri_opt.testing.strategies_families import full_rounds
 from muri_opt.testing.strategies_gangs import seeded_gang_rounds
 
@@ -18,8 +19,14 @@ class FoundError(Exception):
 
 
 @lru_cache(maxsize=16)
-def rounds_of_family(family: str, examples: int, seed_: int) -> tuple[Round, ...]:
-    """Return rounds of a family; kept, as drawing them takes longer than most allocators take to decide them."""
+def rounds_of_family(family: str, examples: int, seed_: int, fields: frozenset[str] = frozenset()) -> tuple[Round, ...]:
+    """Return rounds of a family, with some of the fields of format 2 if told.
+
+    They are kept, as drawing them takes longer than most allocators take to decide them.
+    """
+    if fields:
+        plain = None if family == "gangs" else rounds_of_family(family, examples, seed_)
+        return seeded_demanding_rounds(examples, seed_, fields, plain, lent=family == "tenants")
     if family == "gangs":
         return seeded_gang_rounds(examples, seed_)
     return drawn_rounds(full_rounds(family), examples, seed_)

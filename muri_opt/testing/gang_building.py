@@ -20,6 +20,8 @@ NOW: Final = 4000.0
 """The moment of every round; jobs were submitted before it."""
 THEMES: Final = ("gpus", "quotas", "cpus", "memory", "all")
 """What is short in a round."""
+WIDE: Final = "wide"
+"""Gangs that need several nodes: for what is asked of these nodes together."""
 BOUND: Final = ("cpus", "memory")
 
 Pick = Callable[[Sequence[Any]], Any]
@@ -53,7 +55,9 @@ _NODE_ASIDE: Final[tuple[Draft, ...]] = (
 _GANGS: Final = (1, 2, 3, 1, 2, 4, 5, 6, 1_000)
 """GPUs of a job; the largest becomes one more than the cluster has."""
 _SMALL_GANGS: Final = (1, 2, 3, 1, 2, 3, 3, 5, 3, 1, 1_000)
+_WIDE_GANGS: Final = (2, 4, 3, 5, 6, 4, 1)
 _NODES: Final = (1, 2, 3, 4, 2, 0)
+_SMALL_NODES: Final = (1, 2, 3, 2, 1, 4)
 _ROOMY_NODES: Final = (1, 4, 8, 3, 2, 8, 4, 2, 0)
 _LARGE_NODES: Final = (1, 8, 4, 8, 8, 0)
 _GPUS_OF_NODES: Final = {
@@ -62,7 +66,9 @@ _GPUS_OF_NODES: Final = {
     "cpus": _ROOMY_NODES,
     "memory": _ROOMY_NODES,
     "all": _ROOMY_NODES,
+    WIDE: _SMALL_NODES,
 }
+_SIZES: Final = {"gpus": _GANGS, WIDE: _WIDE_GANGS}
 _DEMANDS: Final = (1.0, 2.0, 4.0, 0.5, 5.0, 0.335, None)
 _FEW_DEMANDS: Final = (None, None, None, None, 1.0, 4.0)
 _MOSTLY: Final = (False, True, True, True)
@@ -78,10 +84,23 @@ _QUOTAS: Final = (None, 0, 1, 2, 3, 4, 20)
 _WHICH: Final = (1, 2, 1, 3, 1, 2, 4, 7)
 """Which of three jobs, as bits; few, so that the others find no room."""
 _TIMES: Final = (0.0, 1.0, 2.0, 3.0)
+RUNS: Final = (0, 1, 0, 2, 0, 0)
+"""The node on which a job starts that runs already, from 1; 0 is none."""
 
 
-def gang_round(pick: Pick, *, max_jobs: int = 5, theme: str | None = None) -> Round:
-    """Return a round of up to ``max_jobs`` gangs; ``theme`` is one of ``THEMES`` unless it is to be chosen, too.
+def gang_round(
+    pick: Pick,
+    *,
+    max_jobs: int = 5,
+    theme: str | None = None,
+    node_counts: Sequence[int] | None = None,
+    runs: Sequence[int] = RUNS,
+) -> Round:
+    """Return a round of up to ``max_jobs`` gangs.
+
+    ``theme`` is one of ``THEMES``, or ``WIDE``; one of the former is chosen where it is not said.
+    ``node_counts`` are the numbers of nodes to choose from, where they are not those of the theme, and ``runs`` the
+    nodes on which a job may start already, from 1; 0 is none.
 
     There are nodes without GPUs, without limits of CPUs or memory, seldom no node at all; jobs that run, scattered over
     nodes or not; equal jobs, jobs submitted at once, jobs larger than the cluster; quotas of 0, of none, and above the
@@ -93,24 +112,25 @@ def gang_round(pick: Pick, *, max_jobs: int = 5, theme: str | None = None) -> Ro
     for _ in range(max_jobs):
         if pick(_MOSTLY):
             again = bool(jobs) and pick(_SELDOM)
-            jobs.append(jobs[-1] if again else job_draft(pick, short))
-    nodes = [_node_draft(pick, short) for _ in range(pick(_FEW_NODE_COUNTS if short in BOUND else _NODE_COUNTS))]
+            jobs.append(jobs[-1] if again else job_draft(pick, short, runs))
+    counts = node_counts or (_FEW_NODE_COUNTS if short in BOUND else _NODE_COUNTS)
+    nodes = [_node_draft(pick, short) for _ in range(pick(counts))]
     often = short in ("quotas", "all")
     tenants = [_quota_draft(pick) for _ in range(2) if pick(_NEARLY_ALWAYS if often else _SELDOM)]
     return _built(jobs, nodes, tenants, backwards=pick(_SELDOM))
 
 
-def job_draft(pick: Pick, theme: str) -> Draft:
+def job_draft(pick: Pick, theme: str, runs: Sequence[int] = RUNS) -> Draft:
     """Return what is chosen of a job: ``tenant`` is a number from 1, ``runs`` the node it starts on; 0 is none."""
     return {
-        "gpus": pick(_GANGS if theme == "gpus" else _SMALL_GANGS),
+        "gpus": pick(_SIZES.get(theme, _SMALL_GANGS)),
         "cpus": pick(_DEMANDS if theme in ("cpus", "all") else _FEW_DEMANDS),
         "memory_gib": pick(_DEMANDS if theme in ("memory", "all") else _FEW_DEMANDS),
         "tenant": pick((0, 1, 2, 1, 2, 1) if theme in ("quotas", "all") else (0, 1, 2)),
         "submitted": pick(_TIMES),
         "attained_gpu_seconds": pick(_TIMES),
         "remaining_iterations": pick((1, 2, 3, 4)),
-        "runs": pick((0, 1, 0, 2, 0, 0)),
+        "runs": pick(runs),
         "scattered": pick(_SELDOM),
         "aside": pick(_SELDOM_ASIDE),
     }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
+from muri_opt.errors import RefusalError
 from muri_opt.rounds import Decision, Round, Violation, canonical_json, parse_round
 from muri_opt.systems import Policy
 from muri_opt.testing.allocators import Allocator, MutationError, NoAnswerError, RefusedError, TooLateError, answer
@@ -77,6 +78,7 @@ class Case:
     mutated: str | None = None
     timed_out: bool = False
     refused: str | None = None
+    unjudged: str | None = None
     _known: dict[str, Decision] = field(default_factory=dict)
     _breaches: dict[str, list[Violation]] = field(default_factory=dict)
 
@@ -116,7 +118,12 @@ class Case:
         asked = self.round_ if round_ is None else round_
         key = asked.fingerprint
         if key not in self._breaches:
-            self._breaches[key] = self.judge.breaches(asked, self.decision(asked))
+            decision = self.decision(asked)
+            try:
+                self._breaches[key] = self.judge.breaches(asked, decision)
+            except RefusalError as error:
+                self.unjudged = str(error)
+                raise RefusedError(f"the rules that judge it refuse the round: {error}") from error
         return self._breaches[key]
 
     def sound(self, round_: Round | None = None) -> bool:
@@ -132,7 +139,7 @@ class Invariant:
     """Something that an allocator keeps on every round. ``text`` says what; ``most`` is how much is still no breach.
 
     ``judge`` says by which rules, and what a decision is worth; ``aspects`` what a round must have to put it to the
-    test.
+    test. An invariant with ``fields`` of format 2 says something only of rounds that use one of them.
 
     >>> INVARIANTS["capacity"].tier
     <Tier.SAFETY: 'safety'>
@@ -145,6 +152,7 @@ class Invariant:
     most: float = 0.0
     judge: Judge = PLAIN
     aspects: tuple[Aspect, ...] = ()
+    fields: frozenset[str] = frozenset()
 
     def under(self, policy: str | Policy) -> Invariant:
         """Return the same invariant by the rules and the value of a policy."""
@@ -157,6 +165,10 @@ class Invariant:
     def allowing(self, most: float) -> Invariant:
         """Return the same invariant, of which a breach is only what is larger than ``most``."""
         return replace(self, most=most)
+
+    def speaks_of(self, used: Set[str]) -> bool:
+        """Return whether it says something of rounds that use these fields of format 2."""
+        return not self.fields or not self.fields.isdisjoint(used)
 
     def check(self, allocator: Allocator, round_: Round, *, seconds: float | None = SECONDS) -> Breach | None:
         """Return how the allocator breaks the invariant on a round, or ``None`` where it does not."""

@@ -7,18 +7,13 @@ from muri_opt.testing import aspects
 from muri_opt.testing.allocators import NoAnswerError, RefusedError
 from muri_opt.testing.changed_rounds import only_running, prefixed, without_prefix
 from muri_opt.testing.invariant import Case, Finding, Tier, invariant
+from muri_opt.testing.invariants_demands import DEMANDS
+from muri_opt.testing.rule_breaches import QUOTA as _QUOTA, quota_finding, rule_finding
 
 _CAPACITY = frozenset({"gpu-capacity", "cpu-capacity", "memory-capacity", "known-node", "whole-gpus"})
 _GANG = frozenset({"gang", "share", "plan"})
-_QUOTA = frozenset({"quota", "preemption-quota"})
 _ONCE = frozenset({"job-once", "known-job", "waiting-listed"})
-
-
-def _rules(case: Case, named: frozenset[str], *, others: bool = False) -> Finding | None:
-    """Return the breaches of the named rules, or of all but these."""
-    found = [one for one in case.breaches() if (one.rule in named) != others]
-    words = "; ".join(f"{one.where}: {one.detail} ({one.rule})" for one in found)
-    return Finding(amount=float(len(found)), detail=words) if found else None
+_ASKED = frozenset(one.name for one in DEMANDS)
 
 
 @invariant(
@@ -59,13 +54,13 @@ def ANSWERS(case: Case) -> Finding | None:
 )
 def CAPACITY(case: Case) -> Finding | None:
     """No node gives more GPUs, CPUs or memory than it has, and whole GPUs of nodes that exist only."""
-    return _rules(case, _CAPACITY)
+    return rule_finding(case, _CAPACITY)
 
 
 @invariant("gang", Tier.SAFETY, aspects=(aspects.SEVERAL, aspects.OVER_NODES, aspects.SCATTERED, aspects.SAID_BESIDES))
 def GANG(case: Case) -> Finding | None:
     """A job has all its GPUs at once or none; an elastic one a share of its table, one with plans those of a plan."""
-    return _rules(case, _GANG)
+    return rule_finding(case, _GANG)
 
 
 @invariant(
@@ -74,20 +69,20 @@ def GANG(case: Case) -> Finding | None:
     aspects=(aspects.QUOTA_BINDS, aspects.QUOTA_ZERO, aspects.QUOTA_HELD, aspects.NO_QUOTA),
 )
 def QUOTA(case: Case) -> Finding | None:
-    """No tenant has more GPUs than its quota."""
-    return _rules(case, _QUOTA)
+    """No tenant has more GPUs than its quota, also of each type, and than it may borrow."""
+    return quota_finding(case, above=False)
 
 
 @invariant("once", Tier.SAFETY, aspects=(aspects.BOTH, aspects.TIES, aspects.EQUAL))
 def ONCE(case: Case) -> Finding | None:
     """Every job of the round runs once or waits, and no other job does."""
-    return _rules(case, _ONCE)
+    return rule_finding(case, _ONCE)
 
 
 @invariant("other-rules", Tier.SAFETY, aspects=(aspects.WAITS, aspects.CPUS_ASKED))
 def OTHER_RULES(case: Case) -> Finding | None:
     """No other rule of the round is broken: groups and their order, periods, CPUs, locality, guarantees."""
-    return _rules(case, _CAPACITY | _GANG | _QUOTA | _ONCE, others=True)
+    return rule_finding(case, _CAPACITY | _GANG | _QUOTA | _ONCE | _ASKED, others=True)
 
 
 @invariant("input-kept", Tier.SAFETY, aspects=(aspects.RUNS,))
@@ -137,8 +132,8 @@ def RUNNING_KEPT(case: Case) -> Finding | None:
     return Finding(amount=float(len(lost)), detail=f"{names} ran, nobody waits for the GPUs, and they are left out")
 
 
-SAFETY = (ANSWERS, INPUT_KEPT, ONCE, GANG, CAPACITY, QUOTA, OTHER_RULES, DETERMINISTIC, RUNNING_KEPT)
-"""All of them, in the order in which they are told."""
+SAFETY = (ANSWERS, INPUT_KEPT, ONCE, GANG, CAPACITY, QUOTA, OTHER_RULES, DETERMINISTIC, RUNNING_KEPT, *DEMANDS)
+"""All of them, in the order in which they are told; those of ``DEMANDS`` where rounds use the fields they are about."""
 
 
 def _shares(decision: Decision) -> dict[str, dict[str, int]]:

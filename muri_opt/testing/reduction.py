@@ -6,7 +6,6 @@ that loses what holds is not taken. The result depends on nothing but the round 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
@@ -16,7 +15,9 @@ from msgspec.structs import replace
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Node, Round, Tenant
+from muri_opt.rounds.used_fields import ABSENT
 from muri_opt.testing.changed_rounds import renumbered
+from muri_opt.testing.running_quotas import within_quotas
 from muri_opt.verify.amounts import empty_rooms, need_of
 
 MOST_TRIES: Final = 600
@@ -56,6 +57,7 @@ def reduced(round_: Round, holds: Callable[[Round], bool], *, family: str, most_
         _fewer_tenants,
         partial(_less_said_of_jobs, family=family),
         partial(_less_said_of_cluster, family=family),
+        _less_asked,
         partial(_smaller_numbers, family=family),
         partial(_both_smaller, family=family),
         _plain_names,
@@ -84,13 +86,11 @@ def _possible(steps: Iterator[Step], *, lent: bool) -> Iterator[Round]:
             round_ = step()
         except InputError:
             continue
-        rooms, held = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True)), Counter[str]()
+        rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
         for job in round_.jobs:
             for node, gpus in (job.placement or {}).items():
                 rooms[node] = rooms[node].without(need_of(job), gpus)
-                held[job.tenant or ""] += gpus
-        over = any(t.quota_gpus is not None and held[t.id] > t.quota_gpus for t in round_.cluster.tenants)
-        if all(room.possible for room in rooms.values()) and (lent or not over):
+        if all(room.possible for room in rooms.values()) and (lent or within_quotas(round_, round_.jobs)):
             yield round_
 
 
@@ -149,8 +149,40 @@ def _fewer_tenants(round_: Round) -> Iterator[Step]:
 
 def _without_tenant(round_: Round, gone: Tenant) -> Round:
     jobs = (replace(job, tenant=None) if job.tenant == gone.id else job for job in round_.jobs)
-    less = replace(round_.cluster, tenants=tuple(one for one in round_.cluster.tenants if one is not gone))
-    return replace(round_, cluster=less, jobs=tuple(jobs))
+    others = tuple(
+        replace(one, parent=gone.parent) if one.parent == gone.id else one
+        for one in round_.cluster.tenants
+        if one is not gone
+    )
+    return replace(round_, cluster=replace(round_.cluster, tenants=others), jobs=tuple(jobs))
+
+
+def _less_asked(round_: Round) -> Iterator[Step]:
+    """Without a field of format 2 of a job, a node or a tenant, or with fewer of its names."""
+    for at, job in enumerate(round_.jobs):
+        for change in _less_of(job, "job"):
+            yield partial(_with_job, round_, at, change)
+    for at, node in enumerate(round_.cluster.nodes):
+        for change in _less_of(node, "node"):
+            yield partial(_with_node, round_, at, change)
+    for at, tenant in enumerate(round_.cluster.tenants):
+        for change in _less_of(tenant, "tenant"):
+            yield partial(_with_tenant, round_, at, change)
+    if round_.cluster.levels:
+        nodes = tuple(replace(node, levels=None) for node in round_.cluster.nodes)
+        yield partial(replace, round_, cluster=replace(round_.cluster, levels=(), nodes=nodes))
+    if round_.together:
+        yield partial(replace, round_, together=())
+
+
+def _less_of(one: Job | Node | Tenant, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield what is left out or shortened, one field at a time."""
+    for field, absent in ABSENT[kind].items():
+        said = getattr(one, field)
+        if said != absent:
+            yield {field: absent}
+        if isinstance(said, tuple) and len(said) > 1:
+            yield from ({field: (name,)} for name in said)
 
 
 def _less_said_of_jobs(round_: Round, family: str) -> Iterator[Step]:
@@ -172,7 +204,7 @@ def _less_said_of_cluster(round_: Round, family: str) -> Iterator[Step]:
             yield partial(_with_node, round_, at, {field: None})
     for at, tenant in enumerate(round_.cluster.tenants):
         if tenant.quota_gpus is not None:
-            yield partial(_with_quota, round_, at, None)
+            yield partial(_with_tenant, round_, at, {"quota_gpus": None})
 
 
 def _smaller_numbers(round_: Round, family: str) -> Iterator[Step]:
@@ -184,7 +216,7 @@ def _smaller_numbers(round_: Round, family: str) -> Iterator[Step]:
             yield partial(_with_node, round_, at, change)
     for at, tenant in enumerate(round_.cluster.tenants):
         for quota in range(tenant.quota_gpus or 0):
-            yield partial(_with_quota, round_, at, quota)
+            yield partial(_with_tenant, round_, at, {"quota_gpus": quota})
 
 
 def _both_smaller(round_: Round, family: str) -> Iterator[Step]:
@@ -192,13 +224,11 @@ def _both_smaller(round_: Round, family: str) -> Iterator[Step]:
     for at, job in enumerate(round_.jobs):
         for place, node in enumerate(round_.cluster.nodes):
             if job.gpus > 1 and node.gpus > 1 and job.placement is None and family not in _SIZED:
-                smaller = _with_job(round_, at, {"gpus": job.gpus - 1})
-                yield partial(_with_node, smaller, place, {"gpus": node.gpus - 1})
+                yield partial(_with_both, round_, at, {"gpus": job.gpus - 1}, place, {"gpus": node.gpus - 1})
             for field in ("cpus", "memory_gib"):
                 asked, limit = getattr(job, field), getattr(node, field)
                 if asked is not None and limit is not None and 1.0 < asked <= limit + 1.0:
-                    smaller = _with_job(round_, at, {field: 1.0})
-                    yield partial(_with_node, smaller, place, {field: limit - asked + 1.0})
+                    yield partial(_with_both, round_, at, {field: 1.0}, place, {field: limit - asked + 1.0})
 
 
 def _smaller_job(job: Job, family: str) -> Iterator[dict[str, Any]]:
@@ -244,13 +274,17 @@ def _with_job(round_: Round, at: int, change: Mapping[str, Any]) -> Round:
     return replace(round_, jobs=(*round_.jobs[:at], replace(round_.jobs[at], **change), *round_.jobs[at + 1 :]))
 
 
+def _with_both(round_: Round, at: int, change: Mapping[str, Any], place: int, of_node: Mapping[str, Any]) -> Round:
+    return _with_node(_with_job(round_, at, change), place, of_node)
+
+
 def _with_node(round_: Round, at: int, change: Mapping[str, Any]) -> Round:
     nodes = round_.cluster.nodes
     changed = (*nodes[:at], replace(nodes[at], **change), *nodes[at + 1 :])
     return replace(round_, cluster=replace(round_.cluster, nodes=changed))
 
 
-def _with_quota(round_: Round, at: int, quota: int | None) -> Round:
+def _with_tenant(round_: Round, at: int, change: Mapping[str, Any]) -> Round:
     tenants = round_.cluster.tenants
-    changed = (*tenants[:at], replace(tenants[at], quota_gpus=quota), *tenants[at + 1 :])
+    changed = (*tenants[:at], replace(tenants[at], **change), *tenants[at + 1 :])
     return replace(round_, cluster=replace(round_.cluster, tenants=changed))

@@ -39,8 +39,8 @@ class Report:
     """What was found: which invariants broke, which held on all rounds drawn, and the worst amount of each.
 
     ``exercised`` says of each invariant in how many different rounds each of its aspects was. ``refused`` counts the
-    rounds that do not say what the allocator needs, by its own words; they count for nothing else. ``complete`` is
-    whether every aspect has to have been exercised.
+    rounds that do not say what the allocator needs, or say what it or its rules do not honour; they count for nothing
+    else. ``complete`` is whether every aspect has to have been exercised.
 
     >>> report = find_breaches(published("fifo"), SAFETY[:1], max_examples=3, require_exercised=False)
     >>> report.ok, report.kept

@@ -11,6 +11,7 @@ import numpy as np
 from muri_opt.rounds import Assignment, Decision, Plan, Round, Violation
 from muri_opt.systems import PLAIN_RULES, Policy, policy_from
 from muri_opt.systems.capacity import Leftover, best_fit
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 from muri_opt.verify import Chapter, Rules, chapter_of
 from muri_opt.verify.amounts import empty_rooms
 from muri_opt.verify.chapter import Amounts
@@ -73,8 +74,10 @@ class Judge:
         for assignment in decision.assignments:
             share = np.array([assignment.gpus.get(node.id, 0) for node in round_.cluster.nodes], dtype=np.int64)
             left.take(share, *(round_.job_index[other] for other in assignment.jobs))
+        sets = left.sets
         for size in chapter.sizes(job):
-            found = best_fit(left.room(position), size)
+            room = left.room(position)
+            found = best_fit(room, size) if sets is None else fit_in_sets(room, size, sets.of(position))
             if found is not None:
                 held = {node.id: int(found[s]) for s, node in enumerate(round_.cluster.nodes) if found[s]}
                 yield Assignment(jobs=(job.id,), gpus=held)

@@ -23,6 +23,7 @@ from muri_opt.systems.muri.interleaving import best_period
 from muri_opt.testing.rules_and_value import Judge
 from muri_opt.testing.strategies_configurations import CONFIGURED, configured
 from muri_opt.testing.strategies_gangs import gang_rounds
+from muri_opt.verify.demands import is_lost
 
 FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
 NOW: Final = 4000.0
@@ -217,8 +218,8 @@ def decisions(draw: st.DrawFn, round_: Round, *, policy: str | None = None) -> D
 
 
 def _kept(round_: Round) -> Decision:
-    """Return the decision in which everything stays as it is."""
-    running = [job for job in round_.jobs if job.state == "running" and job.placement]
+    """Return the decision in which everything stays as it is, but for jobs that are lost with their nodes."""
+    running = [job for job in round_.jobs if job.state == "running" and job.placement and not is_lost(round_, job)]
     return Decision(assignments=tuple(Assignment(jobs=(job.id,), gpus=job.placement or {}) for job in running))
 
 

@@ -17,9 +17,9 @@ from muri_opt.rounds.generate.portable_random import Draws
 from muri_opt.testing.gang_building import THEMES, Draft, Pick, gang_round, job_draft
 
 _BLOCK: Final = 4096
-_TURNS: Final = ("gpus", "cpus", "memory", "quotas", "cpus", "memory", "quotas", "all")
+TURNS: Final = ("gpus", "cpus", "memory", "quotas", "cpus", "memory", "quotas", "all")
 """The themes of a sequence: most of all those where one thing alone is short."""
-_MOST_JOBS: Final = (4, 8)
+MOST_JOBS: Final = (4, 8)
 """Few jobs come closer to a limit, many to each other; in turn."""
 
 
@@ -48,12 +48,12 @@ def gang_drafts(draw: st.DrawFn) -> Draft:
 
 def seeded_gang_rounds(examples: int, seed: int) -> tuple[Round, ...]:
     """Return rounds of all themes in turn; the first has no jobs."""
-    pick = _picks(seed)
+    pick = seeded_picks(seed)
     rounds = []
     for place in range(examples):
-        turn, at = divmod(place, len(_TURNS))
-        most = _MOST_JOBS[turn % len(_MOST_JOBS)] if place else 0
-        rounds.append(gang_round(pick, max_jobs=most, theme=_TURNS[at]))
+        turn, at = divmod(place, len(TURNS))
+        most = MOST_JOBS[turn % len(MOST_JOBS)] if place else 0
+        rounds.append(gang_round(pick, max_jobs=most, theme=TURNS[at]))
     return tuple(rounds)
 
 
@@ -66,7 +66,7 @@ def _index(count: int) -> st.SearchStrategy[int]:
     return st.integers(0, count - 1)
 
 
-def _picks(seed: int) -> Pick:
+def seeded_picks(seed: int) -> Pick:
     """Return choices that are the same on every machine for the same seed."""
     numbers = _uniform(Draws(seed))
 

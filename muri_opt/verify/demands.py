@@ -88,19 +88,26 @@ def starts_of(round_: Round) -> dict[str, Asked] | None:
         key = job.gpu_types, job.requires, job.excludes, _level(job), job.time_limit_seconds
         if key not in known:
             known[key] = _parts(round_, job)
-        home = _home(round_, job)
-        stuck = job.stays_put and not is_lost(round_, job)
-        shape = job.nodes
-        most = None if shape is None else shape.most
-        found[job.id] = Asked(
-            parts=() if stuck or kept_back(round_, job) is not None else known[key],
-            fewest=1 if shape is None else shape.least,
-            most=job.gpus if most is None else most,
-            even=job.even,
-            home=home,
-            must=job.stays,
-        )
+        found[job.id] = _asked(round_, job, known[key])
     return found
+
+
+def asked_job(round_: Round, job: Job) -> Asked:
+    """Return what one job asks, which need not be as the round has it."""
+    return _asked(round_, job, _parts(round_, job))
+
+
+def _asked(round_: Round, job: Job, parts: tuple[tuple[int, ...], ...]) -> Asked:
+    stuck, shape = job.stays_put and not is_lost(round_, job), job.nodes
+    most = None if shape is None else shape.most
+    return Asked(
+        parts=() if stuck or kept_back(round_, job) is not None else parts,
+        fewest=1 if shape is None else shape.least,
+        most=job.gpus if most is None else most,
+        even=job.even,
+        home=_home(round_, job),
+        must=job.stays,
+    )
 
 
 def kept_back(round_: Round, job: Job) -> WaitingReason | None:

@@ -136,7 +136,7 @@ def test_the_table_is_the_page_of_the_library(run, folder):
     ("arguments", "complaint"),
     [
         (["verfy"], "action: found 'verfy' (did you mean 'verify'?)"),
-        (["--family", "tiny"], "family: found 'tiny'; allowed: one of paper, small, stress, toy, worst"),
+        (["--family", "tiny"], "family: found 'tiny'; allowed: one of paper, peers, small, stress, toy, worst"),
         (["--policy", "muri"], "policy: found 'muri'"),
         (["verify", "--policy", "srtf:nodes=few"], "policy 'srtf'.nodes: found 'few'"),
         (["--jobs", "-1"], "most_jobs: found"),

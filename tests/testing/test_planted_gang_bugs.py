@@ -25,7 +25,7 @@ def found_small(kind, seed, examples):
 
 def test_there_are_bugs_for_all_that_a_round_can_say():
     assert len(PLANTED) >= 60
-    assert set(PLANTED.values()) == {one.name for one in SAFETY}
+    assert set(PLANTED.values()) == {one.name for one in SAFETY if not one.fields}
 
 
 @pytest.mark.parametrize("kind", PLANTED, ids=lambda kind: kind.__name__)
@@ -50,14 +50,14 @@ def test_a_correct_allocator_is_not_accused(name):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_of_gangs_are_not_accused(policy):
-    assert check_allocator(published(policy), max_examples=150).ok
+    assert check_allocator(published(policy), fields=(), max_examples=150).ok
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_correct_allocators_are_not_accused_over_thousands_of_rounds(seed):
     for allocator in (*CORRECT.values(), *map(published, POLICIES)):
-        assert check_allocator(allocator, max_examples=2000, seed=seed).ok
+        assert check_allocator(allocator, fields=(), max_examples=2000, seed=seed).ok
 
 
 class StartsNobodyAlone(Gangs):

@@ -22,6 +22,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "paper": "settings of the published systems, with the source of their figures",
     "stress": "large random rounds, with the best value and bound that are known",
     "worst": "rounds on which a heuristic is far from the optimum, with the gap proved",
+    "peers": "cases from the tests of other schedulers, with what these expect",
 }
 BEST_SUFFIX: Final = ".best.json"
 _MOST_JOBS = 1 << 40

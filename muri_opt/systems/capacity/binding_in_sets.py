@@ -1,16 +1,25 @@
-"""Why a gang does not start that may not start just anywhere: by order, by quota, or for want of nodes it may use."""
+"""Why a gang does not start that may not start just anywhere: by order, by quota, or for want of nodes it may use.
+
+All rules that bind are told: those that bar it from nodes with GPUs, its shape, CPUs and memory, and who holds others.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
+from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
+from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.lacking_amounts import holders_text, lacking_amounts
 from muri_opt.systems.capacity.node_sets import Demand, is_lost
 from muri_opt.systems.capacity.quota_text import type_quota_text
+from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 
@@ -27,8 +36,8 @@ class Binding(NamedTuple):
     room: bool
 
 
-def kept_back(round_: Round, job: int) -> Binding:
-    """Return what binds for a job that is held, or is to begin later."""
+def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Binding:
+    """Return what binds for a job that is held, or is to begin later; ``otherwise`` is what would bind if not."""
     one = round_.jobs[job]
     said, remedies = list[str](), list[str]()
     if one.held is not None:
@@ -37,44 +46,81 @@ def kept_back(round_: Round, job: int) -> Binding:
     if one.not_before is not None and one.not_before > round_.now:
         said.append(f"is not to start before {one.not_before:g} s; now it is {round_.now:g} s")
         remedies.append(f"wait for {one.not_before - round_.now:g} s")
+    if otherwise is not None and otherwise.reason is not WaitingReason.PRIORITY:
+        said.append(otherwise.detail)
+        remedies.append(otherwise.remedy)
     reason = WaitingReason.NOT_BEFORE if one.held is None else WaitingReason.HELD
-    return Binding(reason, "; ".join(said), " and ".join(remedies), 0, room=False)
+    quota, room = (0, False) if otherwise is None else (otherwise.quota, otherwise.room)
+    return Binding(reason, "; ".join(said), " and ".join(remedies), quota, room)
 
 
-def binding_in_sets(
-    round_: Round, left: Leftover, job: int, demand: Demand, *, over: int, quota: str, consolidate: bool
-) -> Binding:
-    """Return what binds for a job that asks for certain nodes; it is ``over`` its quota by so much, which says so."""
-    asks, nodes = int(left.asks[job]), len(left.gpus)
-    said, remedies = [*_before(round_, job), f"asks for {gpus_text(asks)}"], list[str]()
-    reasons = list[WaitingReason]()
-    open_to = left.demand(job) or demand
-    most, fewest = int(empty_room(round_, job).sum()), fewest_nodes(round_, job)
-    if fewest > nodes:
-        said.append(f"the nodes where it may start have {most} that it could use{_asked(demand) * (most >= asks)}")
-        remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
-        reasons.append(WaitingReason.CAPACITY)
-    if over:
-        said.append(quota)
-        remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
-        reasons.append(WaitingReason.QUOTA)
-    limit = fewest if consolidate else None
-    by_type = fewest <= nodes and fit_in_sets(empty_room(round_, job), asks, open_to) is None
-    if by_type:
-        said.append(type_quota_text(round_, left, job))
-        remedies.append("free GPUs of that type of the tenant, or raise its quota")
-        reasons.append(WaitingReason.QUOTA)
-    fits = fewest <= nodes and fit_in_sets(left.room(job), asks, open_to, limit) is not None
-    if fewest <= nodes and not fits and not by_type:
-        free = int(only_where(left.gpus, open_to).sum())
-        said.append(f"{free} are free where it may start{_asked(open_to) * (free >= asks)}")
-        remedies.append(_freed(asks - free) if asks > free else "free GPUs that it can use together")
-        reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
-    if not reasons:
-        said[-1] = f"asks for {gpus_text(asks)}, free now; the decision keeps them free"
-        remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
-        reasons.append(WaitingReason.PRIORITY)
-    return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
+class BindingInSets:
+    """What binds for jobs that ask for certain nodes, beside what runs; ``left`` is what that leaves."""
+
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
+        self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
+        self._barred = BarredNodes(round_)
+
+    def binding(self, job: int, *, over: int, quota: str) -> Binding:
+        """Return what binds for a job, were it not held; it is ``over`` its quota by so much, which says so."""
+        left, asks, nodes = self._left, int(self._left.asks[job]), len(self._left.gpus)
+        said, remedies = [*_before(self._round, job), f"asks for {gpus_text(asks)}"], list[str]()
+        reasons = list[WaitingReason]()
+        demand, empty = demand_of(self._round, job), self._empty(job)
+        open_to = left.within_type_quotas(job, demand)
+        fitting = fit_in_sets(empty, int(self._round.amounts.g[job]), demand)
+        if fitting is None:
+            said.append(self._never(job, demand, only_where(empty, demand), asks))
+            remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")
+            reasons.append(WaitingReason.CAPACITY)
+        if over:
+            said.append(quota)
+            remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
+            reasons.append(WaitingReason.QUOTA)
+        by_type = fitting is not None and fit_in_sets(empty, asks, open_to) is None
+        if by_type:
+            said.append(type_quota_text(self._round, left, job))
+            remedies.append("free GPUs of that type of the tenant, or raise its quota")
+            reasons.append(WaitingReason.QUOTA)
+        limit = int(np.count_nonzero(fitting)) if self._consolidate and fitting is not None else nodes
+        fits = fitting is not None and fit_in_sets(left.room(job), asks, open_to, limit) is not None
+        if fitting is not None and not fits and not by_type:
+            free = int(only_where(left.gpus, open_to).sum())
+            said.append(self._now(job, open_to, free, asks, limit))
+            remedies.append(_freed(asks - free) if asks > free else "free GPUs that it can use together")
+            reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
+        if not reasons:
+            said[-1] = f"asks for {gpus_text(asks)}, free now; the decision keeps them free"
+            remedies.append("decide again; the methods 'auto' and 'exact' leave no such job waiting")
+            reasons.append(WaitingReason.PRIORITY)
+        return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
+
+    def _empty(self, job: int) -> Ints:
+        amounts = self._round.amounts
+        return amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
+
+    def _never(self, job: int, demand: Demand, room: Ints, asks: int) -> str:
+        """Return why the empty cluster could not hold a job, and which rules bar it from other nodes."""
+        most, total = int(room.sum()), int(only_where(self._round.amounts.G, demand).sum())
+        fewer = "" if most == total else f" of {total}"
+        words = f"the nodes where it may start have {most}{fewer} that it could use{_asked(demand) * (most >= asks)}"
+        return self._with_barred(job, words, self._round.amounts.G, "others are")
+
+    def _now(self, job: int, demand: Demand, free: int, asks: int, limit: int) -> str:
+        """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
+        here, room = only_where(self._left.gpus, demand), only_where(self._left.room(job), demand)
+        lacking = lacking_amounts(self._round, self._left, self._holders, job, here, room)
+        nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
+        words = f"{free} are free where it may start"
+        words += holders_text(self._holders, nodes, asks - free) if asks > free else _asked(demand)
+        if self._consolidate and asks <= free:
+            words += f", on {limit} node{'s' * (limit != 1)}"
+        words += ", at most " + " and ".join(lacking) if lacking else ""
+        return self._with_barred(job, words, self._left.gpus, "others are free")
+
+    def _with_barred(self, job: int, words: str, gpus: Ints, others: str) -> str:
+        barred = self._barred.words(job, gpus)
+        return f"{words}; {others}: {', '.join(barred)}" if barred else words
 
 
 def _before(round_: Round, job: int) -> list[str]:

@@ -8,13 +8,12 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
-from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
-from muri_opt.systems.capacity.binding_in_sets import Binding, binding_in_sets, kept_back
+from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.lacking_amounts import lacking_amounts
 from muri_opt.systems.capacity.node_fit import nodes_needed
-from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import over_quota, quota_text
 
 
@@ -24,11 +23,12 @@ class BindingRules:
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
+        self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
         if self._left.sets is not None:
-            return self._in_sets(job, self._left.sets.of(job))
+            return self._in_sets(job)
         amounts, left = self._round.amounts, self._left
         asks, free = int(left.asks[job]), self._free
         most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
@@ -59,31 +59,16 @@ class BindingRules:
             reasons.append(WaitingReason.PRIORITY)
         return Binding(reasons[0], "; ".join(said), " and ".join(remedies), over, fits)
 
-    def _in_sets(self, job: int, demand: Demand) -> Binding:
+    def _in_sets(self, job: int) -> Binding:
         """Return what binds for a job that may not start just anywhere."""
-        if self._round.waits_by_order[job]:
-            return kept_back(self._round, job)
         over = over_quota(self._left, job)
         quota = quota_text(self._round, self._left, job) if over else ""
-        return binding_in_sets(
-            self._round, self._left, job, demand, over=over, quota=quota, consolidate=self._consolidate
-        )
+        found = self._sets.binding(job, over=over, quota=quota)
+        return kept_back(self._round, job, found) if self._round.waits_by_order[job] else found
 
     def _short_of(self, job: int, room: Ints, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""
-        amounts, left, asks = self._round.amounts, self._left, int(self._left.asks[job])
-        words = []
-        for name, need, unit, free, held in (
-            ("CPUs", int(amounts.c[job]), MILLI_PER_CPU, left.cpus, self._holders.cpus),
-            ("memory", int(amounts.m[job]), MIB_PER_GIB, left.memory, self._holders.memory),
-        ):
-            covered = np.minimum(left.gpus, free // need) if need else left.gpus
-            lacking = np.flatnonzero(covered < left.gpus)
-            if len(lacking) and (covered.sum() < asks or covered.sum() == room.sum()):
-                suffix = " GiB" if name == "memory" else " CPUs"
-                most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in self._holders.most(held, lacking)]
-                at_most = f"{int(covered.sum())} with its {name}"
-                words.append(at_most + (f" ({', '.join(most)})" if most else ""))
+        words = lacking_amounts(self._round, self._left, self._holders, job, self._left.gpus, room)
         if self._consolidate and nodes < len(room):
             words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
         return ", at most " + " and ".join(words) if words else ""

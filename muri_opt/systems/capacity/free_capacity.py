@@ -56,8 +56,11 @@ class Leftover(FreeCapacity):
 
     def demand(self, job: int) -> Demand | None:
         """Return what a job asks of nodes, less the sets of a GPU type of which its tenants have too few left."""
-        asked = None if self.sets is None else self.sets.of(job)
-        if asked is None or self.types is None:
+        return None if self.sets is None else self.within_type_quotas(job, self.sets.of(job))
+
+    def within_type_quotas(self, job: int, asked: Demand) -> Demand:
+        """Return a demand of a job, less the sets of a GPU type of which its tenants have too few left."""
+        if self.types is None:
             return asked
         types = self.types.types
         enough = self.types.spare(self.line(job)) >= self.asks[job]

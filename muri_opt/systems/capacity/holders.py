@@ -34,9 +34,9 @@ class Holders:
         self.tenant: Ints = np.array([amounts.tenant[jobs[0]] for jobs, _ in groups], dtype=np.int64)
         self.names = [tuple(round_.jobs[job].id for job in jobs) for jobs, _ in groups]
 
-    def most(self, amounts: Ints, nodes: Ints) -> list[tuple[str, int]]:
-        """Return the jobs that hold most of ``amounts`` (one per entry) on these nodes, the largest first."""
+    def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
+        """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""
         here = np.isin(self.node, nodes)
         held = np.bincount(self.group[here], weights=amounts[here], minlength=len(self.names)).astype(np.int64)
         order = np.argsort(-held, kind="stable")
-        return [("' and '".join(self.names[g]), int(held[g])) for g in order.tolist()[:2] if held[g] > 0]
+        return [("' and '".join(self.names[g]), int(held[g])) for g in order.tolist()[:number] if held[g] > 0]

@@ -8,19 +8,20 @@ import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Change
 from muri_opt.systems.capacity.binding_in_sets import Binding
+from muri_opt.systems.capacity.changes_in_sets import MOST_VICTIMS, ChangesInSets
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.node_fit import nodes_needed
+from muri_opt.systems.capacity.node_sets import Demand
+from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.staying import pinned_jobs
 
 MOST_SEARCHES: Final = 100
 """Different demands for which jobs to stop are looked for; those that come later are told what to add."""
-MOST_VICTIMS: Final = 32
-"""Jobs that one change stops at most."""
 MOST_NODES: Final = 16
 """Nodes on which room is looked for, if the gang must sit on few nodes, and sizes of a node that are tried."""
 
@@ -38,40 +39,61 @@ class GangChanges:
         pinned = {round_.jobs[job].id for job in pinned_jobs(round_)}
         free = [pinned.isdisjoint(names) for names in holders.names]
         self._may_stop = np.array(free, dtype=np.bool_)[holders.group]
+        self._in_sets = ChangesInSets(round_, left, holders, self._may_stop, consolidate=consolidate)
+        self._demands: list[Demand] = []
 
     def of(self, job: int, binding: Binding) -> tuple[Change, ...]:
         """Return one change of each kind that there is, those without a further node first."""
-        one = self._round.jobs[job]
-        if one.held is not None or (one.not_before or 0.0) > self._round.now:
-            return ()
+        one, amounts = self._round.jobs[job], self._round.amounts
+        later = (one.not_before or 0.0) > self._round.now
+        if one.held is not None or (later and "node.available_until" in self._round.used_fields):
+            return ()  # only somebody can release it; and later it may not start where it may start now
         quota = binding.quota or None
-        if quota and self._round.amounts.borrowing is not None:
+        if quota and amounts.borrowing is not None:
             return ()  # with a larger quota there is less to borrow: who would have to give way is not looked for
         if binding.room:
-            return (Change(raise_quota=quota) if quota else Change(wait_seconds=0.0),)
-        sets = self._left.sets
-        if sets is not None and (self._consolidate or self._left.types is not None or not sets.of(job).simple):
-            return ()  # which nodes to free or to add is not looked for
+            ways = [Change(raise_quota=quota) if quota else Change(wait_seconds=0.0)]
+        elif self._left.sets is None:
+            ways = self._anywhere(job, quota)
+        else:
+            ways = self._where_it_may(job, quota)
+        if later:
+            ways = [replace(way, wait_seconds=(one.not_before or 0.0) - self._round.now) for way in ways]
+        return tuple(ways)
+
+    def _anywhere(self, job: int, quota: int | None) -> list[Change]:
         ways = []
         victims = self._to_stop(job)
         if victims:
             ways.append(self._stopping(job, victims))
         gpus = self._to_add(job)
-        ways.append(Change(add_gpus=gpus, raise_quota=quota, gpus=gpus))
-        return tuple(ways)
+        return [*ways, Change(add_gpus=gpus, raise_quota=quota, gpus=gpus)]
+
+    def _where_it_may(self, job: int, quota: int | None) -> list[Change]:
+        """Return changes for a job that may not start just anywhere; none where quotas by GPU type bind, too."""
+        demand, ways = demand_of(self._round, job), list[Change]()
+        if self._left.types is not None or not demand.sets:
+            return ways
+        victims = self._searched_in_sets(job, demand)
+        if victims:
+            ways.append(self._stopping(job, victims))
+        added = self._in_sets.to_add(job, demand)
+        if added is not None:
+            gpus, place = added
+            like = self._round.cluster.nodes[place].id if len(demand.sets) > 1 else None
+            ways.append(Change(add_gpus=gpus, like=like, raise_quota=quota, gpus=gpus))
+        return ways
 
     def _stopping(self, job: int, victims: tuple[int, ...]) -> Change:
-        """Return the change that stops these groups; what they free of the tenant's quota need not be raised."""
-        holders, tenant = self._holders, int(self._round.amounts.tenant[job])
+        """Return the change that stops these groups; what they free of the tenants' quotas need not be raised."""
+        holders, amounts = self._holders, self._round.amounts
         gpus = int(holders.size[list(victims)].sum())
         names = tuple(name for victim in victims for name in holders.names[victim])
-        change = Change(preempt=names, gpus=gpus)
-        limited = [one for one in self._left.line(job) if self._round.amounts.U[one] < UNLIMITED]
-        if not limited:
-            return change
-        freed = sum(int(holders.size[victim]) for victim in victims if holders.tenant[victim] == tenant)
-        over = int(self._left.asks[job]) - min(int(self._left.quota[one]) for one in limited) - freed
-        return replace(change, raise_quota=over) if over > 0 else change
+        over = 0
+        for tenant in self._left.line(job):
+            freed = sum(int(holders.size[one]) for one in victims if tenant in amounts.line(int(holders.tenant[one])))
+            over = max(over, int(self._left.asks[job]) - int(self._left.quota[tenant]) - freed)
+        return Change(preempt=names, raise_quota=over or None, gpus=gpus)
 
     def _to_add(self, job: int) -> int:
         """Return the GPUs of the smallest further node that lets the job start; it has CPUs and memory without limit.
@@ -105,12 +127,21 @@ class GangChanges:
     def _to_stop(self, job: int) -> tuple[int, ...] | None:
         """Return groups that together leave the job enough room, none needlessly; ``None`` if none are found."""
         amounts = self._round.amounts
-        kind = -1 if self._left.sets is None else int(self._left.sets.kind[job])
-        demand = int(self._left.asks[job]), int(amounts.c[job]), int(amounts.m[job]), kind
+        demand = int(self._left.asks[job]), int(amounts.c[job]), int(amounts.m[job]), -1
         if demand not in self._searched:
             search = len(self._searched) < MOST_SEARCHES
             self._searched[demand] = self._smallest_set(job) if search else None
         return self._searched[demand]
+
+    def _searched_in_sets(self, job: int, demand: Demand) -> tuple[int, ...] | None:
+        """Return the same for a job that may not start just anywhere."""
+        amounts = self._round.amounts
+        key = int(self._left.asks[job]), int(amounts.c[job]), int(amounts.m[job]), id(demand)
+        if key not in self._searched:
+            self._demands.append(demand)  # it must not go, or its id would be another's
+            search = len(self._searched) < MOST_SEARCHES
+            self._searched[key] = self._in_sets.to_stop(job, demand) if search else None
+        return self._searched[key]
 
     def _smallest_set(self, job: int) -> tuple[int, ...] | None:
         asks, empty = int(self._left.asks[job]), empty_room(self._round, job)
@@ -123,7 +154,7 @@ class GangChanges:
     def _targets(self, job: int, empty: Ints) -> list[Ints]:
         """Return the nodes on which room is made: all, or for a gang on few nodes the likely ones, one set each."""
         if not self._consolidate:
-            return [np.arange(len(empty)) if self._left.sets is None else np.flatnonzero(empty)]
+            return [np.arange(len(empty))]
         limit, asks, room = fewest_nodes(self._round, job), int(self._left.asks[job]), self._left.room(job)
         if limit == 1:
             whole = np.flatnonzero(empty >= asks)

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
-from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
-from muri_opt.verify.demands import starts_of
+from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of, smallest_node_count
+from muri_opt.verify.demands import Asked, asked_job, starts_of
+from muri_opt.verify.tenant_lines import spare_quotas
 from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
@@ -33,6 +36,7 @@ class Proposals:
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
         self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
+        self._tree = any(tenant.parent is not None for tenant in round_.cluster.tenants)
         self._types = None
         if "tenant.quota_by_type" in round_.used_fields:
             self._types = OpenTypes(round_, used_of(round_, decision))
@@ -42,7 +46,8 @@ class Proposals:
         key: tuple[object, ...] = id(change), need_of(job), spare, job.tenant
         if self._asked is not None:
             asked = self._asked[job.id]
-            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, self._starts_later(job)
+            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, job.not_before, job.held
+            key = *key, *((job.id,) if self._starts_later(job) else ())
         if key not in self._known:
             self._kept.append(change)  # it must not go, or its id would be another's
             self._known[key] = self._found(job, spare, change)
@@ -56,44 +61,74 @@ class Proposals:
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
         rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
-        freed = 0
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
                 return f"job {name!r} does not run alone"
             if self._round.jobs[self._round.job_index[name]].stays:
                 return f"job {name!r} may not be stopped"
-            victim, need = self._round.jobs[self._round.job_index[name]], _together(self._round, of[name])
+            need = _together(self._round, of[name])
             for node, gpus in of[name].gpus.items():
                 rooms[node] = rooms[node].without(need, -gpus)
-            freed += victim.gpus if victim.tenant == job.tenant else 0
         counted = sum(sum(of[name].gpus.values()) for name in change.preempt) + (change.add_gpus or 0)
         if change.gpus != counted or len(set(change.preempt)) < len(change.preempt):
             return f"it says {change.gpus} GPUs; it takes {counted}"
-        if spare is not None and job.gpus > spare + freed + (change.raise_quota or 0):
-            return f"the tenant has {spare + freed} GPUs of its quota left, and {change.raise_quota or 0} more"
+        left = self._spare_without(job, spare, change.preempt)
+        if left is not None and job.gpus > left + (change.raise_quota or 0):
+            return f"the tenant has {left} GPUs of its quota left, and {change.raise_quota or 0} more"
         added = [Room(gpus=change.add_gpus, milli=None, mebibytes=None)] if change.add_gpus else []
-        now, least = self._node_counts(job, rooms, added)
+        now, least = self._node_counts(job, rooms, added, change)
         if now is None:
             return "it finds no room for all its GPUs"
         if self._fewest_nodes and (least is None or now > least):
             return f"it needs {now} nodes, and must sit on {least}"
         return None
 
+    def _spare_without(self, job: Job, spare: int | None, stopped: Sequence[str]) -> int | None:
+        """Return what is left of the quota of a job's tenant, and of those above it, once some jobs are stopped.
+
+        Of tenants that borrow only what the tenant's own jobs leave is counted.
+        """
+        jobs, index = self._round.jobs, self._round.job_index
+        if self._lent or not self._tree:
+            victims = (jobs[index[name]] for name in stopped)
+            freed = sum(victim.gpus for victim in victims if victim.tenant == job.tenant)
+            return None if spare is None else spare + freed
+        held = Counter[str]()
+        for name in (name for one in self._decision.assignments for name in one.jobs if name not in stopped):
+            held[jobs[index[name]].tenant or ""] += jobs[index[name]].gpus
+        return spare_quotas(self._round, held).get(job.tenant or "")
+
     def _starts_later(self, job: Job) -> bool:
         """Return whether a job may not start, or start again, in the next round like this one."""
         return job.held is not None or (job.not_before or 0.0) > self._round.now
 
-    def _node_counts(self, job: Job, rooms: Mapping[str, Room], added: Sequence[Room]) -> tuple[int | None, int | None]:
+    def _node_counts(
+        self, job: Job, rooms: Mapping[str, Room], added: Sequence[Room], change: Change
+    ) -> tuple[int | None, int | None]:
         """Return on how few nodes the job fits now, and in the empty cluster; it may use what is added."""
         need, empty = need_of(job), empty_rooms(self._round)
         if self._asked is None:
             now = smallest_node_count(Counter([*rooms.values(), *added]), need)
             return now, smallest_node_count(Counter([*empty, *added]), need)
-        asked = self._asked[job.id]
-        if self._starts_later(job):
+        asked = self._asked_then(job, change)
+        if asked is None:
             return None, None
+        if change.like is not None:
+            place = self._round.cluster.node_index.get(change.like)
+            asked = replace(asked, parts=tuple(part for part in asked.parts if place in part))
+        if added and not asked.parts:
+            return None, None  # nobody knows what a node would have to be
         within = asked if self._types is None else replace(asked, parts=self._types.parts(job, asked))
         return within.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
+
+    def _asked_then(self, job: Job, change: Change) -> Asked | None:
+        """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""
+        if self._asked is None or not self._starts_later(job):
+            return None if self._asked is None else self._asked[job.id]
+        late = micro(self._round.now) + micro(change.wait_seconds or 0.0) < micro(job.not_before or 0.0)
+        if job.held is not None or late or "node.available_until" in self._round.used_fields:
+            return None
+        return asked_job(self._round, structs.replace(job, not_before=None, state="waiting", placement=None))
 
 
 def _together(round_: Round, assignment: Assignment) -> Need:

@@ -136,7 +136,7 @@ def test_a_job_that_is_held_or_begins_later_is_told_so() -> None:
     waiting = policy_from("fifo").decide(round_, 0).waiting
     assert [(wait.reason.value, wait.detail, wait.remedy, wait.changes) for wait in waiting] == [
         ("held", "is held: asked", "release it", ()),
-        ("not-before", "is not to start before 101 s; now it is 100 s", "wait for 1 s", ()),
+        ("not-before", "is not to start before 101 s; now it is 100 s", "wait 1 s", (Change(wait_seconds=1.0),)),
         ("held", "is held; is not to start before 101 s; now it is 100 s", "release it and wait for 1 s", ()),
     ]
 
@@ -232,8 +232,11 @@ def test_the_quota_of_a_tenant_counts_all_below_it() -> None:
     (wait,) = result.decision.waiting
     assert (wait.reason.value, wait.changes) == ("quota", (Change(raise_quota=4),))
     assert wait.detail == "asks for 4 GPUs; tenant 'org' has 0 left of its quota of 6"
-    wrong = replace(result.decision, waiting=(replace(wait, changes=(Change(raise_quota=3),)),))
-    assert [breach.rule for breach in wrong_reasons(round_, wrong, "fifo")] == ["waiting-change"]
+    for change in (Change(raise_quota=3), Change(preempt=("j2",), raise_quota=1, gpus=2)):
+        wrong = replace(result.decision, waiting=(replace(wait, changes=(change,)),))
+        assert [breach.rule for breach in wrong_reasons(round_, wrong, "fifo")] == ["waiting-change"]
+    right = replace(wait, changes=(Change(preempt=("j2",), raise_quota=2, gpus=2),))
+    assert list(wrong_reasons(round_, replace(result.decision, waiting=(right,)), "fifo")) == []
 
 
 def test_every_quota_that_is_short_is_named() -> None:
