@@ -115,7 +115,7 @@ def items_of(round_: Round, standing: JobStatus, free: Free, placeable: Bools) -
     known: dict[tuple[int, ...], list[_Way]] = {}
     merged: dict[tuple[int, ...], list[int]] = {}
     found: list[tuple[tuple[int, ...], list[int]]] = []
-    for job in np.flatnonzero(placeable).tolist():
+    for job in np.flatnonzero(placeable & standing.locality.fits).tolist():  # some run where they could not start
         asks = (
             int(amounts.g[job]),
             int(amounts.c[job]),

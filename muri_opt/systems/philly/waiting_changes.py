@@ -71,12 +71,19 @@ class SmallestChanges:
 
         Of those that help equally soon a further node is last, and the others come by their GPUs, moves before
         preemptions. A job in back-off waits for its end with every change; where that is enough, it is the only one.
-        A job that is held, or is to begin later, is told none; and no job is told of a further node that asks for
-        certain ones.
+        A job that is held, or is to begin later, is told none; no job is told of a further node that asks for certain
+        ones; and none to wait if nodes may not be available then.
         """
         one = self.round.jobs[job]
         if one.held is not None or (one.not_before or 0.0) > self.round.now:
             return ()
+        ways = self._of(job)
+        if "node.available_until" in self.round.used_fields:
+            ways = tuple(change for change in ways if not change.wait_seconds)
+        return ways
+
+    def _of(self, job: int) -> tuple[Change, ...]:
+        """Return one change of each kind that there is, if waiting changes nothing but the job's level."""
         rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
         closest = self.closest(job)
         first = soonest(rules, waited, 0)

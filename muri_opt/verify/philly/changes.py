@@ -70,6 +70,8 @@ class Proposals:
         """Return what is wrong with a change where jobs ask for certain nodes, or may not be touched once they run."""
         if job.held is not None or (job.not_before or 0.0) > self.round.now:
             return "the job may not start then"
+        if change.wait_seconds and any(node.available_until is not None for node in self.round.cluster.nodes):
+            return "nodes may not be available then"
         if change.add_gpus is not None:
             return "what the further node would be is not said"
         for name in change.preempt:
