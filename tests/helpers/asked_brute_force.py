@@ -34,7 +34,7 @@ def asked_decisions(
             choices.append([fixed[job.id]])
             continue
         splits = _starts(round_, job, fewest)
-        if job.state == "running" and not is_lost(round_, job):
+        if job.state == "running" and not _lost(round_, job):
             held, pinned = _held(round_, job), job.preemptible is False
             movable = job.preemptible is not False if job.movable is None else job.movable
             splits = splits if movable else []
@@ -51,7 +51,7 @@ def asked_decisions(
 
 
 def _is_fixed(round_: Round, job: Job, preempt: bool) -> bool:
-    if job.state != "running" or is_lost(round_, job):
+    if job.state != "running" or _lost(round_, job):
         return False
     pinned = job.preemptible is False and job.movable is not True
     return pinned or not preempt
@@ -64,14 +64,13 @@ def _starts(round_: Round, job: Job, fewest: bool) -> list[Split]:
         return []
     nodes = round_.cluster.nodes
     every = product(*(range(min(job.gpus, node.gpus) + 1) for node in nodes))
-    found = [split for split in every if sum(split) == job.gpus and is_allowed(round_, job, split)]
+    found = [split for split in every if sum(split) == job.gpus and _allowed(round_, job, split)]
     found = [split for split in found if _fits(round_, {job.id: split})]
     least = min((_used(split) for split in found), default=0)
     return [split for split in found if not fewest or _used(split) == least]
 
 
-def is_allowed(round_: Round, job: Job, split: Split) -> bool:
-    """Return whether a job may start with these GPUs on the nodes, be they free or not."""
+def _allowed(round_: Round, job: Job, split: Split) -> bool:
     used = [node for node, gpus in zip(round_.cluster.nodes, split, strict=True) if gpus]
     if not all(_takes(round_, node, job) for node in used) or len({node.gpu_type for node in used}) > 1:
         return False
@@ -93,8 +92,7 @@ def _takes(round_: Round, node: Node, job: Job) -> bool:
     )
 
 
-def is_lost(round_: Round, job: Job) -> bool:
-    """Return whether a job was on a node that is down."""
+def _lost(round_: Round, job: Job) -> bool:
     return any(node.state == "down" and (job.placement or {}).get(node.id) for node in round_.cluster.nodes)
 
 
@@ -119,7 +117,7 @@ def _fits(round_: Round, runs: dict[str, Split]) -> bool:
 
 def _within_quotas(round_: Round, runs: dict[str, Split], fixed: dict[str, Split]) -> bool:
     for tenant in round_.cluster.tenants:
-        mine = [job for job in round_.jobs if is_below(round_, job.tenant, tenant.id)]
+        mine = [job for job in round_.jobs if _is_below(round_, job.tenant, tenant.id)]
         held = sum(job.gpus for job in mine if job.id in runs)
         pinned = {job.id for job in mine if job.preemptible is False and job.state == "running"}
         stays = sum(job.gpus for job in mine if job.id in pinned or job.id in fixed)
@@ -128,7 +126,7 @@ def _within_quotas(round_: Round, runs: dict[str, Split], fixed: dict[str, Split
     return True
 
 
-def is_below(round_: Round, tenant: str | None, other: str) -> bool:
+def _is_below(round_: Round, tenant: str | None, other: str) -> bool:
     """Return whether a tenant is another one, or part of it."""
     parents = {one.id: one.parent for one in round_.cluster.tenants}
-    return tenant is not None and (tenant == other or is_below(round_, parents[tenant], other))
+    return tenant is not None and (tenant == other or _is_below(round_, parents[tenant], other))

@@ -1,11 +1,11 @@
-"""Small rounds of several tenants that use the fields of format 2, and their best decision found by trying every one."""
+"""Small rounds of several tenants that use the fields of format 2, and their best decision by trying every one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from random import Random
 
-from asked_brute_force import is_allowed, is_below, is_lost
+from asked_brute_force import _allowed as is_allowed, _is_below as is_below, _lost as is_lost
 from asked_rounds import GROUPS, asked_round
 from msgspec.structs import replace
 from placement_cases import SETTINGS, EveryPlacement, Place
@@ -48,9 +48,7 @@ class AskedPlacement(EveryPlacement):
             if node.state == "down":
                 self.capacity[s] = (0, *self.capacity[s][1:])
         self.total = sum(row[0] for row in self.capacity)
-        self.now = [
-            None if is_lost(self.round, job) else place for job, place in zip(self.jobs, self.now, strict=True)
-        ]
+        self.now = [None if is_lost(self.round, job) else place for job, place in zip(self.jobs, self.now, strict=True)]
         self.starts = [self._starts(j) for j in range(len(self.jobs))]
         super()._weigh()
         self.cost = [cost if now is not None else 0 for cost, now in zip(self.cost, self.now, strict=True)]
@@ -88,6 +86,10 @@ class AskedPlacement(EveryPlacement):
     def _line(self, j: int) -> list[str]:
         """Return the tenants with a quota that counts the job's GPUs."""
         return [tenant for tenant in self.quota if is_below(self.round, self.jobs[j].tenant, tenant)]
+
+    def _depth(self, tenant: str) -> int:
+        """Return of how many tenants with a quota this one is part, with itself."""
+        return sum(is_below(self.round, tenant, other) for other in self.quota)
 
     def _evictable(self, j: int) -> bool:
         job = self.jobs[j]
@@ -129,7 +131,7 @@ class AskedPlacement(EveryPlacement):
         """Return how many GPUs of these jobs are within all quotas: from the smallest part up, at most each quota."""
         free = sum(self.jobs[j].gpus for j in runs if not self._line(j))
         inside: Counter[str] = Counter()
-        depth = {t: sum(is_below(self.round, t, other) for other in self.quota) for t in self.quota}
+        depth = {tenant: self._depth(tenant) for tenant in self.quota}
         for j in runs:
             for nearest in sorted(self._line(j), key=lambda t: -depth[t])[:1]:
                 inside[nearest] += self.jobs[j].gpus
@@ -148,14 +150,26 @@ class AskedPlacement(EveryPlacement):
         put = [j for j, place in chosen.items() if self.now[j] is not None and place not in (None, self.now[j])]
         gone += put if self.set["migrate"] == "0" else []
         for j in gone:
-            has = {t: sum(self.jobs[i].gpus for i in chosen if chosen[i] is not None and t in self._line(i)) for t in self.quota}
-            if not any(has[tenant] >= self.quota[tenant] for tenant in self._line(j)):
+            has = {
+                t: sum(self.jobs[i].gpus for i in chosen if chosen[i] is not None and t in self._line(i))
+                for t in self.quota
+            }
+            nearest = max(self._line(j), key=lambda tenant: self._depth(tenant))
+            if has[nearest] < self.quota[nearest]:
                 return False
         quota, self.quota = self.quota, Counter()
         try:
             return super().allows(chosen)
         finally:
             self.quota = quota
+
+    def fits(self, chosen: dict[int, Place | None]) -> bool:
+        """Return whether the nodes have room for all places."""
+        left = [list(row) for row in self.capacity]
+        for j, place in chosen.items():
+            for row, amount in zip(left, place or (), strict=False):
+                row[:] = [have - amount * size for have, size in zip(row, self.each[j], strict=True)]
+        return all(have >= 0 for row in left for have in row)
 
     def value(self, chosen: dict[int, Place | None]) -> int:
         """Return the value of a decision."""
@@ -179,10 +193,14 @@ class AskedPlacement(EveryPlacement):
                     found = value
                 return
             for place, gain in options[j]:
-                rest = left if place is None else [
-                    [have - amount * size for have, size in zip(row, self.each[j], strict=True)]
-                    for row, amount in zip(left, place, strict=True)
-                ]
+                rest = (
+                    left
+                    if place is None
+                    else [
+                        [have - amount * size for have, size in zip(row, self.each[j], strict=True)]
+                        for row, amount in zip(left, place, strict=True)
+                    ]
+                )
                 if all(have >= 0 for row in rest for have in row):
                     step(j + 1, rest, chosen | {j: place}, worth + gain, most + gain + full[j] * (place is not None))
 

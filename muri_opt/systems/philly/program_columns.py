@@ -165,7 +165,7 @@ class TenantColumns:
         below = tree.held(constant)  # for each quota with its own, which is no part of its row
         at, rank = np.nonzero(varies)
         preemptible = np.append(running.evictable, np.flatnonzero(running.restartable))
-        losing = {one for job in preemptible.tolist() for one in tree.line(int(tree.tenant[job]))}
+        losing = np.unique(tree.nearest(tree.tenant[preemptible]))
         return cls(
             over=limited[at],
             rank=rank,
@@ -174,8 +174,8 @@ class TenantColumns:
             left=(below[limited] - above)[at, rank],
             surplus=constant.sum(axis=0),
             always_above=always_above,
-            losing=np.array(sorted(losing), dtype=np.int64),
-            used=used[sorted(losing), 0],
+            losing=losing,
+            used=used[losing, 0],
             load=load,
         )
 
@@ -293,8 +293,7 @@ def _evictable(round_: Round, standing: JobStatus, load: int) -> tuple[Bools, Bo
     """
     amounts, waiting, tree = round_.amounts, np.flatnonzero(standing.may.start), QuotaTree.of(round_)
     reach = tree.held(tree.used([*np.flatnonzero(standing.running).tolist(), *waiting.tolist()]))[:, 0]
-    most = [max((int(reach[one] - tree.limit[one]) for one in line), default=-1) for line in tree.lines]
-    over = np.array([*most, -1], dtype=np.int64)[amounts.tenant]
+    over = np.append((reach[:-1] - tree.limit), -1)[tree.nearest(amounts.tenant)]
     able = standing.may.be_preempted & (load <= int(amounts.g[waiting].sum()))
     return able & (over >= amounts.g), able & (over >= 0) & standing.may.move & (standing.rules.migrate == 0)
 

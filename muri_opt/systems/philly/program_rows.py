@@ -192,11 +192,11 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
     builder.add_rows("protect", losing, entries=entries, sense=">=", rhs=-tenants.used)
     again = np.flatnonzero(table.restarting)
     stopped = np.union1d(going, job[again])
-    who, of = np.nonzero(tree.counts_for(amounts.tenant[stopped], losing).T)
+    whose = at.p[np.searchsorted(losing, tree.nearest(amounts.tenant[stopped]))]
     entries = _together(
         (np.searchsorted(stopped, going), at.e, 1),
         (np.searchsorted(stopped, job[again]), at.y[again], 1),
-        (who, at.p[of], -1),
+        (np.arange(len(stopped)), whose, -1),
     )
     builder.add_rows("preempt", stopped, entries=entries, sense="<=", rhs=0)
     wanting = losing if table.tenants.load else losing[:0]

@@ -53,10 +53,7 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
     gone = ~runs[table.running.evictable]
     again = [job for job in put if table.running.restartable[job]]
     stopped = [*table.running.evictable[gone].tolist(), *again]
-    losing = {one for job in stopped for one in tree.line(int(amounts.tenant[job]))}
-    if not tree.plain:
-        held = tree.held(used)[:, 0]
-        losing = {one for one in losing if held[one] >= tree.limit[one]}
+    losing = tree.nearest(amounts.tenant[np.array(stopped, dtype=np.int64)])
     return np.concatenate(
         [
             [1],
@@ -67,7 +64,7 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
             n[table.placements.split],
             rack[table.placements.racks.item, table.placements.racks.of] > 0,
             tree.over(used)[tenants.over, tenants.rank],
-            np.isin(tenants.losing, list(losing)),
+            np.isin(tenants.losing, losing),
         ]
     ).astype(np.int64)
 

@@ -57,6 +57,11 @@ class QuotaTree:
             found[np.ix_(np.isin(owners, list(line)), tenants == tenant)] = True
         return found
 
+    def nearest(self, tenants: Ints) -> Ints:
+        """Return for each of the tenants the nearest of its line, -1 where there is none."""
+        first = [line[0] if line else -1 for line in self.lines]
+        return np.array([*first, -1], dtype=np.int64)[tenants]
+
     def used(self, jobs: Iterable[int]) -> Ints:
         """Return the table of GPUs that these jobs have, each for its own tenant; the last row is for no tenant."""
         some = np.fromiter(jobs, dtype=np.int64)
@@ -86,7 +91,8 @@ class QuotaTree:
     def over(self, used: Ints) -> Ints:
         """Return the table of GPUs above each quota; what is above that of a part counts no further up."""
         limit = np.append(self.limit, UNLIMITED)
-        return np.maximum(0, self.counted(used) - limit[:, None])
+        over: Ints = np.maximum(0, self.counted(used) - limit[:, None])
+        return over
 
     def within(self, used: Ints) -> Ints:
         """Return for each priority the GPUs within all quotas of its jobs and of those of larger ones."""
@@ -96,7 +102,7 @@ class QuotaTree:
     def payers(self, used: Ints) -> tuple[Ints, dict[int, int]]:
         """Return for each job a number of who would lose its GPUs, and how many those can lose and keep their quotas.
 
-        That is the tenant of its line that is furthest above its quota by jobs of its priority and of larger ones.
+        That is the nearest tenant of its line, which is above its quota by jobs of its priority and of larger ones.
         """
         above = self.counted(used) - np.append(self.limit, UNLIMITED)[:, None]
         spare = {-1: 0}
@@ -105,10 +111,10 @@ class QuotaTree:
         for job, owner in enumerate(zip(self.tenant.tolist(), self.rank.tolist(), strict=True)):
             if owner not in known:
                 tenant, rank = owner
-                best = max(self.line(tenant), key=lambda one: int(above[one, rank]), default=None)
-                known[owner] = -1 if best is None else best * self.classes + rank
-                if best is not None:
-                    spare[known[owner]] = max(0, int(above[best, rank]))
+                known[owner] = -1
+                for nearest in self.line(tenant)[:1]:
+                    known[owner] = nearest * self.classes + rank
+                    spare[known[owner]] = max(0, int(above[nearest, rank]))
             payer[job] = known[owner]
         return payer, spare
 

@@ -241,7 +241,7 @@ class Schedule:
     def _keeps_quotas(self, job: int, victims: tuple[int, ...], paid: list[int]) -> bool:
         """Return whether more is within quotas with the job than with its victims, larger priorities first.
 
-        And whether every preempted job is one of a tenant that has its quota still, or is part of one that has.
+        And whether every preempted job is one of a tenant that has its quota still.
         """
         tree, there = self.floor.tree, self.floor.at.keys()
         after = tree.used([*(there - set(victims)), job])
@@ -250,7 +250,7 @@ class Schedule:
         held = tree.held(after)[:, 0]
         gone = {*paid, *np.flatnonzero(self._preempted).tolist()} - {job} - (there - set(victims))
         lines = (tree.line(int(tree.tenant[one])) for one in gone)
-        return all(any(held[one] >= tree.limit[one] for one in line) for line in lines)
+        return all(any(held[one] >= tree.limit[one] for one in line[:1]) for line in lines)
 
     def _move(self, places: dict[int, Held]) -> None:
         for job in places:
@@ -265,7 +265,7 @@ class Schedule:
         standing, amounts = self._standing, self.floor.amounts
         gpus, line = int(amounts.g[job]), self.floor.tree.line(int(amounts.tenant[job]))
         within = min([gpus, *(max(0, int(self.floor.quota[one])) for one in line)])
-        premium = standing.values.weights.premium[standing.rank[job]]
+        premium = standing.values.weights.premium[int(standing.rank[job])]
         return premium * within + int(standing.values.placed[job, self._spread(job, held)])
 
     def _change(self, places: dict[int, Held]) -> int:

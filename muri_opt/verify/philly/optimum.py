@@ -153,7 +153,7 @@ class _Places:
         return self._counted(state.used)
 
     def _are_above(self, state: _State) -> bool:
-        """Return whether all who lost a job still have a quota that counted it."""
+        """Return whether all who lost a job still have their quota."""
         used: Counter[str] = Counter()
         for (tenant, _), gpus in zip(self.names, state.used, strict=True):
             used[tenant] += gpus

@@ -65,8 +65,8 @@ class Quotas:
         return sum(used.values()) - sum(self.over(used).values())
 
     def is_above(self, tenant: str, held: Mapping[str, int]) -> bool:
-        """Return whether a tenant, or one that it is part of, still has its quota with what is ``held``."""
-        return any(held[one] >= self.limits[one] for one in self.line(tenant))
+        """Return whether a tenant, or the nearest above it with a quota, has all of that with what is ``held``."""
+        return any(held[one] >= self.limits[one] for one in self.line(tenant)[:1])
 
     def has_left(self, tenant: str, gpus: int, held: Mapping[str, int]) -> bool:
         """Return whether a tenant may have so many GPUs more within all quotas they count for."""
