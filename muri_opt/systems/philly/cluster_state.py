@@ -10,7 +10,7 @@ from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.job_status import Held, JobStatus
-from muri_opt.systems.philly.locality import TOGETHER, in_racks
+from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.quota_tree import QuotaTree
 
 
@@ -130,11 +130,13 @@ def _seat_in_sets(floor: ClusterState, job: int, level: int, room: Ints, demand:
     least in use.
     """
     locality, gpus, busy = floor.standing.locality, int(floor.amounts.g[job]), _busy(floor)
-    near = bool(locality.in_rack[job])
-    tried = [*(in_racks(demand, locality.rack).sets if near else ()), *(demand.sets if level > 1 or not near else ())]
+    near, most = bool(locality.in_rack[job]), int(room.max(initial=0))
+    tried = demand.sets if level > 1 or not near else ()
+    if near:
+        tried = (*locality.near[floor.standing.kind(job)].sets, *tried)
     best: tuple[tuple[int, ...], Held] | None = None
     for nodes in tried:
-        if room[nodes].sum() < gpus:
+        if len(nodes) * most < gpus or room[nodes].sum() < gpus:
             continue
         share = shaped_fit(room[nodes], gpus, demand.least, demand.most, even=demand.even)
         if share is None:

@@ -23,7 +23,8 @@ class Locality:
     """Racks of the nodes, and for each job how close it could be in the empty cluster.
 
     Node s is in rack ``rack[s]``; nodes without a rack are in one together. Job j fits if ``fits[j]``; in one rack if
-    ``in_rack[j]``; and then on ``fewest[j]`` nodes of a rack, or else of the cluster.
+    ``in_rack[j]``; and then on ``fewest[j]`` nodes of a rack, or else of the cluster. ``near`` has for each kind of
+    demand what it asks of nodes if it has to be in one rack, too.
 
     >>> Locality.of(shipped_round("toy/three-servers")).racks
     (None,)
@@ -34,6 +35,7 @@ class Locality:
     fits: np.ndarray[tuple[int], np.dtype[np.bool_]]
     in_rack: np.ndarray[tuple[int], np.dtype[np.bool_]]
     fewest: Ints
+    near: tuple[Demand, ...] = ()
 
     @classmethod
     def of(cls, round_: Round) -> Locality:
@@ -52,6 +54,7 @@ class Locality:
         place = {rack: position for position, rack in enumerate(racks)}
         rack = np.array([place[node.rack] for node in nodes], dtype=np.int64)
         members = [np.flatnonzero(rack == r) for r in range(len(racks))]
+        near = () if sets is None else tuple(_in_racks(demand, rack) for demand in sets.demands)
         known: dict[tuple[int, int, int, int], tuple[bool, bool, int]] = {}
         found = []
         for job in range(len(amounts.g)):
@@ -62,7 +65,7 @@ class Locality:
                 known[demand] = (
                     _closest(room, members, demand[0])
                     if sets is None
-                    else _closest_in_sets(room, rack, sets.of(job), demand[0])
+                    else _closest_in_sets(room, near[kind], sets.of(job), demand[0])
                 )
             found.append(known[demand])
         fits, in_rack, fewest = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
@@ -72,6 +75,7 @@ class Locality:
             fits=np.array(fits, dtype=bool),
             in_rack=np.array(in_rack, dtype=bool),
             fewest=np.array(fewest, dtype=np.int64),
+            near=near,
         )
 
     def spread(self, job: int, nodes: Ints) -> int:
@@ -92,16 +96,16 @@ def _closest(room: Ints, racks: list[Ints], gpus: int) -> tuple[bool, bool, int]
     return bool(room.sum() >= gpus), False, nodes_needed(room, gpus)
 
 
-def _closest_in_sets(room: Ints, rack: Ints, demand: Demand, gpus: int) -> tuple[bool, bool, int]:
-    """Return the same of a gang on the nodes where it may start."""
-    near = fit_in_sets(room, gpus, in_racks(demand, rack))
-    if near is not None:
-        return True, True, int(np.count_nonzero(near))
+def _closest_in_sets(room: Ints, near: Demand, demand: Demand, gpus: int) -> tuple[bool, bool, int]:
+    """Return the same of a gang on the nodes where it may start, those of ``near`` in one rack."""
+    close = fit_in_sets(room, gpus, near)
+    if close is not None:
+        return True, True, int(np.count_nonzero(close))
     far = fit_in_sets(room, gpus, demand)
     return far is not None, False, len(room) + 1 if far is None else int(np.count_nonzero(far))
 
 
-def in_racks(demand: Demand, rack: Ints) -> Demand:
+def _in_racks(demand: Demand, rack: Ints) -> Demand:
     """Return what a gang asks that has to be in one rack, too."""
     parts = [nodes[rack[nodes] == r] for nodes in demand.sets for r in np.unique(rack[nodes])]
     return replace(demand, sets=tuple(parts))

@@ -11,7 +11,7 @@ from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
-from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER, in_racks
+from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
 
 MOST_REGIONS = 4
 """Racks that are tried for a gang on several nodes, those that lack the fewest GPUs first."""
@@ -226,7 +226,7 @@ class Removals:
             racks = tuple(np.split(order, np.cumsum(np.bincount(locality.rack))[:-1]))
             anywhere: tuple[Ints, ...] = (np.arange(len(locality.rack)),)
         else:
-            racks, anywhere = in_racks(sets.of(job), locality.rack).sets, sets.of(job).sets
+            racks, anywhere = locality.near[int(sets.kind[job])].sets, sets.of(job).sets
         if not near:
             return [(nodes, len(nodes) if level == ANYWHERE else fewest) for nodes in anywhere]
         regions = [(nodes, fewest if level == TOGETHER else len(nodes)) for nodes in racks]

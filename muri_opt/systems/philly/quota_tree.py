@@ -105,18 +105,10 @@ class QuotaTree:
         That is the nearest tenant of its line, which is above its quota by jobs of its priority and of larger ones.
         """
         above = self.counted(used) - np.append(self.limit, UNLIMITED)[:, None]
-        spare = {-1: 0}
-        known: dict[tuple[int, int], int] = {}
-        payer = np.full(len(self.gpus), -1, dtype=np.int64)
-        for job, owner in enumerate(zip(self.tenant.tolist(), self.rank.tolist(), strict=True)):
-            if owner not in known:
-                tenant, rank = owner
-                known[owner] = -1
-                for nearest in self.line(tenant)[:1]:
-                    known[owner] = nearest * self.classes + rank
-                    spare[known[owner]] = max(0, int(above[nearest, rank]))
-            payer[job] = known[owner]
-        return payer, spare
+        nearest = self.nearest(self.tenant)
+        payer = np.where(nearest < 0, -1, nearest * self.classes + self.rank)
+        known = np.unique(payer).tolist()
+        return payer, {one: 0 if one < 0 else max(0, int(above[divmod(one, self.classes)])) for one in known}
 
 
 @last_recalled

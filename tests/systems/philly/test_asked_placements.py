@@ -11,7 +11,7 @@ from muri_opt.modelling import combined_value, evaluate
 from muri_opt.rounds import after, changed
 from muri_opt.solve.solvers import backend_named, solve_stages
 
-SEEDS = 20
+SEEDS, ALL_SEEDS = 15, 150
 STEPS = 500_000
 
 
@@ -45,6 +45,13 @@ def checked(seed: int, group: str) -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_brute_force_equals_program_and_verifier(group: str) -> None:
     for seed in range(SEEDS):
+        checked(seed, group)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_they_are_equal_on_a_thousand_rounds(group: str) -> None:
+    for seed in range(SEEDS, ALL_SEEDS):
         checked(seed, group)
 
 
