@@ -28,6 +28,7 @@ class PlacementChapter(Chapter):
     def __init__(self, round_: Round, rules: Tenancy) -> None:
         super().__init__(round_, rules)
         self.rules: Tenancy = rules
+        self._asks = asked_of(round_) is not None
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Tenancy:
@@ -67,7 +68,7 @@ class PlacementChapter(Chapter):
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
         found = [*gang_breaches(members, assignment, where)]
-        if asked_of(self.round_) is not None:
+        if self._asks:
             found += [breach for job in members for breach in start_breaches(self.round_, job, assignment, where)]
         found += [breach for job in members for breach in period_breaches(job, assignment, where)]
         return [*found, *cpu_breaches(members, assignment, where)]
