@@ -27,12 +27,12 @@ def search_places(
 ) -> Searched | None:
     """Return the best places found in the time, no worse than the start, and multipliers that bound the round.
 
-    ``None`` where the round is so small that the program is better, and where jobs ask for certain nodes, priorities
-    differ or tenants are part of others: of these the search knows nothing.
+    ``None`` where the round is so small that the program is better, and where priorities differ or tenants are part of
+    others: of these the search knows nothing.
     """
-    standing = JobStatus.of(round_, rules)
-    if standing.sets is not None or not QuotaTree.of(round_).plain:
+    if not QuotaTree.of(round_).plain:
         return None
+    standing = JobStatus.of(round_, rules)
     pairs = int(np.count_nonzero(standing.may.start | standing.may.move)) * len(round_.cluster.nodes)
     if pairs <= SMALL:
         return None
