@@ -8,10 +8,11 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
+from muri_opt.systems.capacity.binding_in_sets import kept_back
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.waiting_changes import SmallestChanges
-from muri_opt.systems.philly.waiting_text import BindingRules
+from muri_opt.systems.philly.waiting_text import BindingRules, free_where
 
 
 def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, Held]) -> Decision:
@@ -64,18 +65,22 @@ def waiting_reason(floor: ClusterState, job: int, closest: int | None) -> Waitin
         return WaitingReason.BACKOFF
     if closest is not None and closest <= standing.widest[job]:
         return WaitingReason.PRIORITY
-    if not floor.within_quota(job):
+    if not floor.has_quota_left(job):
         return WaitingReason.QUOTA
-    return WaitingReason.CAPACITY if floor.amounts.g[job] > floor.gpus.sum() else WaitingReason.FRAGMENTATION
+    return WaitingReason.CAPACITY if floor.amounts.g[job] > free_where(floor, job) else WaitingReason.FRAGMENTATION
 
 
 def _waiting(changes: SmallestChanges, rules: BindingRules, job: int) -> Waiting:
     round_, ways = changes.round, changes.of(job)
+    stops = round_.jobs[job].state == "running"
+    if changes.floor.standing.sets is not None and round_.waits_by_order[job]:
+        binding = kept_back(round_, job)
+        return Waiting(job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=binding.remedy)
     reason = waiting_reason(changes.floor, job, changes.closest(job))
     return Waiting(
         job=round_.jobs[job].id,
-        reason=WaitingReason.STOPPED if round_.jobs[job].state == "running" else reason,
+        reason=WaitingReason.STOPPED if stops else reason,
         detail=rules.of(job, reason),
-        remedy=change_text(ways[0]),
+        remedy=change_text(ways[0]) if ways else rules.remedy(job, reason),
         changes=ways,
     )

@@ -16,8 +16,10 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.capacity.node_sets import NodeSets, is_lost, node_sets
 from muri_opt.systems.philly.locality import TOGETHER, Locality
-from muri_opt.systems.philly.tenant_rules import OLDEST, WHOLE, TenantRules
+from muri_opt.systems.philly.priorities import Weights, Whole, priority_ranks
+from muri_opt.systems.philly.tenant_rules import WHOLE, TenantRules
 
 Bools = NDArray[np.bool_]
 Held = dict[int, int]
@@ -47,28 +49,47 @@ class Permissions:
 class Values:
     """What the decision about each job adds to the value, in the letters of the chapter *placement*.
 
-    * ``placed[j, l]``: it is put on nodes and spread as l; for a running job, on other nodes than now, with its restart
-      (and the preemption, where nothing is migrated) taken off.
-    * ``kept[j]``: a running job stays where it is.
-    * ``restart[j]``: what it costs to take a running job from its nodes; 0 for one that waits.
-    * ``restart_later[j]``: what it will cost once the job runs.
-    * ``premium`` (K): added for each GPU within a quota. ``penalty`` (P): taken off for each preempted GPU.
+    * ``work[j, l]``: the work of a job that is put on nodes and spread as l, a restart taken off; ``stays[j]``: that of
+      a running job where it is. ``restart[j]``: what it costs to take a running job from its nodes; 0 for one that
+      waits. ``restart_later[j]``: what it will cost once the job runs. All are counted alike, whatever the priority.
+    * ``weights``: how much that counts for each priority, a GPU within a quota (K), and a preempted one (P).
+    * ``placed[j, l]``: what is added if a job is put on nodes and spread as l; for a running job, on other nodes than
+      now, with its restart (and the preemption, where nothing is migrated) taken off.
+    * ``kept[j]``: what is added if a running job stays where it is.
     """
 
-    placed: Ints
-    kept: Ints
+    work: Ints
+    stays: Ints
     restart: Ints
     restart_later: Ints
-    premium: int
-    penalty: int
+    weights: Weights
+    placed: Whole
+    kept: Whole
+
+    @property
+    def fit(self) -> bool:
+        """Whether all values are machine words."""
+        return self.kept.dtype == np.int64
+
+    @property
+    def premium(self) -> int:
+        """K of the largest priority."""
+        return self.weights.premium[-1]
+
+    @property
+    def penalty(self) -> int:
+        """P of the largest priority."""
+        return self.weights.penalty[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobStatus:
     """The jobs of a round before it is decided, under the ``rules`` of a cluster.
 
-    ``held[j]`` is where a running job is. ``widest[j]`` is how far a job may be spread (-1: not at all now): a waiting
-    one by how long it has waited, a running one also as far as it is. ``used[v]`` are the GPUs of tenant v.
+    ``held[j]`` is where a running job is; one that has lost its node does not run any more. ``widest[j]`` is how far a
+    job may be spread (-1: not at all now): a waiting one by how long it has waited, a running one also as far as it is.
+    ``rank[j]`` is the place of its priority, from the smallest on, and ``sets`` says where jobs may start (``None``:
+    anywhere). Node s has ``gpus[s]`` GPUs, none if it is down.
 
     >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
     >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
@@ -82,16 +103,21 @@ class JobStatus:
     held: tuple[Held, ...]
     running: Bools
     widest: Ints
-    used: Ints
+    rank: Ints
+    sets: NodeSets | None
+    gpus: Ints
     may: Permissions
     values: Values
 
     @classmethod
     def of(cls, round_: Round, rules: TenantRules) -> JobStatus:
         """Return how the jobs of a round stand, or refuse a running job that is nowhere, or where there is no room."""
-        amounts, locality = round_.amounts, Locality.of(round_)
-        held = tuple(_held(round_, position) for position in range(len(round_.jobs)))
-        running = np.array([job.state == "running" for job in round_.jobs], dtype=bool)
+        locality, rank = Locality.of(round_), priority_ranks(round_)
+        running = np.array(
+            [job.state == "running" and not is_lost(round_, position) for position, job in enumerate(round_.jobs)],
+            dtype=bool,
+        )
+        held = tuple(_held(round_, position) if runs else {} for position, runs in enumerate(running.tolist()))
         _check_room(round_, held)
         waited = [waited_by(round_, job) for job in round_.jobs]
         spread = [
@@ -101,19 +127,33 @@ class JobStatus:
         allowed = np.array([rules.level(time) for time in waited], dtype=np.int64)
         widest = np.where(running, np.maximum(allowed, spread), allowed)
         may = _permissions(round_, rules, running, locality.fits & (widest >= 0))
-        used = np.zeros(len(amounts.U), dtype=np.int64)
-        known = running & (amounts.tenant >= 0)
-        np.add.at(used, amounts.tenant[known], amounts.g[known])
+        up = np.array([node.state != "down" for node in round_.cluster.nodes], dtype=bool)
         return cls(
             rules=rules,
             locality=locality,
             held=held,
             running=running,
             widest=widest,
-            used=used,
+            rank=rank,
+            sets=node_sets(round_),
+            gpus=np.where(up, round_.amounts.G, 0),
             may=may,
-            values=_values(round_, rules, running, waited, spread, may),
+            values=_values(round_, rules, running, rank, waited, spread, may),
         )
+
+    @property
+    def total(self) -> int:
+        """GPUs of all nodes that are not down."""
+        return int(self.gpus.sum())
+
+    @property
+    def classes(self) -> int:
+        """How many priorities there are."""
+        return len(self.values.weights.work)
+
+    def kind(self, job: int) -> int:
+        """Return a number for what a job asks of nodes, the same for jobs that ask for the same."""
+        return 0 if self.sets is None else int(self.sets.kind[job])
 
     @property
     def fixed(self) -> Bools:
@@ -125,18 +165,32 @@ def _permissions(round_: Round, rules: TenantRules, running: Bools, startable: B
     """Return what may be done with each job; ``startable`` ones would fit and may be spread."""
     amounts = round_.amounts
     restartable = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
-    limited = np.array([v >= 0 and amounts.U[v] < UNLIMITED for v in amounts.tenant.tolist()], dtype=bool)
+    quota = [any(amounts.U[one] < UNLIMITED for one in amounts.line(v)) for v in range(len(amounts.U))]
+    limited = np.array([*quota, False], dtype=bool)[amounts.tenant]
     later = restartable & limited & (rules.preempt_at is not None)
+    moves = later if rules.migrate == 0 else restartable
+    if "job.preemptible" in round_.used_fields or "job.movable" in round_.used_fields:
+        stops = np.array([job.preemptible is not False for job in round_.jobs], dtype=bool)
+        later = later & stops
+        moves = (later if rules.migrate == 0 else restartable) & ~np.array(
+            [job.stays_put for job in round_.jobs], dtype=bool
+        )
     return Permissions(
         start=~running & startable,
-        move=running & (later if rules.migrate == 0 else restartable),
+        move=running & moves,
         be_preempted=running & later,
         be_preempted_later=later,
     )
 
 
 def _values(
-    round_: Round, rules: TenantRules, running: Bools, waited: list[int], spread: list[int], may: Permissions
+    round_: Round,
+    rules: TenantRules,
+    running: Bools,
+    rank: Ints,
+    waited: list[int],
+    spread: list[int],
+    may: Permissions,
 ) -> Values:
     """Return what decisions add, or refuse values that a machine word cannot hold."""
     g = round_.amounts.g
@@ -145,36 +199,40 @@ def _values(
     ]
     restart_later = g * np.array(each, dtype=np.int64)
     restart = np.where(running, restart_later, 0)
-    premium, penalty = _weights(rules, g, restart, may.be_preempted)
-    most = premium * int(g.sum())
-    if most >= MOST_VALUE:
+    weights = _weights(rules, rank, g, restart, may.be_preempted)
+    most = weights.premium[-1] * int(g.sum())
+    if most >= MOST_VALUE and len(weights.work) == 1:
         raise InputError("policy objective", f"{rules.objective} with values up to {most:.0e}", "weighted")
     age = np.where(running, WHOLE, np.array([rules.age(time) for time in waited], dtype=np.int64))
     worth = g[:, None] * (age[:, None] * np.array(rules.speed) // WHOLE)
+    word = np.int64 if most < MOST_VALUE else object
+    work, penalty = (np.array(part, dtype=word)[rank] for part in (weights.work, weights.penalty))
     preempted = np.where(running & (rules.migrate == 0), penalty * g, 0)
+    placed, stays = worth - restart[:, None], np.where(running, worth[np.arange(len(spread)), spread], 0)
     return Values(
-        placed=worth - (restart + preempted)[:, None],
-        kept=np.where(running, worth[np.arange(len(spread)), spread], 0),
+        work=placed,
+        stays=stays,
         restart=restart,
         restart_later=restart_later,
-        premium=premium,
-        penalty=penalty,
+        weights=weights,
+        placed=work[:, None] * placed - preempted[:, None],
+        kept=work * stays,
     )
 
 
-def _weights(rules: TenantRules, g: Ints, restart: Ints, preemptible: Bools) -> tuple[int, int]:
-    """Return K and P. Lexicographically P outweighs all that is not preempting, and K all that is not a quota."""
+def _weights(rules: TenantRules, rank: Ints, g: Ints, restart: Ints, preemptible: Bools) -> Weights:
+    """Return what counts how much. Lexicographically P outweighs all that is not preempting, and K all but quotas."""
+    count = int(rank.max(initial=0)) + 1
     if rules.objective == "weighted":
-        return WHOLE, WHOLE
-    penalty = 1 + (WHOLE + OLDEST) * int(g.sum()) + int(restart.sum())
-    return penalty * (1 + int(g[preemptible].sum())), penalty
+        return Weights.weighted(count)
+    parts = (g, restart, g * preemptible)
+    sums = (np.bincount(rank, weights=part, minlength=count).astype(np.int64).tolist() for part in parts)
+    return Weights.lexicographic(*sums)
 
 
 def _held(round_: Round, position: int) -> Held:
     """Return the GPUs per node of a running job, or refuse one that does not say where it is."""
     job = round_.jobs[position]
-    if job.state != "running":
-        return {}
     placement = job.placement or {}
     if sum(placement.values()) != job.gpus:
         found = f"{sum(placement.values())} GPUs" if placement else "nothing"

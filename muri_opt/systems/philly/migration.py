@@ -33,7 +33,7 @@ class Moving:
         self._floor = floor
         self._budget = int(floor.amounts.g.sum()) if budget is None else budget
         self._removals = Removals(floor, may, keeps_quota=False)
-        self._known: dict[tuple[int, int, int, int], Moves | None] = {}
+        self._known: dict[tuple[int, int, int, int, int], Moves | None] = {}
 
     def smallest(self, job: int, level: int) -> Moves | None:
         """Return jobs with the places they would move to, and where the gang sits then; ``None`` if nothing was found.
@@ -43,7 +43,7 @@ class Moving:
         place, the largest first; that is a rule of thumb, and other places might have let fewer do.
         """
         amounts = self._floor.amounts
-        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._floor.standing.kind(job))
         if key not in self._known:
             self._known[key] = self._smallest(job, level)
         return self._known[key]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from muri_opt.errors import InputError, unknown_name
+from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
+from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import JobStatus
@@ -53,7 +54,7 @@ class PhillyPolicy(Policy):
     objective: str = USUAL["objective"]
 
     chapter: ClassVar[str] = "placement"
-    honours: ClassVar[frozenset[str]] = INFORMATION
+    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str] = "philly"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "rack_after": _TIME,
@@ -93,7 +94,7 @@ class PhillyPolicy(Policy):
         return soonest(self.tenant_rules.next_tries(waiting.waited_microseconds))
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs, and running jobs that cannot be."""
+        """Refuse a job of no GPUs, one that only prefers a place, and running jobs that cannot be."""
         _check_gangs(round_)
         JobStatus.of(round_, self.tenant_rules)
 
@@ -110,3 +111,8 @@ def _check_gangs(round_: Round) -> None:
         if job.gpus < 1:
             allowed = f"at least 1: the policy {PhillyPolicy.own_name!r} places gangs"
             raise InputError(f"jobs[{position}] ({job.id!r}).gpus", "0", allowed)
+    for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
+        if job.within is not None and not job.within.required:
+            where = f"jobs[{position}] ({job.id!r}).within.required"
+            allowed = f"true: the policy {PhillyPolicy.own_name!r} prefers no place to another but the closest"
+            raise RefusalError(where, "false", allowed)

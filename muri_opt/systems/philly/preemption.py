@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
@@ -23,9 +24,10 @@ Victims = tuple[tuple[int, ...], Held]
 class Removals:
     """What the floor would have without some of its jobs. Made once, it answers for many gangs, till the floor changes.
 
-    Only jobs that ``may`` leave; with ``keeps_quota`` no tenant falls below its quota, and jobs that are ``unpaid``
-    count for nothing, as those that have not yet started. It takes jobs from the floor while it looks, and puts them
-    back. What each restart costs is as it stands before the round, unless ``restart`` says it.
+    Only jobs that ``may`` leave; with ``keeps_quota`` no tenant falls below its quota, if the job ``joins`` those on
+    the floor, and jobs that are ``unpaid`` count for nothing, as those that have not yet started. It takes jobs from
+    the floor while it looks, and puts them back. What each restart costs is as it stands before the round, unless
+    ``restart`` says it.
     """
 
     def __init__(
@@ -34,16 +36,24 @@ class Removals:
         may: Bools,
         *,
         keeps_quota: bool,
+        joins: int | None = None,
         unpaid: Bools | None = None,
         restart: Ints | None = None,
     ) -> None:
         self._floor, amounts = floor, floor.amounts
         self._restart = floor.standing.values.restart if restart is None else restart
-        tenants = range(-1, len(amounts.U))
-        self._spare = {tenant: max(0, floor.over_quota(tenant)) for tenant in tenants if keeps_quota}
-        spare = np.array([self._spare.get(tenant, UNLIMITED) for tenant in (*tenants[1:], -1)], dtype=np.int64)
-        self._may = may & (amounts.g <= spare[amounts.tenant])
-        self._dear: Ints = amounts.g if unpaid is None else np.where(unpaid, 0, amounts.g)
+        self._spare: dict[int, int] = {}
+        self._payer = amounts.tenant
+        if keeps_quota and not floor.tree.plain:
+            there = list(floor.at) if joins is None else [*floor.at, joins]
+            self._payer, self._spare = floor.tree.payers(floor.tree.used(there))
+        elif keeps_quota:
+            self._spare = {tenant: max(0, floor.over_quota(tenant)) for tenant in range(-1, len(amounts.U))}
+        most = max(self._spare, default=-1)
+        spare = np.array([self._spare.get(payer, UNLIMITED) for payer in (*range(most + 1), -1)], dtype=np.int64)
+        self._may = may & (amounts.g <= (spare[self._payer] if keeps_quota else UNLIMITED))
+        paid = amounts.g * _by_priority(floor)
+        self._dear: Ints = paid if unpaid is None else np.where(unpaid, 0, paid)
         leaving = [job for job in floor.at if self._may[job]]
         jobs = np.repeat(leaving, [len(floor.at[job]) for job in leaving]).astype(np.int64)
         nodes = np.array([node for job in leaving for node in floor.at[job]], dtype=np.int64)
@@ -61,7 +71,7 @@ class Removals:
         self._least: Ints = np.full_like(floor.gpus, UNLIMITED)
         np.minimum.at(self._least, nodes, self._dear[jobs])
         self._items: dict[int, list[Item]] = {}
-        self._known: dict[tuple[int, int, int, int], Victims | None] = {}
+        self._known: dict[tuple[int, int, int, int, int], Victims | None] = {}
 
     def items(self, node: int) -> list[Item]:
         """Return the jobs of a node that may leave it."""
@@ -73,8 +83,8 @@ class Removals:
     def _item(self, job: int, held: int) -> Item:
         amounts, (dear, cheap) = self._floor.amounts, self._cost((job,))
         frees = (held, held * int(amounts.c[job]), held * int(amounts.m[job]))
-        tenant, gpus = int(amounts.tenant[job]), int(amounts.g[job])
-        return Item(job=job, frees=frees, dear=dear, cheap=cheap, tenant=tenant, gpus=gpus)
+        payer, gpus = int(self._payer[job]), int(amounts.g[job])
+        return Item(job=job, frees=frees, dear=dear, cheap=cheap, tenant=payer, gpus=gpus)
 
     def _cost(self, jobs: tuple[int, ...]) -> Cost:
         """Return the GPUs that count; and for equals: restarts that cost little, few GPUs that do not count, few jobs.
@@ -82,10 +92,11 @@ class Removals:
         Each of them outweighs all that come after it.
         """
         amounts, taken = self._floor.amounts, list(jobs)
-        dear, gpus = int(self._dear[taken].sum()), int(amounts.g[taken].sum())
+        dear = int(self._dear[taken].sum())
+        unpaid = int(amounts.g[taken][self._dear[taken] == 0].sum())
         cost = int(np.where(self._dear[taken] > 0, self._restart[taken], 0).sum())
         base = 1 + max(len(amounts.g), int(amounts.g.sum()))
-        return dear, (cost * base + gpus - dear) * base + len(taken)
+        return dear, (cost * base + unpaid) * base + len(taken)
 
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job would fit on each node if all left that may."""
@@ -95,7 +106,8 @@ class Removals:
         room: Ints = np.minimum(most, amounts.g[job])
         if floor.standing.rules.dedicated is not None:
             room = np.where(free == amounts.G if floor.is_alone(job) else floor.alone == self._alone, room, 0)
-        return room
+        sets = floor.standing.sets
+        return room if sets is None else only_where(room, sets.of(job))
 
     def smallest(self, job: int, level: int) -> Victims | None:
         """Return jobs that leave, and where the gang sits without them; ``None`` if there are none.
@@ -105,7 +117,7 @@ class Removals:
         a few racks.
         """
         amounts = self._floor.amounts
-        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._floor.standing.kind(job))
         if key not in self._known:
             self._known[key] = self._smallest(job, level)
         return self._known[key]
@@ -190,16 +202,8 @@ class Removals:
 
     def _on_several(self, job: int, level: int, room: Ints, most: int | None) -> Iterator[tuple[int, ...]]:
         """Yield jobs whose leaving lets the gang sit on several nodes, for each of a few regions of the cluster."""
-        locality, gpus = self._floor.standing.locality, int(self._floor.amounts.g[job])
-        now, fewest = self._floor.room(job), int(locality.fewest[job])
-        order = np.argsort(locality.rack, kind="stable")
-        racks = np.split(order, np.cumsum(np.bincount(locality.rack))[:-1])
-        everywhere = np.arange(len(room))
-        regions = [(nodes, fewest if level == TOGETHER else len(nodes)) for nodes in racks]
-        if not locality.in_rack[job]:
-            regions = [(everywhere, len(room) if level == ANYWHERE else fewest)]
-        elif level == ANYWHERE:
-            regions.append((everywhere, len(room)))
+        gpus, now = int(self._floor.amounts.g[job]), self._floor.start_room(job)
+        regions = self._regions(job, level)
         able = []
         for nodes, limit in regions:
             chosen = nodes[np.lexsort((-self._floor.gpus[nodes], -now[nodes], -room[nodes]))][:limit]
@@ -213,16 +217,41 @@ class Removals:
                 if victims is not None:
                     yield victims
 
+    def _regions(self, job: int, level: int) -> list[tuple[Ints, int]]:
+        """Return where the gang may sit on several nodes, each with the most nodes it may use there."""
+        locality, sets = self._floor.standing.locality, self._floor.standing.sets
+        fewest, near = int(locality.fewest[job]), bool(locality.in_rack[job])
+        if sets is None:
+            order = np.argsort(locality.rack, kind="stable")
+            racks = tuple(np.split(order, np.cumsum(np.bincount(locality.rack))[:-1]))
+            anywhere: tuple[Ints, ...] = (np.arange(len(locality.rack)),)
+        else:
+            racks, anywhere = locality.near[int(sets.kind[job])].sets, sets.of(job).sets
+        if not near:
+            return [(nodes, len(nodes) if level == ANYWHERE else fewest) for nodes in anywhere]
+        regions = [(nodes, fewest if level == TOGETHER else len(nodes)) for nodes in racks]
+        return [*regions, *((nodes, len(nodes)) for nodes in anywhere if level == ANYWHERE)]
+
+    def _lacking(self, job: int, nodes: Ints) -> int:
+        """Return how many GPUs the gang lacks on the nodes, at least one if it cannot have them as it asks."""
+        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        room, sets = floor.room(job)[nodes], floor.standing.sets
+        lacking = gpus - int(room.sum())
+        if sets is None or lacking > 0 or not sets.of(job).shaped:
+            return lacking
+        demand = sets.of(job)
+        return int(shaped_fit(room, gpus, demand.least, demand.most, even=demand.even) is None)
+
     def _from(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
         """Return jobs to take from the nodes until the gang has room there: the one that is enough, or the largest."""
-        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        floor = self._floor
         left: dict[int, Item] = {}
         frees: dict[int, int] = {}
         for item in (item for node in nodes.tolist() for item in self.items(node)):
             left[item.job] = item
             frees[item.job] = frees.get(item.job, 0) + item.frees[0]
         spare, where = dict(self._spare), {}
-        while (lacking := gpus - int(floor.room(job)[nodes].sum())) > 0:
+        while (lacking := self._lacking(job, nodes)) > 0:
             able = [item for item in left.values() if spare.get(item.tenant, item.gpus) >= item.gpus]
             if not able:
                 break
@@ -243,3 +272,16 @@ class Removals:
         for victim, place in where.items():
             floor.put(victim, place)
         return tuple(where) if lacking <= 0 else None
+
+
+def _by_priority(floor: ClusterState) -> int | Ints:
+    """Return how much a preempted GPU of each job counts: one of a larger priority more than all of smaller ones.
+
+    Where there are too many priorities for that, it is their place that counts.
+    """
+    classes, rank = floor.standing.classes, floor.standing.rank
+    if classes == 1:
+        return 1
+    base = 1 + int(floor.amounts.g.sum())
+    weights = [base**place for place in range(classes)] if base**classes < UNLIMITED else range(1, classes + 1)
+    return np.array(weights, dtype=np.int64)[rank]

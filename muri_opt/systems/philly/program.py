@@ -8,8 +8,9 @@ decide.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.program_values import decided_places, places_of, values_of
 from muri_opt.systems.philly.tenant_rules import OLDEST, WHOLE, TenantRules
 from muri_opt.systems.program import Formulation, Searched
+
+MOST_IN_STAGE: Final = 1 << 23
+"""The most by which the sum of several tiers in one stage can differ: its coefficients are those of a row later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,20 +58,20 @@ class PlacementFormulation(Formulation):
         add_gangs(builder, round_, table, at)
         add_nodes(builder, round_, table, at)
         add_tenants(builder, round_, table, at)
-        within, preempted, worth = _tiers(round_, table, at)
-        value = table.standing.values.premium * within + table.standing.values.penalty * preempted + worth
-        return builder.finish(maximise=True, columns=np.arange(at.count), coefficients=value)
+        return builder.finish(maximise=True, columns=np.arange(at.count), coefficients=_objective(round_, table, at))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return one stage, or three: GPUs within quotas, preempted GPUs as far as there can be any, and worth."""
+        """Return one stage, or several: GPUs within quotas, preempted GPUs as far as there can be any, and work.
+
+        With several priorities each of these is counted for one after another, as many in a stage as are not too large.
+        """
         if self.rules.objective == "weighted":
             return Formulation.stages(self, round_, model)
-        table, gpus = self.table(round_), int(round_.amounts.g.sum())
-        within, preempted, worth = _tiers(round_, table, Letters.of(table))
-        first = Stage(objective=within, weight=table.standing.values.premium, best=min(gpus, round_.cluster.total_gpus))
-        second = Stage(objective=preempted, weight=table.standing.values.penalty, best=0)
-        last = Stage(objective=worth, weight=1, best=(WHOLE + OLDEST) * gpus)
-        return (first, second, last) if len(table.tenants.losing) else (first, last)
+        table = self.table(round_)
+        tiers = _tiers(round_, table, Letters.of(table))
+        if table.standing.classes == 1:
+            return tuple(Stage(objective=tier.adds, weight=tier.weight, best=tier.best) for tier in tiers)
+        return tuple(_stages(tiers))
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: jobs stay where they are unless the values say otherwise."""
@@ -89,23 +93,74 @@ class PlacementFormulation(Formulation):
         """The linear relaxation has a price for every node and quota."""
         return True
 
-    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
-        """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""
+    def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
+        """Return the multipliers of jobs and quotas from the duals of the linear relaxation, if that has the value."""
+        if not self.table(round_).standing.values.fit:
+            return None
         return relaxed_duals(round_, self.table(round_), model, row_duals)
 
 
-def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> tuple[Ints, Ints, Ints]:
-    """Return per column the GPUs within quotas, minus the preempted GPUs, and what else is gained or lost."""
-    standing, gpus = table.standing, round_.amounts.g
-    job = table.placements.first[table.placements.spreads.item]
-    within, preempted, worth = (np.zeros(at.count, dtype=np.int64) for _ in range(3))
-    within[at.f] = gpus[table.running.fixed].sum() - table.tenants.surplus
-    within[at.x], within[at.y], within[at.o] = gpus[table.running.leavers], gpus[job], -1
-    preempted[at.e], preempted[at.y] = -gpus[table.running.evictable], -gpus[job] * table.restarting
-    worth[at.f], worth[at.x] = (
-        standing.values.kept[table.running.fixed].sum(),
-        standing.values.kept[table.running.leavers],
-    )
-    worth[at.e] = -standing.values.restart[table.running.evictable]
-    worth[at.y] = standing.values.placed[job, table.placements.spreads.of] - standing.values.penalty * preempted[at.y]
-    return within, preempted, worth
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tier:
+    """One sum of the value: what each column adds, its weight, how much it can differ by, and the most it can be."""
+
+    adds: Ints
+    weight: int
+    base: int
+    best: int
+
+
+def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> list[_Tier]:
+    """Return GPUs within quotas, minus the preempted GPUs, and work; in each the largest priority first."""
+    standing, gpus, choices = table.standing, round_.amounts.g, table.placements
+    job, weights = choices.first[choices.spreads.item], standing.values.weights
+    leavers, evictable, fixed = table.running.leavers, table.running.evictable, table.running.fixed
+    work, surplus = standing.values.work[job, choices.spreads.of], np.append(table.tenants.surplus, 0)
+    within, preempted, worth = list[_Tier](), list[_Tier](), list[_Tier]()
+    bases = [part or (0,) * standing.classes for part in weights.bases]
+    for rank in reversed(range(standing.classes)):
+        mine = standing.rank == rank
+        asked = int(gpus[mine].sum())
+        adds = np.zeros((3, at.count), dtype=np.int64)
+        adds[0, at.f] = gpus[fixed & mine].sum() - surplus[rank] + surplus[rank + 1]
+        adds[0, at.x], adds[0, at.y] = gpus[leavers] * mine[leavers], gpus[job] * mine[job]
+        adds[0, at.o] = (table.tenants.rank == rank + 1).astype(np.int64) - (table.tenants.rank == rank)
+        adds[1, at.e] = -gpus[evictable] * mine[evictable]
+        adds[1, at.y] = -gpus[job] * table.restarting * mine[job]
+        adds[2, at.f] = standing.values.stays[fixed & mine].sum()
+        adds[2, at.x] = standing.values.stays[leavers] * mine[leavers]
+        adds[2, at.e] = -standing.values.restart[evictable] * mine[evictable]
+        adds[2, at.y] = work * mine[job]
+        most = min(asked, standing.total) if standing.classes == 1 else asked
+        within.append(_Tier(adds=adds[0], weight=weights.premium[rank], base=bases[0][rank], best=most))
+        preempted.append(_Tier(adds=adds[1], weight=weights.penalty[rank], base=bases[1][rank], best=0))
+        best = (WHOLE + OLDEST) * asked
+        worth.append(_Tier(adds=adds[2], weight=weights.work[rank], base=bases[2][rank], best=best))
+    return [*within, *(preempted if len(table.tenants.losing) else ()), *worth]
+
+
+def _stages(tiers: list[_Tier]) -> Iterator[Stage]:
+    """Yield the tiers as stages, several together while they are small enough."""
+    block: list[_Tier] = []
+    for tier in tiers:
+        if block and block[0].weight // tier.weight * block[0].base > MOST_IN_STAGE:
+            yield _stage(block)
+            block = []
+        block.append(tier)
+    yield _stage(block)
+
+
+def _stage(block: list[_Tier]) -> Stage:
+    weight = block[-1].weight
+    times = [tier.weight // weight for tier in block]
+    adds = sum((tier.adds * each for tier, each in zip(block, times, strict=True)), np.zeros_like(block[0].adds))
+    best = sum(tier.best * each for tier, each in zip(block, times, strict=True))
+    return Stage(objective=adds, weight=weight, best=best)
+
+
+def _objective(round_: Round, table: PlacementColumns, at: Letters) -> Ints:
+    """Return what columns add to the value; where that is too large for machine words, to its first stage."""
+    tiers = _tiers(round_, table, at)
+    if table.standing.values.fit:
+        return sum((tier.weight * tier.adds for tier in tiers), np.zeros(at.count, dtype=np.int64))
+    return next(_stages(tiers)).objective

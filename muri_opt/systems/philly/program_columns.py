@@ -11,6 +11,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.philly.job_status import Bools, JobStatus
 from muri_opt.systems.philly.program_items import Free, Item, items_of
+from muri_opt.systems.philly.quota_tree import QuotaTree
 from muri_opt.systems.philly.tenant_rules import TenantRules
 
 
@@ -69,7 +70,8 @@ class PlacementChoices:
 
     * ``spreads``: the pairs (item, l) of y, how far apart its GPUs may be.
     * ``places``: the pairs (item, node) of b, each with ``room`` for so many GPUs (u).
-    * ``split``: the places of items that may be on several nodes; n counts their GPUs there.
+    * ``split``: the places of items that may be on several nodes; n counts their GPUs there, unless all of them have
+      equally many.
     * ``racks``: the pairs (item, rack) of t.
     """
 
@@ -90,7 +92,7 @@ class PlacementChoices:
             spreads=Pairs.listed([(i, spread) for i, item in enumerate(items) for spread in item.caps]),
             places=Pairs(item=at, of=nodes),
             room=rooms[at, nodes],
-            split=~np.array([item.whole for item in items], dtype=bool)[at],
+            split=np.array([item.share is None for item in items], dtype=bool)[at],
             racks=Pairs.listed([(i, rack) for i, item in enumerate(items) for rack in item.racks.tolist()]),
         )
 
@@ -99,23 +101,44 @@ class PlacementChoices:
         """The job each item is named after."""
         return np.array([item.first for item in self.items], dtype=np.int64)
 
+    @property
+    def names(self) -> Ints:
+        """Subscripts of each item: the job, and where a job has several items, which of them it is."""
+        first = self.first
+        if len(np.unique(first)) == len(first):
+            return first[:, None]
+        begins = np.flatnonzero(np.append(True, np.diff(first) != 0))
+        return np.column_stack(
+            [first, np.arange(len(first)) - np.repeat(begins, np.diff(np.append(begins, len(first))))]
+        )
+
+    @property
+    def shares(self) -> Ints:
+        """The GPUs that an item has on each of its nodes, 0 where they differ."""
+        return np.array([item.share or 0 for item in self.items], dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TenantColumns:
     """Tenants with a quota: columns o and p.
 
-    * ``over``: those that may end on either side of their quota; o, the GPUs above it, is from ``least`` to ``most``.
-    * ``surplus``: what all others together are above their quotas; ``always_above`` marks those that never are below.
-    * ``losing``: those of whom jobs may be preempted; p is 1 then.
+    * ``over``: those that may end on either side of their quota, once for each priority ``rank`` that counts with all
+      larger ones; o, the GPUs above it, is from ``least`` to ``most``. They have ``left`` of it.
+    * ``surplus``: what all others together are above their quotas, for each priority.
+    * ``always_above`` marks those that never are below.
+    * ``losing``: those of whom jobs may be preempted; p is 1 then. ``used`` are the GPUs that count for them.
     * ``load``: how many GPUs must start before anybody is preempted.
     """
 
     over: Ints
+    rank: Ints
     least: Ints
     most: Ints
-    surplus: int
+    left: Ints
+    surplus: Ints
     always_above: Bools
     losing: Ints
+    used: Ints
     load: int
 
     @classmethod
@@ -123,24 +146,36 @@ class TenantColumns:
         cls, round_: Round, standing: JobStatus, running: RunningColumns, items: list[Item], load: int
     ) -> TenantColumns:
         """Return which tenants may lose jobs, or end above their quotas, and by how much."""
-        amounts = round_.amounts
-        limited = np.flatnonzero(amounts.U < UNLIMITED)
-        waiting = [job for item in items for job in item.jobs if standing.may.start[job]]
-        started = _by_tenant(amounts.tenant, waiting, amounts.g, limited)
-        lost = _by_tenant(amounts.tenant, running.evictable.tolist(), amounts.g, limited)
-        above = standing.used[limited] - amounts.U[limited]
-        least, most = np.maximum(0, above - lost), np.maximum(0, above + started)
+        tree = QuotaTree.of(round_)
+        limited = np.flatnonzero(tree.limit < UNLIMITED)
+        waiting = dict.fromkeys(job for item in items for job in item.jobs if standing.may.start[job])
+        started, lost, used = (
+            tree.held(tree.used(jobs))
+            for jobs in (waiting, running.evictable.tolist(), np.flatnonzero(standing.running).tolist())
+        )
+        above = used[limited] - tree.limit[limited, None]
+        inner = {one for line in tree.lines for one in line[1:]}  # what is above the quota of a part is not counted
+        lower = ~np.isin(limited, list(inner))[:, None]
+        least, most = np.maximum(0, above - lost[limited]) * lower, np.maximum(0, above + started[limited])
         varies = most > least
-        always_above = np.zeros(len(amounts.U), dtype=bool)
-        always_above[limited[~varies & (above >= lost)]] = True
+        always_above = np.zeros(len(tree.limit), dtype=bool)
+        always_above[limited[(~varies & (above >= lost[limited])).all(axis=1)]] = True
+        constant = np.zeros_like(used)
+        constant[limited] = np.where(varies, 0, least)
+        below = tree.held(constant)  # for each quota with its own, which is no part of its row
+        at, rank = np.nonzero(varies)
         preemptible = np.append(running.evictable, np.flatnonzero(running.restartable))
+        losing = np.unique(tree.nearest(tree.tenant[preemptible]))
         return cls(
-            over=limited[varies],
-            least=least[varies],
-            most=most[varies],
-            surplus=int(least[~varies].sum()),
+            over=limited[at],
+            rank=rank,
+            least=least[at, rank],
+            most=most[at, rank],
+            left=(below[limited] - above)[at, rank],
+            surplus=constant.sum(axis=0),
             always_above=always_above,
-            losing=np.unique(amounts.tenant[preemptible]),
+            losing=losing,
+            used=used[losing, 0],
             load=load,
         )
 
@@ -247,7 +282,7 @@ def _missing_load(round_: Round, standing: JobStatus) -> int:
     """Return how many GPUs must start before anybody can be preempted."""
     if standing.rules.preempt_at is None:
         return 0
-    needed = -(-standing.rules.preempt_at * round_.cluster.total_gpus // 1000)
+    needed = -(-standing.rules.preempt_at * standing.total // 1000)
     return max(0, needed - int(round_.amounts.g[standing.running].sum()))
 
 
@@ -256,34 +291,26 @@ def _evictable(round_: Round, standing: JobStatus, load: int) -> tuple[Bools, Bo
 
     Enough GPUs can start, and the tenant can be left with its quota; a job that starts again is part of that.
     """
-    amounts, waiting = round_.amounts, np.flatnonzero(standing.may.start)
-    tenants = np.arange(len(amounts.U))
-    reach = standing.used + _by_tenant(amounts.tenant, waiting.tolist(), amounts.g, tenants)
-    over = np.append(reach - amounts.U, 0)[amounts.tenant]
+    amounts, waiting, tree = round_.amounts, np.flatnonzero(standing.may.start), QuotaTree.of(round_)
+    reach = tree.held(tree.used([*np.flatnonzero(standing.running).tolist(), *waiting.tolist()]))[:, 0]
+    over = np.append((reach[:-1] - tree.limit), -1)[tree.nearest(amounts.tenant)]
     able = standing.may.be_preempted & (load <= int(amounts.g[waiting].sum()))
-    return able & (over >= amounts.g), able & (over >= 0) & (standing.rules.migrate == 0)
-
-
-def _by_tenant(tenant: Ints, jobs: list[int], gpus: Ints, tenants: Ints) -> Ints:
-    """Return the GPUs that these jobs of each tenant ask for."""
-    total = np.zeros(int(tenants.max(initial=-1)) + 2, dtype=np.int64)
-    known = [job for job in jobs if 0 <= tenant[job] < len(total) - 1]
-    np.add.at(total, tenant[known], gpus[known])
-    return total[tenants]
+    return able & (over >= amounts.g), able & (over >= 0) & standing.may.move & (standing.rules.migrate == 0)
 
 
 def _alike(standing: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> list[Ints]:
     """Return the classes of two or more interchangeable nodes.
 
-    They have the same free of everything and nobody on them who may leave; and they are in one rack, where an item is
-    spread over several nodes.
+    They have the same free of everything and nobody on them who may leave; they are the same to all jobs by what these
+    ask; and they are in one rack, where an item is spread over several nodes.
     """
     by_rack = any(not item.whole for item in items)
     touched = sorted({node for job in leavers.tolist() for node in standing.held[job]})
     own = np.zeros_like(free.gpus)
     own[touched] = 1 + np.arange(len(touched))
     rack = standing.locality.rack * by_rack
-    keys = np.column_stack([own, rack, free.gpus, free.cpus, free.memory, free.taken, free.closed])
+    look = own * 0 if standing.sets is None else standing.sets.look
+    keys = np.column_stack([own, rack, free.gpus, free.cpus, free.memory, free.taken, free.closed, look])
     _, kind = np.unique(keys, axis=0, return_inverse=True)
     order = np.argsort(kind.ravel(), kind="stable")
     classes = np.split(order, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)

@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Model
 from muri_opt.rounds import LinearDuals, Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.philly.locality import IN_RACK, TOGETHER
 from muri_opt.systems.philly.program_columns import PlacementColumns
-from muri_opt.systems.philly.program_items import Free
+from muri_opt.systems.philly.program_items import Free, Item
+from muri_opt.systems.philly.quota_tree import QuotaTree
 
 Floats = NDArray[np.float64]
 _FINEST = 1 << 20
@@ -29,15 +30,15 @@ def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_dual
     )
     denominator = max(1, min(_FINEST, _WORD // max(1, standing.values.premium * int(amounts.g.sum()))))
     quota = np.where(table.tenants.always_above, 0.0, float(standing.values.premium))
-    quota[table.tenants.over] -= rows["quota"]
+    np.subtract.at(quota, table.tenants.over, rows["quota"])
     kappa = [round(denominator * min(max(0.0, price), float(standing.values.premium))) for price in quota.tolist()]
     kappa = [min(price, denominator * standing.values.premium) for price in kappa]
+    tree, top = QuotaTree.of(round_), denominator * standing.values.premium
     prices = _NodePrices(round_, table, model, rows, denominator)
     once = []
     for job in range(len(round_.jobs)):
-        tenant = int(amounts.tenant[job])
-        limited = tenant >= 0 and amounts.U[tenant] < UNLIMITED
-        each = kappa[tenant] if limited else denominator * standing.values.premium
+        full = denominator * standing.values.weights.premium[standing.rank[job]]
+        each = max(0, full - sum(top - kappa[one] for one in tree.line(int(amounts.tenant[job]))))
         once.append(_worth_above(table, prices, job, each, denominator))
     return LinearDuals(denominator=denominator, multipliers={"once": tuple(once), "quota": tuple(kappa)})
 
@@ -45,28 +46,26 @@ def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_dual
 def _worth_above(table: PlacementColumns, prices: _NodePrices, job: int, each: int, denominator: int) -> int:
     """Return what the best outcome of a job is worth above its price, every GPU within its quota counting ``each``."""
     standing, gpus = table.standing, int(prices.round.amounts.g[job])
-    item = prices.item.get(job)
-    if standing.fixed[job] or (item is None and not standing.running[job]):
+    items = prices.items.get(job, [])
+    if standing.fixed[job] or (not items and not standing.running[job]):
         return 0
-    lost = standing.values.penalty * gpus + int(standing.values.restart[job]) if standing.running[job] else 0
+    weights, rank, lost = standing.values.weights, int(standing.rank[job]), 0
+    if standing.running[job]:
+        lost = weights.penalty[rank] * gpus + weights.work[rank] * int(standing.values.restart[job])
     base, price = each * gpus + denominator * lost, prices.per_gpu(job)
     found = [0]
     if standing.running[job]:
         here = int(price[list(standing.held[job])].min())
         found.append(base + denominator * int(standing.values.kept[job]) - gpus * here)
-    if item is not None:
-        fewest, level = int(standing.locality.fewest[job]), int(standing.widest[job])
+    fewest, level = int(standing.locality.fewest[job]), int(standing.widest[job])
+    spread = TOGETHER if fewest > 1 else IN_RACK
+    for item in items:
         if fewest == 1 and (item.room >= gpus).any():
-            found.append(
-                base
-                + denominator * int(standing.values.placed[job, TOGETHER])
-                - gpus * int(price[item.room >= gpus].min())
-            )
-        spread = TOGETHER if fewest > 1 else IN_RACK
+            together = denominator * int(standing.values.placed[job, TOGETHER])
+            found.append(base + together - gpus * int(price[item.room >= gpus].min()))
         if spread <= level:
-            found.append(
-                base + denominator * int(standing.values.placed[job, spread]) - gpus * int(price[item.room > 0].min())
-            )
+            apart = denominator * int(standing.values.placed[job, spread])
+            found.append(base + apart - gpus * int(price[item.room > 0].min()))
     return max(found)
 
 
@@ -77,7 +76,10 @@ class _NodePrices:
         self, round_: Round, table: PlacementColumns, model: Model, rows: dict[str, Floats], denominator: int
     ) -> None:
         self.round, standing = round_, table.standing
-        self.item = {job: item for item in table.placements.items for job in item.jobs}
+        self.items: dict[int, list[Item]] = {}
+        for item in table.placements.items:
+            for job in item.jobs:
+                self.items.setdefault(job, []).append(item)
         self._free = Free.of(round_, standing, standing.fixed)
         self._prices = {
             label: self._of_nodes(table, model, rows, label, denominator) for label in ("gpus", "cpus", "memory")

@@ -9,6 +9,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.philly.locality import ANYWHERE
 from muri_opt.systems.philly.program_columns import Letters, PlacementColumns
+from muri_opt.systems.philly.quota_tree import QuotaTree
 
 Entries = tuple[Ints, Ints, Ints]
 """Rows, columns and coefficients."""
@@ -16,33 +17,26 @@ Entries = tuple[Ints, Ints, Ints]
 
 def add_letters(builder: ModelBuilder, round_: Round, table: PlacementColumns) -> None:
     """Add all columns to a model, in the order of :class:`Letters`."""
-    first, spreads, racks, split = (
-        table.placements.first,
-        table.placements.spreads,
-        table.placements.racks,
-        table.placements.split,
-    )
-    pairs = np.column_stack([first[table.placements.places.item], table.placements.places.of])
-    many = np.array([len(item.jobs) for item in table.placements.items], dtype=np.int64)
+    choices, tenants = table.placements, table.tenants
+    spreads, racks, names = choices.spreads, choices.racks, choices.names
+    pairs = np.column_stack([names[choices.places.item], choices.places.of])
+    many = np.array([len(item.jobs) for item in choices.items], dtype=np.int64)
+    over = tenants.over if table.standing.classes == 1 else np.column_stack([tenants.over, tenants.rank])
     builder.add_columns("f", [0], lower=1)
     builder.add_columns("x", table.running.leavers)
     builder.add_columns("e", table.running.evictable)
-    builder.add_columns("y", np.column_stack([first[spreads.item], spreads.of]), upper=many[spreads.item])
+    builder.add_columns("y", np.column_stack([names[spreads.item], spreads.of]), upper=many[spreads.item])
     builder.add_columns("b", pairs, upper=_side_by_side(round_, table, many))
-    builder.add_columns("n", pairs[split], upper=table.placements.room[split])
-    builder.add_columns("t", np.column_stack([first[racks.item], racks.of]))
-    builder.add_columns("o", table.tenants.over, lower=table.tenants.least, upper=table.tenants.most)
-    builder.add_columns("p", table.tenants.losing)
+    builder.add_columns("n", pairs[choices.split], upper=choices.room[choices.split])
+    builder.add_columns("t", np.column_stack([names[racks.item], racks.of]))
+    builder.add_columns("o", over, lower=tenants.least, upper=tenants.most)
+    builder.add_columns("p", tenants.losing)
 
 
 def add_gangs(builder: ModelBuilder, round_: Round, table: PlacementColumns, at: Letters) -> None:
     """Add the rows of single jobs: what happens to each, all its GPUs at once, and how far apart."""
-    first, spreads, places, split = (
-        table.placements.first,
-        table.placements.spreads,
-        table.placements.places,
-        table.placements.split,
-    )
+    choices = table.placements
+    first, names, spreads, places, split = choices.first, choices.names, choices.spreads, choices.places, choices.split
     gpus = round_.amounts.g[first]
     mine = np.searchsorted(table.running.leavers, first[spreads.item])
     moves = ~table.starting(spreads)
@@ -52,63 +46,102 @@ def add_gangs(builder: ModelBuilder, round_: Round, table: PlacementColumns, at:
         (mine[moves], at.y[moves], 1),
     )
     builder.add_rows("stay", table.running.leavers, entries=entries, sense="=", rhs=1)
-    whole = np.array([item.whole for item in table.placements.items], dtype=bool)
-    choice = (
-        np.array([len(item.caps) > 1 for item in table.placements.items], dtype=bool) & ~table.standing.running[first]
+    _add_once(builder, table, at)
+    equal = np.array([item.share is not None for item in choices.items], dtype=bool)
+    parts_of = np.array([item.parts for item in choices.items], dtype=np.int64)
+    row = np.where(equal, np.cumsum(equal), np.cumsum(~equal)) - 1
+    one = equal[spreads.item]
+    entries = _together(
+        (row[places.item[~split]], at.b[~split], 1), (row[spreads.item[one]], at.y[one], -parts_of[spreads.item[one]])
     )
-    either = choice[spreads.item]
-    entries = _together(((np.cumsum(choice) - 1)[spreads.item[either]], at.y[either], 1))
-    builder.add_rows("once", first[choice], entries=entries, sense="<=", rhs=1)
-    row = np.where(whole, np.cumsum(whole), np.cumsum(~whole)) - 1
-    one = whole[spreads.item]
-    entries = _together((row[places.item[~split]], at.b[~split], 1), (row[spreads.item[one]], at.y[one], -1))
-    builder.add_rows("whole", first[whole], entries=entries, sense="=", rhs=0)
+    builder.add_rows("whole", names[equal], entries=entries, sense="=", rhs=0)
     parts, ways = row[places.item[split]], row[spreads.item[~one]]
     entries = _together((parts, at.n, 1), (ways, at.y[~one], -gpus[spreads.item[~one]]))
-    builder.add_rows("gang", first[~whole], entries=entries, sense="=", rhs=0)
+    builder.add_rows("gang", names[~equal], entries=entries, sense="=", rhs=0)
     used = np.arange(len(at.n))
-    entries = _together((used, at.n, 1), (used, at.b[split], -table.placements.room[split]))
-    index = np.column_stack([first[places.item[split]], places.of[split]])
+    entries = _together((used, at.n, 1), (used, at.b[split], -choices.room[split]))
+    index = np.column_stack([names[places.item[split]], places.of[split]])
     builder.add_rows("link", index, entries=entries, sense="<=", rhs=0)
-    caps = np.array(
-        [cap for item in table.placements.items if not item.whole for cap in item.caps.values()], dtype=np.int64
-    )
+    caps = np.array([cap for item in choices.items if item.share is None for cap in item.caps.values()], dtype=np.int64)
     entries = _together((parts, at.b[split], 1), (ways, at.y[~one], -caps))
-    builder.add_rows("few", first[~whole], entries=entries, sense="<=", rhs=0)
+    builder.add_rows("few", names[~equal], entries=entries, sense="<=", rhs=0)
+    _add_least(builder, table, at)
     _add_racks(builder, table, at, gpus)
 
 
+def _add_once(builder: ModelBuilder, table: PlacementColumns, at: Letters) -> None:
+    """Add the rows of waiting jobs that may start in several ways: each starts in one of them."""
+    choices = table.placements
+    job = choices.first[choices.spreads.item]
+    many = {item.first: len(item.jobs) for item in choices.items}
+    starting, ways = np.unique(job[table.starting(choices.spreads)], return_counts=True)
+    several = starting[ways > 1]
+    either = np.isin(job, several)
+    rhs = np.array([many[one] for one in several.tolist()], dtype=np.int64)
+    entries = _together((np.searchsorted(several, job[either]), at.y[either], 1))
+    builder.add_rows("once", several, entries=entries, sense="<=", rhs=rhs)
+
+
+def _add_least(builder: ModelBuilder, table: PlacementColumns, at: Letters) -> None:
+    """Add the rows of jobs that ask for several nodes: as many are used as they ask for at least."""
+    choices = table.placements
+    least = np.array([item.least if item.share is None else 1 for item in choices.items], dtype=np.int64)
+    wide = np.flatnonzero(least > 1)
+    if not len(wide):
+        return
+    split = np.flatnonzero(choices.split)
+    some = np.flatnonzero(np.isin(choices.places.item[split], wide))
+    item, node = choices.places.item[split[some]], choices.places.of[split[some]]
+    used = np.arange(len(some))
+    entries = _together((used, at.b[split[some]], 1), (used, at.n[some], -1))
+    builder.add_rows("uses", np.column_stack([choices.names[item], node]), entries=entries, sense="<=", rhs=0)
+    ways = np.flatnonzero(np.isin(choices.spreads.item, wide))
+    mine = choices.spreads.item[ways]
+    entries = _together(
+        (np.searchsorted(wide, item), at.b[split[some]], 1), (np.searchsorted(wide, mine), at.y[ways], -least[mine])
+    )
+    builder.add_rows("least", choices.names[wide], entries=entries, sense=">=", rhs=0)
+
+
 def _add_racks(builder: ModelBuilder, table: PlacementColumns, at: Letters, gpus: Ints) -> None:
-    racks, spreads, count = table.placements.racks, table.placements.spreads, len(table.standing.locality.racks)
-    split = np.flatnonzero(table.placements.split)
+    choices, count = table.placements, len(table.standing.locality.racks)
+    racks, spreads, places = choices.racks, choices.spreads, choices.places
+    column, size = _taken(table, at)
     keys = racks.item * count + racks.of
-    mine = table.placements.places.item[split] * count + table.standing.locality.rack[table.placements.places.of[split]]
+    mine = places.item * count + table.standing.locality.rack[places.of]
     bound = np.isin(mine, keys)
     row = np.searchsorted(keys, mine[bound])
-    most = np.bincount(row, weights=table.placements.room[split][bound], minlength=len(keys)).astype(np.int64)
-    entries = _together((row, at.n[bound], 1), (np.arange(len(keys)), at.t, -np.minimum(most, gpus[racks.item])))
-    builder.add_rows(
-        "rack", np.column_stack([table.placements.first[racks.item], racks.of]), entries=entries, sense="<=", rhs=0
+    most = np.bincount(row, weights=choices.room[bound], minlength=len(keys)).astype(np.int64)
+    entries = _together(
+        (row, column[bound], size[bound]), (np.arange(len(keys)), at.t, -np.minimum(most, gpus[racks.item]))
     )
+    builder.add_rows("rack", np.column_stack([choices.names[racks.item], racks.of]), entries=entries, sense="<=", rhs=0)
     items, starts = np.unique(racks.item, return_index=True)
     wide = np.diff(np.append(starts, len(racks)))
     ways = np.isin(spreads.item, items)
     row = np.searchsorted(items, spreads.item[ways])
     most = np.where(spreads.of[ways] == ANYWHERE, wide[row], 1)
     entries = _together((np.searchsorted(items, racks.item), at.t, 1), (row, at.y[ways], -most))
-    builder.add_rows("racks", table.placements.first[items], entries=entries, sense="<=", rhs=0)
+    builder.add_rows("racks", choices.names[items], entries=entries, sense="<=", rhs=0)
+
+
+def _taken(table: PlacementColumns, at: Letters) -> tuple[Ints, Ints]:
+    """Return for each place the column that says how many GPUs are taken there, and how many for each unit of it."""
+    choices = table.placements
+    column, size = at.b.copy(), choices.shares[choices.places.item]
+    column[choices.split], size[choices.split] = at.n, 1
+    return column, size
 
 
 def add_nodes(builder: ModelBuilder, round_: Round, table: PlacementColumns, at: Letters) -> None:
     """Add the rows of nodes: their GPUs, CPUs and memory, and jobs that stay and have nodes of their own."""
-    amounts, free, places, split = round_.amounts, table.free, table.placements.places, table.placements.split
+    amounts, free, places = round_.amounts, table.free, table.placements.places
     job, node = table.placements.first[places.item], places.of
     stayer = np.array(
         [(i, s, h) for i, j in enumerate(table.running.leavers) for s, h in table.standing.held[j].items()]
     )
     stays, where, held = stayer.reshape(-1, 3).astype(np.int64).T
-    column, size = at.b.copy(), amounts.g[job]
-    column[split], size[split] = at.n, 1
+    column, size = _taken(table, at)
     alone = np.array([table.standing.rules.shares_with_nobody(g) for g in amounts.g.tolist()], dtype=bool)
     taker, takes = np.where(alone[job], at.b, column), np.where(alone[job], free.gpus[node], size)
     busy = np.unique(np.append(node, where))
@@ -135,29 +168,31 @@ def add_nodes(builder: ModelBuilder, round_: Round, table: PlacementColumns, at:
 
 def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, at: Letters) -> None:
     """Add the rows of tenants: GPUs over quotas, and when somebody may be preempted; and of what may be moved."""
-    amounts, standing = round_.amounts, table.standing
+    amounts, standing, tree, tenants = round_.amounts, table.standing, QuotaTree.of(round_), table.tenants
     job, going = table.placements.first[table.placements.spreads.item], table.running.evictable
     gpus, starts = amounts.g[job], table.starting(table.placements.spreads)
-    tenant = np.where(starts, amounts.tenant[job], -1)
+    new = np.flatnonzero(starts)
 
-    def used(tenants: Ints) -> tuple[Entries, Entries]:
-        mine, theirs = np.isin(tenant, tenants), np.isin(amounts.tenant[going], tenants)
-        gone = going[theirs]
-        return (np.searchsorted(tenants, tenant[mine]), at.y[mine], gpus[mine]), (
-            np.searchsorted(tenants, amounts.tenant[gone]),
-            at.e[theirs],
-            -amounts.g[gone],
-        )
+    def used(owners: Ints, ranks: Ints) -> tuple[Entries, Entries]:
+        """Return the entries of what starts and is preempted of each tenant, and priority at least so large."""
+        found = []
+        for jobs, columns, sizes in ((job[new], at.y[new], gpus[new]), (going, at.e, -amounts.g[going])):
+            counts = tree.counts_for(amounts.tenant[jobs], owners) & (standing.rank[jobs] >= ranks[:, None])
+            row, place = np.nonzero(counts)
+            found.append((row, columns[place], sizes[place]))
+        return found[0], found[1]
 
-    over, losing = table.tenants.over, table.tenants.losing
-    entries = _together(*used(over), (np.arange(len(over)), at.o, -1))
-    rhs = amounts.U[over] - standing.used[over]
-    builder.add_rows("quota", over, entries=entries, sense="<=", rhs=rhs)
-    entries = _together(*used(losing), (np.arange(len(losing)), at.p, -amounts.U[losing]))
-    builder.add_rows("protect", losing, entries=entries, sense=">=", rhs=-standing.used[losing])
+    over, losing = tenants.over, tenants.losing
+    inside = tree.counts_for(over, over) & (tenants.rank == tenants.rank[:, None])
+    above, part = np.nonzero(inside)
+    entries = _together(*used(over, tenants.rank), (above, at.o[part], -1))
+    index = over if standing.classes == 1 else np.column_stack([over, tenants.rank])
+    builder.add_rows("quota", index, entries=entries, sense="<=", rhs=tenants.left)
+    entries = _together(*used(losing, np.zeros_like(losing)), (np.arange(len(losing)), at.p, -amounts.U[losing]))
+    builder.add_rows("protect", losing, entries=entries, sense=">=", rhs=-tenants.used)
     again = np.flatnonzero(table.restarting)
     stopped = np.union1d(going, job[again])
-    whose = at.p[np.searchsorted(losing, amounts.tenant[stopped])]
+    whose = at.p[np.searchsorted(losing, tree.nearest(amounts.tenant[stopped]))]
     entries = _together(
         (np.searchsorted(stopped, going), at.e, 1),
         (np.searchsorted(stopped, job[again]), at.y[again], 1),
@@ -166,7 +201,6 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
     builder.add_rows("preempt", stopped, entries=entries, sense="<=", rhs=0)
     wanting = losing if table.tenants.load else losing[:0]
     every = np.repeat(np.arange(len(wanting)), np.count_nonzero(starts))
-    new = np.flatnonzero(starts)
     entries = _together(
         (every, np.tile(at.y[new], len(wanting)), np.tile(gpus[new], len(wanting))),
         (np.arange(len(wanting)), at.p[: len(wanting)], -table.tenants.load),
@@ -188,7 +222,9 @@ def _together(*parts: tuple[Ints, Ints, Ints | int]) -> Entries:
 
 def _side_by_side(round_: Round, table: PlacementColumns, many: Ints) -> Ints:
     """Return how many jobs of an item can be on each of its nodes: more than one only if they cannot be told apart."""
-    asks = round_.amounts.g[table.placements.first[table.placements.places.item]]
+    choices = table.placements
+    asks = round_.amounts.g[choices.first[choices.places.item]]
     alone = np.array([table.standing.rules.shares_with_nobody(gpus) for gpus in asks.tolist()], dtype=bool)
-    fit = np.where(alone, 1, table.free.gpus[table.placements.places.of] // asks)
-    return np.where(table.placements.split, 1, np.minimum(fit, many[table.placements.places.item]))
+    fit = np.where(alone, 1, table.free.gpus[choices.places.of] // asks)
+    whole = np.array([item.whole for item in choices.items], dtype=bool)[choices.places.item]
+    return np.where(whole, np.minimum(fit, many[choices.places.item]), 1)

@@ -9,6 +9,7 @@ from muri_opt.rounds import Budget, Decision, Round
 from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.program_values import decided_places
+from muri_opt.systems.philly.quota_tree import QuotaTree
 from muri_opt.systems.philly.search import seat_round
 from muri_opt.systems.philly.tenant_rules import TenantRules
 from muri_opt.systems.program import Searched
@@ -26,8 +27,11 @@ def search_places(
 ) -> Searched | None:
     """Return the best places found in the time, no worse than the start, and multipliers that bound the round.
 
-    ``None`` where the round is so small that the program is better.
+    ``None`` where the round is so small that the program is better, and where priorities differ or tenants are part of
+    others: of these the search knows nothing.
     """
+    if not QuotaTree.of(round_).plain:
+        return None
     standing = JobStatus.of(round_, rules)
     pairs = int(np.count_nonzero(standing.may.start | standing.may.move)) * len(round_.cluster.nodes)
     if pairs <= SMALL:

@@ -12,6 +12,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.job_status import Held
 from muri_opt.systems.philly.program_columns import Letters, PlacementColumns
+from muri_opt.systems.philly.quota_tree import QuotaTree
 
 Places = Mapping[int, Held]
 """Where each job that runs is."""
@@ -36,24 +37,23 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
     count = len(amounts.G)
     on = np.zeros((len(table.placements.items), count), dtype=np.int64)
     spread = np.zeros((len(table.placements.items), 3), dtype=np.int64)
-    for position, item in enumerate(table.placements.items):
-        for job in item.jobs:
-            for node, gpus in put.get(job, {}).items():
-                on[position, node] += gpus
-            if job in put:
-                nodes = np.fromiter(places[job], dtype=np.int64)
-                spread[position, standing.locality.spread(item.first, nodes)] += 1
+    for job, position in _positions(table, put).items():
+        for node, gpus in put[job].items():
+            on[position, node] += gpus
+        nodes = np.fromiter(places[job], dtype=np.int64)
+        spread[position, standing.locality.spread(job, nodes)] += 1
     at, nodes = table.placements.places.item, table.placements.places.of
     n = on[at, nodes]
-    b = np.where(table.placements.split, n > 0, n // np.maximum(1, amounts.g[table.placements.first[at]]))
+    b = np.where(table.placements.split, n > 0, n // np.maximum(1, table.placements.shares[at]))
     rack = np.zeros((len(table.placements.items), len(standing.locality.racks)), dtype=np.int64)
     np.add.at(rack, (at, standing.locality.rack[nodes]), n)
-    used = standing.used.copy()
+    tree, tenants = QuotaTree.of(round_), table.tenants
+    used = tree.used(places)
     runs = np.array([job in places for job in range(len(round_.jobs))], dtype=bool)
-    owned = amounts.tenant >= 0
-    np.add.at(used, amounts.tenant[owned], amounts.g[owned] * (runs[owned].astype(np.int64) - standing.running[owned]))
     gone = ~runs[table.running.evictable]
-    again = np.array([job for job in put if table.running.restartable[job]], dtype=np.int64)
+    again = [job for job in put if table.running.restartable[job]]
+    stopped = [*table.running.evictable[gone].tolist(), *again]
+    losing = tree.nearest(amounts.tenant[np.array(stopped, dtype=np.int64)])
     return np.concatenate(
         [
             [1],
@@ -63,10 +63,8 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
             b,
             n[table.placements.split],
             rack[table.placements.racks.item, table.placements.racks.of] > 0,
-            np.maximum(0, used - amounts.U)[table.tenants.over],
-            np.isin(
-                table.tenants.losing, np.append(amounts.tenant[table.running.evictable[gone]], amounts.tenant[again])
-            ),
+            tree.over(used)[tenants.over, tenants.rank],
+            np.isin(tenants.losing, losing),
         ]
     ).astype(np.int64)
 
@@ -81,13 +79,14 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
     floor = ClusterState(round_, table.standing)
     for job in table.running.leavers[whole[at.x] == 0].tolist():
         floor.take(job)
-    said = _as_valued(round_, table, whole[at.b], whole[at.n])
+    said = _as_valued(table, whole[at.b], whole[at.n])
     level: dict[int, int] = {}
     ways = zip(
         table.placements.spreads.item.tolist(), table.placements.spreads.of.tolist(), whole[at.y].tolist(), strict=True
     )
     for position, spread, times in ways:
-        level.update(dict.fromkeys(table.placements.items[position].jobs[:times], spread))
+        if times:
+            level.update(dict.fromkeys(table.placements.items[position].jobs, spread))
     kept = dict(floor.at)
     for job in sorted(said, key=lambda job: (-int(round_.amounts.g[job]), job)):
         held = seat(floor, job, level[job])
@@ -97,9 +96,23 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
     return floor.at
 
 
-def _as_valued(round_: Round, table: PlacementColumns, b: Ints, n: Ints) -> dict[int, Held]:
+def _positions(table: PlacementColumns, put: Places) -> dict[int, int]:
+    """Return of which of its items each job is that is put there; of the last where it can be of none."""
+    found: dict[int, int] = {}
+    sure: set[int] = set()
+    for position, item in enumerate(table.placements.items):
+        for job in item.jobs:
+            if job not in put or job in sure:
+                continue
+            found[job] = position
+            if item.holds(put[job]):
+                sure.add(job)
+    return found
+
+
+def _as_valued(table: PlacementColumns, b: Ints, n: Ints) -> dict[int, Held]:
     """Return where the columns b and n put the jobs that start or move."""
-    on = b * round_.amounts.g[table.placements.first[table.placements.places.item]]
+    on = b * table.placements.shares[table.placements.places.item]
     on[table.placements.split] = n
     said: dict[int, Held] = {}
     for i in np.flatnonzero(on).tolist():

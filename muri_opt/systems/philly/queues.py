@@ -16,7 +16,7 @@ from muri_opt.systems.philly.job_status import JobStatus
 
 
 class Queues:
-    """The jobs that wait, first submitted first in the queue of their tenant.
+    """The jobs that wait, first submitted first in the queue of their tenant, those of a larger priority before all.
 
     A job that does not say when it was submitted counts as submitted when it began to wait. Jobs without a tenant are
     in one queue together.
@@ -25,7 +25,8 @@ class Queues:
     def __init__(self, round_: Round, standing: JobStatus) -> None:
         tenants, now = round_.amounts.tenant, microseconds(round_.now)
         self._quota = round_.amounts.U.tolist()
-        self._total = max(1, round_.cluster.total_gpus)
+        self._total = max(1, standing.total)
+        self._rank = standing.rank.tolist()
         self.waiting: dict[int, list[int]] = {}
         self._tenants = tenants.tolist()
         self._submitted = [
@@ -34,15 +35,28 @@ class Queues:
         ]
         for job in sorted(np.flatnonzero(standing.may.start).tolist(), key=self._turn):
             self.waiting.setdefault(self._tenants[job], []).append(job)
+        self._ranked = {0: self.waiting}
+        if standing.classes > 1:
+            self._ranked = {}
+            for tenant, jobs in self.waiting.items():
+                for job in jobs:
+                    self._ranked.setdefault(self._rank[job], {}).setdefault(tenant, []).append(job)
 
-    def _turn(self, job: int) -> tuple[int, int]:
-        return self._submitted[job], job
+    def _turn(self, job: int) -> tuple[int, int, int]:
+        return -self._rank[job], self._submitted[job], job
+
+    def of_priority(self, rank: int) -> dict[int, list[int]]:
+        """Return the queues of the jobs of one priority, by tenant."""
+        return self._ranked.get(rank, {})
 
     def join(self, job: int) -> None:
         """Let a job wait that was not among those that wait."""
-        queue = self.waiting.setdefault(self._tenants[job], [])
-        if job not in queue:
-            insort(queue, job, key=self._turn)
+        tenant = self._tenants[job]
+        ranked = self._ranked.setdefault(self._rank[job], {})
+        for queues in (self.waiting,) if ranked is self.waiting else (self.waiting, ranked):
+            queue = queues.setdefault(tenant, [])
+            if job not in queue:
+                insort(queue, job, key=self._turn)
 
     def served(self, floor: ClusterState, tenant: int) -> Fraction:
         """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.

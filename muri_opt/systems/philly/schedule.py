@@ -7,7 +7,6 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
@@ -45,24 +44,29 @@ class Schedule:
     def __init__(self, round_: Round, standing: JobStatus) -> None:
         self.floor = ClusterState(round_, standing)
         self._standing, self._queues = standing, Queues(round_, standing)
-        self._total = round_.cluster.total_gpus
+        self._total = standing.total
         self._before = int(round_.amounts.g[standing.running].sum())
         self._started = np.zeros_like(standing.running)
         self._moved = np.zeros_like(standing.running)
         self._preempted = np.zeros_like(standing.running)
-        self._hopeless: set[tuple[int, int, int, int]] = set()
+        self._hopeless: set[tuple[int, int, int, int, int]] = set()
 
     def start(self, *, borrowing: bool) -> None:
-        """Start all jobs that find room, the least served tenant first; without ``borrowing`` only within quotas.
+        """Start all jobs that find room, those of the largest priority first; without ``borrowing`` only within quotas.
 
-        A job that finds none is passed by smaller ones behind it.
+        Of one priority it is the turn of the least served tenant. A job that finds none is passed by smaller ones
+        behind it.
         """
+        for rank in reversed(range(self._standing.classes)):
+            self._start(self._queues.of_priority(rank), borrowing=borrowing)
+
+    def _start(self, waiting: dict[int, list[int]], *, borrowing: bool) -> None:
         floor, queues = self.floor, self._queues
-        heap = [(queues.served(floor, tenant), tenant, 0) for tenant in queues]
+        heap = [(queues.served(floor, tenant), tenant, 0) for tenant in waiting]
         heapify(heap)
         while heap:
             _, tenant, place = heap[0]
-            queue = queues.waiting[tenant]
+            queue = waiting[tenant]
             while place < len(queue):
                 job = queue[place]
                 place += 1
@@ -118,20 +122,32 @@ class Schedule:
         if standing.rules.preempt_at is None or self._load() < standing.rules.preempt_at * self._total:
             return False
         able = [job for job in self._waiting() if floor.within_quota(job)]
-        unpaid = self._started | self._preempted
-        ways = [Removals(floor, standing.may.be_preempted | self._started, keeps_quota=True, unpaid=unpaid)]
-        if able and self._started.any():  # then the next round will look for them in another way
-            ways.append(
-                Removals(
-                    floor, standing.may.be_preempted_later, keeps_quota=True, restart=standing.values.restart_later
-                )
-            )
+        known: dict[tuple[int, int, int] | None, list[Removals]] = {}
         for job in able:
-            for removals in ways:
+            key = None if floor.tree.plain else self._joining(job)
+            if key not in known:
+                known[key] = self._ways(None if key is None else job)
+            for removals in known[key]:
                 victims = removals.smallest(job, int(standing.widest[job]))
                 if victims is not None and self._gives_way(job, victims):
                     return True
         return False
+
+    def _joining(self, job: int) -> tuple[int, int, int]:
+        """Return all that matters of a job to what quotas hold once it has joined."""
+        amounts = self.floor.amounts
+        return int(amounts.tenant[job]), int(self._standing.rank[job]), int(amounts.g[job])
+
+    def _ways(self, joins: int | None) -> list[Removals]:
+        """Return in which ways jobs may be looked for that give way."""
+        floor, standing = self.floor, self._standing
+        unpaid = self._started | self._preempted
+        may = standing.may.be_preempted | self._started
+        ways = [Removals(floor, may, keeps_quota=True, joins=joins, unpaid=unpaid)]
+        if self._started.any():  # then the next round will look for them in another way
+            later, restart = standing.may.be_preempted_later, standing.values.restart_later
+            ways.append(Removals(floor, later, keeps_quota=True, joins=joins, restart=restart))
+        return ways
 
     def migrate(self) -> bool:
         """Move jobs to let one start, or one closer together, if it is worth it; return whether there was one."""
@@ -164,7 +180,7 @@ class Schedule:
     def _starts(self, job: int) -> bool:
         """Start a job if it finds room. A demand that found none finds none until a job leaves the floor."""
         amounts, level = self.floor.amounts, int(self._standing.widest[job])
-        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level)
+        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._standing.kind(job))
         held = None if demand in self._hopeless else seat(self.floor, job, level)
         if held is None:
             self._hopeless.add(demand)
@@ -181,6 +197,8 @@ class Schedule:
         floor, queues = self.floor, self._queues
         tenants = sorted(queues, key=lambda tenant: (queues.served(floor, tenant), tenant))
         jobs = [job for tenant in tenants for job in queues.waiting[tenant] if job not in floor.at]
+        if self._standing.classes > 1:
+            jobs.sort(key=lambda job: -int(self._standing.rank[job]))
         return sorted(jobs, key=lambda job: not floor.within_quota(job))
 
     def _load(self) -> int:
@@ -189,7 +207,7 @@ class Schedule:
 
     @property
     def _in_use(self) -> int:
-        return int((self.floor.amounts.G - self.floor.gpus).sum())
+        return int((self._standing.gpus - self.floor.gpus).sum())
 
     def _gives_way(self, job: int, victims: Victims) -> bool:
         """Put a job in the place of its victims, unless those not yet started were needed for the load.
@@ -205,6 +223,8 @@ class Schedule:
         others = sorted(g[list(victims[0])].tolist())[1:]
         if paid and WHOLE * (self._in_use + int(g[job]) - sum(others)) < least:
             return False
+        if not self.floor.tree.plain and not self._keeps_quotas(job, victims[0], paid):
+            return False
         for victim in victims[0]:
             self.floor.take(victim)
         self._started[back] = False
@@ -212,10 +232,25 @@ class Schedule:
         self._preempted[paid] = True
         if self._standing.rules.migrate == 0:
             for victim in paid:
-                self._queues.join(victim)
+                if self._standing.may.move[victim]:
+                    self._queues.join(victim)
         self._hopeless.clear()
         self._put(job, victims[1])
         return True
+
+    def _keeps_quotas(self, job: int, victims: tuple[int, ...], paid: list[int]) -> bool:
+        """Return whether more is within quotas with the job than with its victims, larger priorities first.
+
+        And whether every preempted job is one of a tenant that has its quota still.
+        """
+        tree, there = self.floor.tree, self.floor.at.keys()
+        after = tree.used([*(there - set(victims)), job])
+        if tree.within(after)[::-1].tolist() <= tree.within(tree.used(there))[::-1].tolist():
+            return False
+        held = tree.held(after)[:, 0]
+        gone = {*paid, *np.flatnonzero(self._preempted).tolist()} - {job} - (there - set(victims))
+        lines = (tree.line(int(tree.tenant[one])) for one in gone)
+        return all(any(held[one] >= tree.limit[one] for one in line[:1]) for line in lines)
 
     def _move(self, places: dict[int, Held]) -> None:
         for job in places:
@@ -228,11 +263,10 @@ class Schedule:
     def _gain(self, job: int, held: Held) -> int:
         """Return what the value gains by starting a job there."""
         standing, amounts = self._standing, self.floor.amounts
-        gpus, tenant = int(amounts.g[job]), int(amounts.tenant[job])
-        within = gpus
-        if tenant >= 0 and amounts.U[tenant] < UNLIMITED:
-            within = min(gpus, max(0, int(self.floor.quota[tenant])))
-        return standing.values.premium * within + int(standing.values.placed[job, self._spread(job, held)])
+        gpus, line = int(amounts.g[job]), self.floor.tree.line(int(amounts.tenant[job]))
+        within = min([gpus, *(max(0, int(self.floor.quota[one])) for one in line)])
+        premium = standing.values.weights.premium[int(standing.rank[job])]
+        return premium * within + int(standing.values.placed[job, self._spread(job, held)])
 
     def _change(self, places: dict[int, Held]) -> int:
         """Return what the value gains by moving jobs that have not been moved; a loss is below nothing."""

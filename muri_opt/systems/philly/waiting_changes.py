@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.decision import Change
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.waiting import waited_by
@@ -21,14 +21,14 @@ from muri_opt.systems.philly.tenant_rules import TenantRules
 MOST_SEARCHES: Final = 100
 """Different demands and levels for which moves and preemptions are looked for; those that come later get none."""
 
-Demand = tuple[int, int, int]
-"""GPUs, and milli-CPUs and MiB with each of them: jobs of equal demand are helped by equal changes."""
+Demand = tuple[int, int, int, int]
+"""GPUs, milli-CPUs and MiB with each of them, and what is asked of nodes: equal demands are helped by equal changes."""
 
 
-def demand_of(round_: Round, job: int) -> Demand:
+def demand_of(floor: ClusterState, job: int) -> Demand:
     """Return what a job asks for."""
-    amounts = round_.amounts
-    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job])
+    amounts = floor.amounts
+    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), floor.standing.kind(job)
 
 
 def soonest(rules: TenantRules, waited: int, level: int) -> int:
@@ -49,13 +49,17 @@ class SmallestChanges:
     def __init__(self, round_: Round, floor: ClusterState) -> None:
         self.round, self.floor = round_, floor
         may = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
-        self._removals, self._moving = Removals(floor, may, keeps_quota=False), Moving(floor, may, None)
+        stops, moves = may, may
+        if floor.standing.sets is not None:
+            stops = may & np.array([job.preemptible is not False for job in round_.jobs], dtype=bool)
+            moves = may & np.array([_is_movable(job) for job in round_.jobs], dtype=bool)
+        self._removals, self._moving = Removals(floor, stops, keeps_quota=False), Moving(floor, moves, None)
         self._closest: dict[Demand, int | None] = {}
         self._resources: dict[tuple[Demand, int], tuple[Change, ...]] = {}
 
     def closest(self, job: int) -> int | None:
         """Return how far a job is spread at least if it starts on what is free; ``None`` if it cannot."""
-        demand = demand_of(self.round, job)
+        demand = demand_of(self.floor, job)
         if demand not in self._closest:
             held = seat(self.floor, job, ANYWHERE)
             spread = self.floor.standing.locality.spread
@@ -67,7 +71,19 @@ class SmallestChanges:
 
         Of those that help equally soon a further node is last, and the others come by their GPUs, moves before
         preemptions. A job in back-off waits for its end with every change; where that is enough, it is the only one.
+        A job that is held, or is to begin later, is told none; no job is told of a further node that asks for certain
+        ones; and none to wait if nodes may not be available then.
         """
+        one = self.round.jobs[job]
+        if one.held is not None or (one.not_before or 0.0) > self.round.now:
+            return ()
+        ways = self._of(job)
+        if "node.available_until" in self.round.used_fields:
+            ways = tuple(change for change in ways if not change.wait_seconds)
+        return ways
+
+    def _of(self, job: int) -> tuple[Change, ...]:
+        """Return one change of each kind that there is, if waiting changes nothing but the job's level."""
         rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
         closest = self.closest(job)
         first = soonest(rules, waited, 0)
@@ -84,11 +100,13 @@ class SmallestChanges:
 
     def _with_resources(self, job: int, level: int) -> tuple[Change, ...]:
         """Return the changes on the floor that start the job at a level, the cheapest first."""
-        key = demand_of(self.round, job), level
+        key = demand_of(self.floor, job), level
         if key not in self._resources:
             search = len(self._resources) < MOST_SEARCHES
             found = (self._move(job, level), self._preempt(job, level)) if search else ()
-            changes = [*filter(None, found), self._add(job, level)]
+            changes = list(filter(None, found))
+            if self.floor.standing.sets is None:
+                changes.append(self._add(job, level))
             self._resources[key] = tuple(sorted(changes, key=_price))
         return self._resources[key]
 
@@ -115,6 +133,11 @@ class SmallestChanges:
     def _add(self, job: int, level: int) -> Change:
         gpus, rack = smallest_node(self.floor, job, level)
         return Change(add_gpus=gpus, rack=rack, gpus=gpus)
+
+
+def _is_movable(job: Job) -> bool:
+    """Return whether a job may be moved once it runs."""
+    return (job.preemptible if job.movable is None else job.movable) is not False
 
 
 def _price(change: Change) -> tuple[bool, int, bool]:

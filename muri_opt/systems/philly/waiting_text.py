@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text, time_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
 from muri_opt.systems.philly.rack_capacity import RackRoom
 from muri_opt.systems.philly.waiting_changes import demand_of, soonest
+
+_ASKED: Final = ", not as it asks for them"
+
+
+def free_where(floor: ClusterState, job: int) -> int:
+    """Return the free GPUs of the nodes on which a job may start."""
+    sets = floor.standing.sets
+    return int((floor.gpus if sets is None else only_where(floor.gpus, sets.of(job))).sum())
 
 
 class BindingRules:
@@ -19,36 +30,64 @@ class BindingRules:
 
     def __init__(self, round_: Round, floor: ClusterState) -> None:
         self.round, self.floor = round_, floor
-        self.free, self.total = int(floor.gpus.sum()), round_.cluster.total_gpus
+        self.free, self.total = int(floor.gpus.sum()), floor.standing.total
         self._best: dict[tuple[int, ...], str] = {}
 
     def of(self, job: int, reason: WaitingReason) -> str:
         """Return what the job asks for, and what there is of it where it may sit."""
         floor, standing, amounts = self.floor, self.floor.standing, self.round.amounts
-        asks = f"asks for {gpus_text(int(amounts.g[job]))}"
+        asks = f"{self._before(job)}asks for {gpus_text(int(amounts.g[job]))}"
         if reason is WaitingReason.PRIORITY:
             return f"{asks}, free now; the decision keeps them free"
         if reason is WaitingReason.BACKOFF:
             waited = waited_by(self.round, self.round.jobs[job])
             left = soonest(standing.rules, waited, TOGETHER) - waited
             return f"{asks}; in back-off for {time_text(left)} more, then tried for {time_text(standing.rules.hold)}"
+        if not standing.locality.fits[job] and standing.sets is not None:
+            empty = amounts.most_gpus([job], standing.gpus, amounts.C, amounts.M)
+            most = int(only_where(np.minimum(empty, amounts.g[job]), standing.sets.of(job)).sum())
+            shaped = _ASKED * bool(most >= amounts.g[job])
+            return f"{asks}; the nodes where it may start have {most} that it could use{shaped}"
         if not standing.locality.fits[job]:
             most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
             some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
             return f"{asks}; the empty cluster has {self.total}{some}"
         if reason is WaitingReason.QUOTA:
-            tenant, used = self.round.cluster.tenants[amounts.tenant[job]], floor.used(int(amounts.tenant[job]))
-            quota = int(amounts.U[amounts.tenant[job]])
-            spare = f"has {quota - used} left of" if used <= quota else f"is {used - quota} over"
-            asks += f"; tenant {tenant.id!r} {spare} its quota of {quota}"
+            asks += f"; {self._quota(job)}"
+        if standing.sets is not None:
+            free = free_where(floor, job)
+            shaped = _ASKED * bool(free >= amounts.g[job])
+            return f"{asks}; {free} are free where it may start{shaped}; {self._may_sit(job)}"
         if amounts.g[job] > self.free:
             return f"{asks}; {self.free} of {self.total} are free"
         return f"{asks}; {self.free} of {self.total} are free, at most {self._most(job)}; {self._may_sit(job)}"
 
+    def remedy(self, job: int, reason: WaitingReason) -> str:
+        """Return what would help a job for which no change was found."""
+        if not self.floor.standing.locality.fits[job]:
+            return "ask for fewer GPUs or for other nodes, or enlarge the cluster"
+        return "free GPUs that it can use together where it may start"
+
+    def _before(self, job: int) -> str:
+        """Return what a job must be told first that ran: that it is lost, or that it may not go elsewhere."""
+        if self.floor.standing.sets is None or self.round.jobs[job].state != "running":
+            return ""
+        if not self.floor.standing.running[job]:
+            return "it is lost: it ran on a node that is down; "
+        return "it may not be moved from where it runs; " * self.round.jobs[job].stays_put
+
+    def _quota(self, job: int) -> str:
+        """Return whose quota is short by the most."""
+        floor, amounts = self.floor, self.round.amounts
+        tenant = min(floor.tree.line(int(amounts.tenant[job])), key=lambda one: int(floor.quota[one]))
+        name, used, quota = self.round.cluster.tenants[tenant].id, floor.used(tenant), int(amounts.U[tenant])
+        spare = f"has {quota - used} left of" if used <= quota else f"is {used - quota} over"
+        return f"tenant {name!r} {spare} its quota of {quota}"
+
     def _most(self, job: int) -> str:
         """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""
         level = int(self.floor.standing.widest[job])
-        key = (*demand_of(self.round, job), level)
+        key = (*demand_of(self.floor, job), level)
         if key not in self._best:
             self._best[key] = self._most_at(job, level)
         return self._best[key]

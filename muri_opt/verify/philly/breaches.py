@@ -65,22 +65,30 @@ def _preemptions(reading: Reading, places: Places) -> Iterator[Violation]:
     used: Counter[str] = Counter()
     for job in places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
-    stopped = [
+    held = reading.quotas.held(used)
+    gone = [
         stand
         for job, stand in enumerate(reading.stands)
         if stand.running and (job not in places or _is_restarted(reading, stand, places[job]))
     ]
+    for stand in gone:
+        if stand.job.stays:
+            detail = f"{_gpus(stand)} preempted; the job runs and may not be stopped"
+            yield Violation(rule="preemptible", where=stand.job.id, detail=detail)
+    stopped = [stand for stand in gone if not stand.job.stays]
     for stand in stopped:
-        tenant, has = stand.tenant, used[stand.tenant]
+        tenant = stand.tenant
         if stand.job.restart_seconds is None:
             detail = f"{_gpus(stand)} preempted; it has no restart_seconds, so it stays where it is"
             yield Violation(rule="pinned", where=stand.job.id, detail=detail)
-        elif stand.quota is None:
+        elif not stand.limited:
             detail = f"job {stand.job.id!r} preempted; there is no quota that its tenant could be above"
             yield Violation(rule="preemption-quota", where=tenant or stand.job.id, detail=detail)
-        elif has < stand.quota:
-            detail = f"job {stand.job.id!r} preempted; {has} GPUs are left to the tenant, its quota is {stand.quota}"
-            yield Violation(rule="preemption-quota", where=tenant, detail=detail)
+        elif not reading.quotas.is_above(tenant, held):
+            nearest = reading.quotas.line(tenant)[0]
+            left = f"{held[nearest]} GPUs are left to the tenant, its quota is {reading.quotas.limits[nearest]}"
+            detail = f"job {stand.job.id!r} preempted; {left}"
+            yield Violation(rule="preemption-quota", where=nearest, detail=detail)
     if not stopped:
         return
     names = ", ".join(stand.job.id for stand in stopped)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from math import isfinite
 
-from muri_opt.rounds import Change, Round
+from muri_opt.rounds import Assignment, Change, Job, Round
 from muri_opt.verify.amounts import Room, micro
+from muri_opt.verify.demands import start_breaches
 from muri_opt.verify.philly.cluster_state import ClusterState
-from muri_opt.verify.philly.job_status import Held, Layout, Reach, Reading, Stand, counted_rooms
+from muri_opt.verify.philly.job_status import Held, Reading, Stand, counted_rooms
+from muri_opt.verify.philly.reach import Layout, Reach
 from muri_opt.verify.philly.rules import APART
 
 
@@ -23,7 +25,12 @@ class Proposals:
 
     def fault(self, stand: Stand, change: Change) -> str | None:
         """Return what is wrong with a change, or ``None`` where the job could start with it."""
-        return self._malformed(change) or self._unfit_jobs(change) or self._in_vain(stand, change)
+        return (
+            self._malformed(change)
+            or self._unfit_jobs(change)
+            or (None if stand.asked is None else self._unasked(stand.job, change))
+            or self._in_vain(stand, change)
+        )
 
     def _malformed(self, change: Change) -> str | None:
         waits, adds = change.wait_seconds, change.add_gpus
@@ -58,6 +65,29 @@ class Proposals:
             if sum(target.values()) != stand.need.gpus:
                 return f"job {name!r} moves to {sum(target.values())} GPUs; it has {stand.need.gpus}"
         return None if change.gpus == gpus else f"says {change.gpus} GPUs; it is {gpus}"
+
+    def _unasked(self, job: Job, change: Change) -> str | None:
+        """Return what is wrong with a change where jobs ask for certain nodes, or may not be touched once they run."""
+        if job.held is not None or (job.not_before or 0.0) > self.round.now:
+            return "the job may not start then"
+        if change.wait_seconds and any(node.available_until is not None for node in self.round.cluster.nodes):
+            return "nodes may not be available then"
+        if change.add_gpus is not None:
+            return "what the further node would be is not said"
+        for name in change.preempt:
+            if self._of(name).preemptible is False:
+                return f"job {name!r} may not be stopped"
+        for name, target in change.move.items():
+            other = self._of(name)
+            if (other.preemptible if other.movable is None else other.movable) is False:
+                return f"job {name!r} may not be moved"
+            assignment = Assignment(jobs=(name,), gpus=target)
+            if any(start_breaches(self.round, other, assignment, name)):
+                return f"job {name!r} may not be on the nodes it moves to"
+        return None
+
+    def _of(self, name: str) -> Job:
+        return self.round.jobs[self.round.job_index[name]]
 
     def _in_vain(self, stand: Stand, change: Change) -> str | None:
         """Return why the job could not start after all; the hall is left as it was."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
+from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.feasibility import capacity_breaches, cpu_breaches, gang_breaches, period_breaches
 from muri_opt.verify.philly.breaches import placement_breaches
 from muri_opt.verify.philly.counting import counted_places
@@ -15,7 +15,7 @@ from muri_opt.verify.philly.dual_bound import placed_bound
 from muri_opt.verify.philly.job_status import Reading, places_of
 from muri_opt.verify.philly.optimum import placement_optimum
 from muri_opt.verify.philly.reasons import placement_reasons, wrong_placement_changes
-from muri_opt.verify.philly.rules import SETTINGS, Tenancy
+from muri_opt.verify.philly.rules import HONOURED, SETTINGS, Tenancy
 from muri_opt.verify.settings import Setting
 
 
@@ -23,10 +23,12 @@ class PlacementChapter(Chapter):
     """Gangs of tenants where they may be by how long they have waited."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    honours: ClassVar[frozenset[str]] = HONOURED
 
     def __init__(self, round_: Round, rules: Tenancy) -> None:
         super().__init__(round_, rules)
         self.rules: Tenancy = rules
+        self._asks = asked_of(round_) is not None
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Tenancy:
@@ -52,21 +54,22 @@ class PlacementChapter(Chapter):
         reading, places = self.reading, places_of(self.round_, decision)
         for position, stand in enumerate(reading.stands):
             if position in places:
-                yield stand.job.id, reading.worth(stand, places[position]) + reading.premium * stand.need.gpus
+                full = reading.scale(stand).premium * stand.need.gpus
+                yield stand.job.id, reading.worth(stand, places[position]) + full
             elif stand.running:
                 yield stand.job.id, -reading.loss(stand)
 
     def over_quotas(self, decision: Decision) -> dict[str, tuple[int, int]]:
         """Return the GPUs above quotas, and what they are worth less than within them."""
-        reading, used = self.reading, Counter[str]()
-        for position in places_of(self.round_, decision):
-            used[reading.stands[position].tenant] += reading.stands[position].need.gpus
-        over = {tenant: used[tenant] - quota for tenant, quota in reading.quotas.items() if used[tenant] > quota}
-        return {tenant: (gpus, -reading.premium * gpus) for tenant, gpus in over.items()}
+        reading = self.reading
+        over = reading.over(reading.used(places_of(self.round_, decision)))
+        return {tenant: (gpus, -value) for tenant, (gpus, value) in over.items()}
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
         found = [*gang_breaches(members, assignment, where)]
+        if self._asks:
+            found += [breach for job in members for breach in start_breaches(self.round_, job, assignment, where)]
         found += [breach for job in members for breach in period_breaches(job, assignment, where)]
         return [*found, *cpu_breaches(members, assignment, where)]
 

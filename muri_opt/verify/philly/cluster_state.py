@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from muri_opt.verify.amounts import Need, Room, smallest_node_count
-from muri_opt.verify.philly.job_status import Held, Reach, Reading, Stand
+from muri_opt.verify.demands import Asked
+from muri_opt.verify.philly.job_status import Held, Reading, Stand
+from muri_opt.verify.philly.reach import Reach, inside_racks
 from muri_opt.verify.philly.rules import APART
 
 Racks = dict[int, Counter[Room]]
@@ -61,6 +64,8 @@ class ClusterState:
         if level <= APART:
             return False
         need = stand.need
+        if stand.asked is not None:
+            return extra is None and self._could_seat(stand.asked, need, level, reach)
         racks = self.empty if self.reading.tenancy.is_alone(need.gpus) else self.shared
         if extra is not None:
             rack, room = extra
@@ -73,6 +78,24 @@ class ClusterState:
             return _sits(everywhere, need, reach.fewest)
         nodes = len(self.rooms) + 1 if level else reach.fewest
         return any(_sits(rooms, need, nodes) for rooms in racks.values())
+
+    def _could_seat(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
+        """Return whether a gang could sit on what is free of the nodes where it may start."""
+        alone = self.reading.tenancy.is_alone(need.gpus)
+        rooms = [
+            replace(room, gpus=0) if (residents if alone else any(map(self._is_alone, residents))) else room
+            for room, residents in zip(self.rooms, self.residents, strict=True)
+        ]
+        if reach.in_rack and level < 2:
+            asked = inside_racks(asked, self.reading.racks)
+        count = asked.node_count(rooms, need)
+        return count is not None and (count <= reach.fewest or level == 2 or (level == 1 and reach.in_rack))
+
+    def free_for(self, asked: Asked | None) -> int:
+        """Return the GPUs that nobody has, of the nodes on which a gang may start."""
+        if asked is None:
+            return self.free_gpus
+        return sum(self.rooms[node].gpus for part in asked.parts for node in part)
 
     def _change(self, job: int, held: Held, sign: int) -> None:
         need = self.reading.stands[job].need

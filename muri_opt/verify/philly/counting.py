@@ -20,6 +20,8 @@ def counted_places(reading: Reading) -> int | None:
     would lose if it were preempted. Nodes, CPUs, memory, budgets and loads are left aside. ``None`` where counting
     would take too long, or numbers are too large for it.
     """
+    if reading.quotas.nested or len(reading.scales) > 1:
+        return _without_quotas(reading)
     free, total = sum(room.gpus for room in reading.rooms), 0
     members: dict[str, list[dict[int, int]]] = {}
     held: dict[str, int] = {}
@@ -44,4 +46,20 @@ def counted_places(reading: Reading) -> int | None:
 
 def _premium(reading: Reading, tenant: str, held: int, more: int) -> int:
     """Return what the GPUs of a tenant are worth within its quota, if it uses some more than it holds."""
-    return reading.premium * reading.within_quotas({tenant: held + more})
+    return reading.premium * reading.quotas.within({tenant: held + more})
+
+
+def _without_quotas(reading: Reading) -> int | None:
+    """Return the most that jobs within the GPUs of the cluster are worth if all of them are within quotas."""
+    free, total, tables = sum(room.gpus for room in reading.rooms), 0, list[dict[int, int]]()
+    for stand in reading.stands:
+        gpus, lost = stand.need.gpus, reading.loss(stand) if stand.evictable else 0
+        best = most_worth(reading, stand) + reading.scale(stand).premium * gpus
+        if stand.evictable or stand.candidate:
+            tables.append({gpus: best + lost})
+            total -= lost
+        elif stand.running:
+            free -= gpus
+            total += best
+    counted = counted_best(free, [Pool(tables, free)], steps=_MOST_STEPS)
+    return None if counted is None else total + counted

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of, smallest_node_count
+from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
+from muri_opt.verify.demands import Asked, asked_of, is_lost
+from muri_opt.verify.philly.quotas import Quotas, Scale, scales
+from muri_opt.verify.philly.reach import Layout, Reach
 from muri_opt.verify.philly.rules import APART, Tenancy
 
 Held = Mapping[int, int]
@@ -17,63 +20,20 @@ Held = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """How many nodes of each room an empty cluster has, in all and in each rack; racks alike are listed once."""
-
-    racks: tuple[Counter[Room], ...]
-    nodes: Counter[Room]
-
-    @classmethod
-    def of(cls, racks: Iterable[Counter[Room]]) -> Layout:
-        """Return the layout of these racks."""
-        unlike: dict[frozenset[tuple[Room, int]], Counter[Room]] = {}
-        nodes: Counter[Room] = Counter()
-        for rack in racks:
-            unlike[frozenset(rack.items())] = rack
-            nodes.update(rack)
-        return cls(racks=tuple(unlike.values()), nodes=nodes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How close together a gang could sit in a cluster: whether it fits, also in one rack, and on how few nodes."""
-
-    fits: bool
-    in_rack: bool
-    fewest: int
-
-    @classmethod
-    def of(cls, layout: Layout, need: Need) -> Reach:
-        """Return the reach of a gang in an empty cluster."""
-        counts = [smallest_node_count(rack, need) for rack in layout.racks]
-        able = [count for count in counts if count is not None]
-        if able:
-            return cls(fits=True, in_rack=True, fewest=min(able))
-        count = smallest_node_count(layout.nodes, need)
-        return cls(fits=count is not None, in_rack=False, fewest=count or 0)
-
-    def spread(self, nodes: int, racks: int) -> int:
-        """Return how far apart a gang sits on so many nodes of so many racks: 0 together, 1 in a rack, 2 anywhere."""
-        if self.in_rack and racks > 1:
-            return 2
-        if nodes <= self.fewest:
-            return 0
-        return 1 if self.in_rack else 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """A job before the round is decided, with the quota of its tenant (``None``: no limit) and where it runs.
+    """A job before the round is decided, and where it runs; one that has lost its node does not run any more.
 
-    ``level`` is how far apart it may sit if it starts or is put elsewhere. ``cost`` is what stopping it costs, 0 where
-    that is not allowed. One that is ``movable`` may be put elsewhere, by a move or, where there are none, by preempting
-    it and starting it again at once.
+    ``limited`` says whether a quota counts its GPUs. ``level`` is how far apart it may sit if it starts or is put
+    elsewhere. ``cost`` is what stopping it costs, 0 where that is not allowed. One that is ``movable`` may be put
+    elsewhere, by a move or, where there are none, by preempting it and starting it again at once. ``asked`` is what it
+    asks of nodes (``None``: nothing), and ``rank`` the place of its priority among all, from the smallest on.
     """
 
     job: Job
     need: Need
     tenant: str
-    quota: int | None
+    limited: bool
+    running: bool
     held: Held
     waited: int
     reach: Reach
@@ -81,29 +41,37 @@ class Stand:
     cost: int
     movable: bool
     evictable: bool
-
-    @property
-    def running(self) -> bool:
-        """Whether the job runs before the round."""
-        return self.job.state == "running"
+    asked: Asked | None
+    rank: int
 
     @property
     def candidate(self) -> bool:
         """Whether the job waits and may start."""
         return not self.running and self.reach.fits and self.level > APART
 
+    def may_have(self, held: Held) -> bool:
+        """Return whether a place is inside one of the parts of the cluster it asks for, and of the shape."""
+        if self.asked is None:
+            return True
+        even = not self.asked.even or len(set(held.values())) == 1
+        shaped = even and self.asked.fewest <= len(held) <= self.asked.most
+        return shaped and any(held.keys() <= set(part) for part in self.asked.parts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """All jobs of a round, the racks of its nodes, and the two weights of its value, K and P of the chapter."""
+    """All jobs of a round, the racks and rooms of its nodes, and how much counts what for each priority.
+
+    Nodes of one ``look`` are the same to every job; without such differences all have the same.
+    """
 
     tenancy: Tenancy
     stands: tuple[Stand, ...]
     racks: tuple[int, ...]
     rooms: tuple[Room, ...]
-    quotas: Mapping[str, int]
-    premium: int
-    penalty: int
+    looks: tuple[int, ...]
+    quotas: Quotas
+    scales: tuple[Scale, ...]
 
     @classmethod
     def of(cls, round_: Round, tenancy: Tenancy) -> Reading:
@@ -113,36 +81,48 @@ class Reading:
     @classmethod
     def read(cls, round_: Round, tenancy: Tenancy) -> Reading:
         """Return the reading, read now."""
-        rooms = tuple(empty_rooms(round_))
+        rooms = _rooms(round_)
         names = list(dict.fromkeys(node.rack for node in round_.cluster.nodes))
         racks = tuple(names.index(node.rack) for node in round_.cluster.nodes)
         layout = Layout.of(counted_rooms(racks, rooms).values())
-        quotas = _quotas(round_)
-        reaches: dict[Need, Reach] = {}
+        quotas, asked = Quotas.of(round_), asked_of(round_)
+        ranks = {priority: rank for rank, priority in enumerate(sorted({job.priority for job in round_.jobs}))}
+        known = _Known(round_=round_, tenancy=tenancy, quotas=quotas, racks=racks, ranks=ranks)
+        reaches: dict[object, Reach] = {}
         stands = []
         for position, job in enumerate(round_.jobs):
-            need = need_of(job)
-            if need not in reaches:
-                reaches[need] = Reach.of(layout, need)
+            need, mine = need_of(job), None if asked is None else asked[job.id]
+            key = need if mine is None else (need, id(mine.parts), mine.fewest, mine.most, mine.even)
+            if key not in reaches:
+                reaches[key] = Reach.of(layout, need) if mine is None else Reach.asked(mine, need, rooms, racks)
             try:
-                stands.append(_stand(round_, tenancy, job, need, reaches[need], racks, quotas.get(job.tenant or "")))
+                stands.append(known.stand(job, need, reaches[key], mine))
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({job.id!r})") from None
         _check_rooms(round_, rooms, stands)
-        premium, penalty = tenancy.weights(
-            sum(stand.need.gpus for stand in stands),
-            sum(stand.cost for stand in stands),
-            sum(stand.need.gpus for stand in stands if stand.evictable),
-        )
         return cls(
             tenancy=tenancy,
             stands=tuple(stands),
             racks=racks,
             rooms=rooms,
+            looks=(0,) * len(rooms) if asked is None else _looks(round_),
             quotas=quotas,
-            premium=premium,
-            penalty=penalty,
+            scales=scales(_classes(stands, len(ranks)), weighted=tenancy.weighted),
         )
+
+    @property
+    def premium(self) -> int:
+        """The most that a GPU within a quota adds."""
+        return self.scales[-1].premium if self.scales else 0
+
+    @property
+    def penalty(self) -> int:
+        """The most that a preempted GPU takes away."""
+        return self.scales[-1].penalty if self.scales else 0
+
+    def scale(self, stand: Stand) -> Scale:
+        """Return how much counts what for a job."""
+        return self.scales[stand.rank]
 
     def spread(self, stand: Stand, nodes: Collection[int]) -> int:
         """Return how far apart a job would sit on these nodes."""
@@ -153,34 +133,59 @@ class Reading:
         spread = self.spread(stand, held)
         if held != stand.held:
             return self.elsewhere(stand, spread)
-        return self.tenancy.running(stand.need.gpus, spread)
+        return self.scale(stand).work * self.tenancy.running(stand.need.gpus, spread)
 
     def elsewhere(self, stand: Stand, spread: int) -> int:
         """Return what it is worth that a job runs where it did not, so far apart; a restart counts as preemption."""
+        work = self.scale(stand).work
         if not stand.running:
-            return self.tenancy.started(stand.need.gpus, stand.waited, spread)
-        lost = self.loss(stand) if self.tenancy.restarts else stand.cost
-        return self.tenancy.running(stand.need.gpus, spread) - lost
+            return work * self.tenancy.started(stand.need.gpus, stand.waited, spread)
+        lost = self.loss(stand) if self.tenancy.restarts else work * stand.cost
+        return work * self.tenancy.running(stand.need.gpus, spread) - lost
 
     def loss(self, stand: Stand) -> int:
         """Return what preempting a running job takes away."""
-        return self.penalty * stand.need.gpus + stand.cost
+        scale = self.scale(stand)
+        return scale.penalty * stand.need.gpus + scale.work * stand.cost
 
-    def within_quotas(self, used: Mapping[str, int]) -> int:
-        """Return the GPUs that count in full: those within the quotas, and all that have none."""
-        return sum(min(gpus, self.quotas.get(tenant, gpus)) for tenant, gpus in used.items())
+    def used(self, places: Iterable[int]) -> Counter[tuple[str, int]]:
+        """Return the GPUs of each tenant and priority if these jobs run."""
+        used: Counter[tuple[str, int]] = Counter()
+        for position in places:
+            stand = self.stands[position]
+            used[stand.tenant, stand.rank] += stand.need.gpus
+        return used
+
+    def over(self, used: Mapping[tuple[str, int], int]) -> dict[str, tuple[int, int]]:
+        """Return the GPUs of tenants above their quotas, and what is taken off for them.
+
+        Quotas are filled by the jobs of the largest priorities first.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        for rank, scale in enumerate(self.scales):
+            before = self.scales[rank - 1].premium if rank else 0
+            least: Counter[str] = Counter()
+            for (tenant, of), gpus in used.items():
+                least[tenant] += gpus * (of >= rank)
+            for tenant, gpus in self.quotas.over(least).items():
+                most, value = found.get(tenant, (gpus, 0))
+                found[tenant] = most, value + (scale.premium - before) * gpus
+        return {tenant: both for tenant, both in found.items() if both[0]}
+
+    def quota_value(self, used: Mapping[tuple[str, int], int]) -> int:
+        """Return what GPUs are worth by being within quotas."""
+        full = sum(self.scales[rank].premium * gpus for (_, rank), gpus in used.items())
+        return full - sum(value for _, value in self.over(used).values())
 
     def value(self, places: Mapping[int, Held]) -> int:
         """Return what it is worth that exactly these jobs run, each there."""
-        used: Counter[str] = Counter()
         total = 0
         for position, stand in enumerate(self.stands):
             if position in places:
-                used[stand.tenant] += stand.need.gpus
                 total += self.worth(stand, places[position])
             elif stand.running:
                 total -= self.loss(stand)
-        return total + self.premium * self.within_quotas(used)
+        return total + self.quota_value(self.used(places))
 
 
 _reading = last_recalled(Reading.read)
@@ -206,29 +211,69 @@ def places_of(round_: Round, decision: Decision) -> dict[int, dict[int, int]]:
     return places
 
 
-def _stand(
-    round_: Round, tenancy: Tenancy, job: Job, need: Need, reach: Reach, racks: tuple[int, ...], quota: int | None
-) -> Stand:
-    if job.gpus < 1:
-        raise InputError("gpus", "0", "at least 1: the policy places gangs")
-    running, restarts = job.state == "running", job.state == "running" and job.restart_seconds is not None
-    held = _held(round_, job) if running else {}
-    waited = _waited(round_, job)
-    here = reach.spread(len(held), len({racks[node] for node in held})) if running else APART
-    evictable = restarts and quota is not None and tenancy.preempt_at is not None
-    return Stand(
-        job=job,
-        need=need,
-        tenant=job.tenant or "",
-        quota=quota,
-        held=held,
-        waited=waited,
-        reach=reach,
-        level=max(here, tenancy.level(waited)),
-        cost=tenancy.cost(job.gpus, micro(job.restart_seconds or 0.0)) if restarts else 0,
-        movable=evictable if tenancy.restarts else restarts,
-        evictable=evictable,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What is known of a round before its jobs are looked at one by one."""
+
+    round_: Round
+    tenancy: Tenancy
+    quotas: Quotas
+    racks: tuple[int, ...]
+    ranks: Mapping[int, int]
+
+    def stand(self, job: Job, need: Need, reach: Reach, asked: Asked | None) -> Stand:
+        """Return how a job stands that could be so close together."""
+        if job.gpus < 1:
+            raise InputError("gpus", "0", "at least 1: the policy places gangs")
+        tenancy, tenant = self.tenancy, job.tenant or ""
+        running = job.state == "running" and not (asked is not None and is_lost(self.round_, job))
+        restarts = running and job.restart_seconds is not None
+        held = _held(self.round_, job) if running else {}
+        waited = _waited(self.round_, job)
+        here = reach.spread(len(held), len({self.racks[node] for node in held})) if running else APART
+        limited = bool(self.quotas.line(tenant))
+        evictable = restarts and limited and tenancy.preempt_at is not None and not job.stays
+        return Stand(
+            job=job,
+            need=need,
+            tenant=tenant,
+            limited=limited,
+            running=running,
+            held=held,
+            waited=waited,
+            reach=reach,
+            level=max(here, tenancy.level(waited)),
+            cost=tenancy.cost(job.gpus, micro(job.restart_seconds or 0.0)) if restarts else 0,
+            movable=(evictable if tenancy.restarts else restarts) and not job.stays_put,
+            evictable=evictable,
+            asked=asked,
+            rank=self.ranks[job.priority],
+        )
+
+
+def _classes(stands: Iterable[Stand], count: int) -> list[tuple[int, int, int]]:
+    """Return for each priority the GPUs of its jobs, what stopping them costs, and the GPUs that can be preempted."""
+    found = [(0, 0, 0)] * count
+    for stand in stands:
+        gpus, costs, evictable = found[stand.rank]
+        more = stand.need.gpus
+        found[stand.rank] = gpus + more, costs + stand.cost, evictable + more * stand.evictable
+    return found
+
+
+def _rooms(round_: Round) -> tuple[Room, ...]:
+    """Return what empty nodes have; one that is down has nothing."""
+    rooms = zip(empty_rooms(round_), round_.cluster.nodes, strict=True)
+    return tuple(replace(room, gpus=0) if node.state == "down" else room for room, node in rooms)
+
+
+def _looks(round_: Round) -> tuple[int, ...]:
+    """Return a number for each node, the same for those that no job can tell apart by what it asks."""
+    known: dict[object, int] = {}
+    nodes = round_.cluster.nodes
+    said = [(node.gpu_type, frozenset(node.labels), node.state, node.available_until) for node in nodes]
+    units = [tuple(sorted(node.units.items())) for node in nodes]
+    return tuple(known.setdefault(both, len(known)) for both in zip(said, units, strict=True))
 
 
 def _held(round_: Round, job: Job) -> dict[int, int]:
@@ -244,11 +289,6 @@ def _waited(round_: Round, job: Job) -> int:
     if job.waiting_seconds is not None:
         return micro(job.waiting_seconds)
     return 0 if job.submitted is None else max(0, micro(round_.now) - micro(job.submitted))
-
-
-def _quotas(round_: Round) -> dict[str, int]:
-    """Return the quota of each tenant that has one; one above the cluster is what a lost node leaves."""
-    return {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
 
 
 def _check_rooms(round_: Round, rooms: tuple[Room, ...], stands: list[Stand]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -49,14 +50,16 @@ class _Places:
     """The ``deciding`` jobs that may do something, each with every outcome.
 
     If they were all stopped, the jobs from the i-th on would lose ``lost[i]``; ``rests[i]`` is the most they are worth
-    against that, by GPUs, and ``gpus[i]`` what they could use, tenant by tenant. ``homes[i]`` tells nodes apart: by
-    their rack, and by which of these jobs hold which of their GPUs.
+    against that, by GPUs, and ``gpus[i]`` what they could use, for each tenant and priority of ``names``; job j is of
+    the ``owners[j]``-th of these. ``homes[i]`` tells nodes apart: by their rack, by what jobs ask of nodes, and by
+    which of these jobs hold which of their GPUs. ``limits`` are the quotas of ``names``, if each is all that counts.
     """
 
     reading: Reading
     deciding: list[int]
-    tenants: list[int]
-    quotas: list[int | None]
+    names: list[tuple[str, int]]
+    owners: list[int]
+    limits: list[int | None] | None
     rests: list[list[int]]
     lost: list[int]
     gpus: list[tuple[int, ...]]
@@ -72,9 +75,7 @@ class _Places:
         shares: list[Held] = [stand.held] if stand.running else []
         within = tenancy.restarts or tenancy.migrate is None or state.moved + stand.need.gpus <= tenancy.migrate
         if stand.candidate or (stand.movable and within):
-            holds = [desk.room.holds(stand.need) for desk in state.desks]
-            ways = splits(holds, self._looks(job, state), stand.need.gpus, nodes=len(holds), steps=self.steps)
-            shares += [held for held in ways if self.reading.spread(stand, held) <= stand.level]
+            shares += [held for held in self._ways(job, state) if self.reading.spread(stand, held) <= stand.level]
         for number, held in enumerate(shares):
             if number == 0 or held != stand.held:
                 after = self.put(self.deciding[job], held, state)
@@ -83,8 +84,20 @@ class _Places:
         if not stand.running:
             yield 0, state
         elif stand.evictable:
-            stopped = state.stopped | {self.tenants[self.deciding[job]]}
+            stopped = state.stopped | {self.owners[self.deciding[job]]}
             yield -self.reading.loss(stand), state._replace(stopped=stopped)
+
+    def _ways(self, job: int, state: _State) -> Iterator[Held]:
+        """Yield where the job could be put: anywhere, or inside one of the parts of the cluster it asks for."""
+        stand = self.reading.stands[self.deciding[job]]
+        holds, looks = [desk.room.holds(stand.need) for desk in state.desks], self._looks(job, state)
+        if stand.asked is None:
+            yield from splits(holds, looks, stand.need.gpus, nodes=len(holds), steps=self.steps)
+            return
+        for part in stand.asked.parts:
+            inside = [number if node in part else 0 for node, number in enumerate(holds)]
+            found = splits(inside, looks, stand.need.gpus, nodes=len(holds), steps=self.steps)
+            yield from filter(stand.may_have, found)
 
     def put(self, job: int, held: Held, state: _State) -> _State | None:
         """Return the state after a job was put there, or ``None`` where there is no room or the wrong neighbour."""
@@ -108,14 +121,14 @@ class _Places:
             if not desks[node].room.possible:
                 return None
         used = list(state.used)
-        used[self.tenants[job]] += stand.need.gpus
+        used[self.owners[job]] += stand.need.gpus
         again = new and stand.running and self.reading.tenancy.restarts
         return _State(
             desks=tuple(desks),
             used=tuple(used),
             moved=state.moved + (stand.need.gpus if new and stand.running and not again else 0),
             started=state.started + (0 if stand.running else stand.need.gpus),
-            stopped=state.stopped | {self.tenants[job]} if again else state.stopped,
+            stopped=state.stopped | {self.owners[job]} if again else state.stopped,
             places=(*state.places, (job, held)),
         )
 
@@ -125,9 +138,9 @@ class _Places:
     def most(self, job: int, state: _State) -> int:
         all_used = tuple(map(sum, zip(state.used, self.gpus[job], strict=True)))
         free = sum(desk.room.gpus for desk in state.desks)
-        counted = min(self._counted(all_used), self._counted(state.used) + free)
+        counted = min(self._counted(all_used), self._counted(state.used) + self.reading.premium * free)
         rest = self.rests[job]
-        return rest[min(len(rest) - 1, free)] - self.lost[job] + self.reading.premium * counted
+        return rest[min(len(rest) - 1, free)] - self.lost[job] + counted
 
     def end(self, state: _State) -> int | None:
         """Return what the GPUs within quotas are worth, if those who were preempted may have been."""
@@ -135,15 +148,28 @@ class _Places:
             load, total = self.reading.tenancy.preempt_at, sum(room.gpus for room in self.reading.rooms)
             before = sum(stand.need.gpus for stand in self.reading.stands if stand.running)
             busy = load is not None and 1000 * (before + state.started) >= load * total
-            if not busy or any(state.used[tenant] < (self.quotas[tenant] or 0) for tenant in state.stopped):
+            if not busy or not self._are_above(state):
                 return None
-        return self.reading.premium * self._counted(state.used)
+        return self._counted(state.used)
+
+    def _are_above(self, state: _State) -> bool:
+        """Return whether all who lost a job still have their quota."""
+        used: Counter[str] = Counter()
+        for (tenant, _), gpus in zip(self.names, state.used, strict=True):
+            used[tenant] += gpus
+        quotas = self.reading.quotas
+        held = quotas.held(used)
+        return all(quotas.is_above(self.names[owner][0], held) for owner in state.stopped)
 
     def _looks(self, job: int, state: _State) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         return [(home, desk.look) for home, desk in zip(self.homes[job], state.desks, strict=True)]
 
     def _counted(self, used: tuple[int, ...]) -> int:
-        return sum(gpus if quota is None else min(gpus, quota) for gpus, quota in zip(used, self.quotas, strict=True))
+        """Return what GPUs are worth by being within quotas."""
+        if self.limits is not None:
+            both = zip(used, self.limits, strict=True)
+            return self.reading.premium * sum(gpus if most is None else min(gpus, most) for gpus, most in both)
+        return self.reading.quota_value(dict(zip(self.names, used, strict=True)))
 
 
 def placement_optimum(round_: Round, tenancy: Tenancy, *, steps: int = 200_000) -> int | None:
@@ -161,7 +187,7 @@ def best_places(
     """
     reading = Reading.of(round_, tenancy)
     places = _places(reading, steps)
-    state = _State(desks=tuple(_Node(room) for room in reading.rooms), used=(0,) * len(places.quotas))
+    state = _State(desks=tuple(_Node(room) for room in reading.rooms), used=(0,) * len(places.names))
     fixed = 0
     for job, stand in enumerate(reading.stands):
         if is_fixed(stand):
@@ -183,25 +209,28 @@ def best_places(
 def _places(reading: Reading, steps: int) -> _Places:
     """Return the jobs that may do something, and what is known of those from each of them on."""
     stands = reading.stands
-    names = list(dict.fromkeys(stand.tenant for stand in stands))
-    tenants = [names.index(stand.tenant) for stand in stands]
+    names = list(dict.fromkeys((stand.tenant, stand.rank) for stand in stands))
+    owners = [names.index((stand.tenant, stand.rank)) for stand in stands]
     deciding = [job for job, stand in enumerate(stands) if not is_fixed(stand) and (stand.running or stand.candidate)]
     lost, gpus = [0], [(0,) * len(names)]
     tables: list[dict[int, int]] = []
-    homes: list[list[tuple[int, ...]]] = [[(rack,) for rack in reading.racks]]
+    homes: list[list[tuple[int, ...]]] = [list(zip(reading.racks, reading.looks, strict=True))]
     for job in reversed(deciding):
         stand = stands[job]
         asks, loss = stand.need.gpus, reading.loss(stand) if stand.running else 0
         tables.insert(0, {asks: most_worth(reading, stand) + loss})
         lost.insert(0, lost[0] + loss)
-        gpus.insert(0, tuple(has + asks * (tenant == tenants[job]) for tenant, has in enumerate(gpus[0])))
+        gpus.insert(0, tuple(has + asks * (owner == owners[job]) for owner, has in enumerate(gpus[0])))
         home = [(*look, job, stand.held[node]) if node in stand.held else look for node, look in enumerate(homes[0])]
         homes.insert(0, home)
     return _Places(
         reading=reading,
         deciding=deciding,
-        tenants=tenants,
-        quotas=[reading.quotas.get(name) for name in names],
+        names=names,
+        owners=owners,
+        limits=None
+        if reading.quotas.nested or len(reading.scales) > 1
+        else [reading.quotas.limits.get(tenant) for tenant, _ in names],
         rests=best_from_each(sum(room.gpus for room in reading.rooms), tables),
         lost=lost,
         gpus=gpus,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from muri_opt.rounds import Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.verify.amounts import Need, said_of
+from muri_opt.verify.amounts import said_of
+from muri_opt.verify.demands import kept_back
 from muri_opt.verify.philly.changes import Proposals
 from muri_opt.verify.philly.cluster_state import ClusterState
 from muri_opt.verify.philly.job_status import Reading, Stand, places_of
@@ -20,14 +21,19 @@ def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> It
     used: Counter[str] = Counter()
     for job in hall.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
-    free = hall.free_gpus
-    seatable: dict[tuple[Need, int], bool] = {}
+    held = reading.quotas.held(used)
+    seatable: dict[tuple[object, ...], tuple[bool, int]] = {}
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
-        key = (stand.need, stand.level)
+        key: tuple[object, ...] = (stand.need, stand.level)
+        if stand.asked is not None:
+            asked = stand.asked
+            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even
         if key not in seatable:
-            seatable[key] = hall.could_seat(stand, stand.level, stand.reach)
-        yield wait, said_of(stand.job, _reason(stand, seatable[key], free, used[stand.tenant]))
+            seatable[key] = hall.could_seat(stand, stand.level, stand.reach), hall.free_for(stand.asked)
+        within = reading.quotas.has_left(stand.tenant, stand.need.gpus, held)
+        back = None if stand.asked is None else kept_back(round_, stand.job)
+        yield wait, said_of(stand.job, back or _reason(stand, *seatable[key], within=within))
 
 
 def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
@@ -49,14 +55,14 @@ def _state(round_: Round, decision: Decision, reading: Reading) -> ClusterState:
     return ClusterState(reading, places_of(round_, decision))
 
 
-def _reason(stand: Stand, seatable: bool, free: int, used: int) -> WaitingReason:
-    """Return why a job waits; ``used`` are the GPUs of its tenant."""
+def _reason(stand: Stand, seatable: bool, free: int, *, within: bool) -> WaitingReason:
+    """Return why a job waits; ``free`` GPUs are where it may start, and ``within`` its quota it would be or not."""
     if not stand.reach.fits:
         return WaitingReason.CAPACITY
     if stand.level == APART:
         return WaitingReason.BACKOFF
     if seatable:
         return WaitingReason.PRIORITY
-    if stand.quota is not None and used + stand.need.gpus > stand.quota:
+    if not within:
         return WaitingReason.QUOTA
     return WaitingReason.CAPACITY if stand.need.gpus > free else WaitingReason.FRAGMENTATION

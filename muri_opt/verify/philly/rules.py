@@ -9,6 +9,7 @@ from math import ceil, floor
 from typing import Final
 
 from muri_opt.errors import InputError
+from muri_opt.rounds import INFORMATION
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.settings import Setting, one_of
 
@@ -28,6 +29,24 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "horizon": Setting(usual="600", least=1e-6, most=2e9),
     "objective": one_of("lexicographic", "weighted"),
 }
+HONOURED: Final = INFORMATION | {
+    "node.gpu_type",
+    "node.state",
+    "node.available_until",
+    "tenant.parent",
+    "job.priority",
+    "job.gpu_types",
+    "job.nodes",
+    "job.even",
+    "job.requires",
+    "job.excludes",
+    "job.within",
+    "job.preemptible",
+    "job.movable",
+    "job.held",
+    "job.not_before",
+}
+"""The fields of format 2 that these rules check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +115,6 @@ class Tenancy:
         """Return what it costs to stop a gang whose restart takes so many microseconds."""
         lost = -(-1000 * restart // self.horizon)
         return gpus * min(10_000, max(1, lost))
-
-    def weights(self, gpus: int, costs: int, evictable: int) -> tuple[int, int]:
-        """Return what a GPU within a quota adds, and what a preempted GPU takes away.
-
-        ``gpus`` are those of all jobs, ``costs`` those of all jobs that could be stopped, and ``evictable`` the GPUs of
-        all jobs that could be preempted.
-        """
-        if self.weighted:
-            return 1000, 1000
-        penalty = 1 + 1250 * gpus + costs
-        return penalty * (1 + evictable), penalty
 
     def is_alone(self, gpus: int) -> bool:
         """Return whether a gang of so many GPUs shares its nodes with nobody."""

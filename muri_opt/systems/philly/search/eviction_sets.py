@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.philly.job_status import Held
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
 from muri_opt.systems.philly.search.placement_state import Seats
@@ -90,8 +91,7 @@ class Ejections:
     def best(self, job: int) -> tuple[float, Held, list[int]] | None:
         """Return the best net worth of a place for a waiting gang, the place, and who has to go; ``None`` if none."""
         seats, standing = self.seats, self.seats.standing
-        locality, amounts = standing.locality, seats.floor.amounts
-        gpus, level = int(seats.g[job]), int(standing.widest[job])
+        amounts = seats.floor.amounts
         fits = self.left[0]
         for left, each in ((self.left[1], int(amounts.c[job])), (self.left[2], int(amounts.m[job]))):
             if each:
@@ -99,6 +99,20 @@ class Ejections:
         if not len(self.nodes):
             return None
         premium = standing.values.premium * seats.within(job)
+        if standing.sets is None:
+            found = self._ways(job, fits, premium)
+        else:
+            demand = standing.sets.of(job)
+            inside = (np.isin(self.nodes, nodes)[:, None] for nodes in demand.sets)
+            ways = (way for here in inside for way in self._ways(job, np.where(here, fits, 0), premium))
+            found = [way for way in ways if _is_shaped(way[1], demand)]
+        best = max(found, key=lambda way: way[0], default=None)
+        return best if best is not None and best[0] > 0 else None
+
+    def _ways(self, job: int, fits: Floats, premium: int) -> list[tuple[float, Held, list[int]]]:
+        """Return the best place on one node, and those on several, where so many GPUs fit on the nodes."""
+        standing, gpus, level = self.seats.standing, int(self.seats.g[job]), int(self.seats.standing.widest[job])
+        locality = standing.locality
         found: list[tuple[float, Held, list[int]]] = []
         if locality.fewest[job] == 1:
             cost = np.where(fits >= gpus, self.cost_full, _NEVER)
@@ -108,8 +122,7 @@ class Ejections:
             found.append((worth, {int(self.nodes[node]): gpus}, self._gone(node, int(which[node]))))
         if locality.fewest[job] > 1 or level > TOGETHER:
             found += self._several(job, fits, premium)
-        best = max(found, key=lambda way: way[0], default=None)
-        return best if best is not None and best[0] > 0 else None
+        return found
 
     def _gone(self, node: int, which: int) -> list[int]:
         return [int(job) for job in self.jobs[node, _SETS[:, which] > 0]]
@@ -149,6 +162,12 @@ class Ejections:
         held = places[best][1]
         gone = {out for node, units in held.items() for out in self._gone(node, int(which[node, units]))}
         return [(worth[best], {int(self.nodes[node]): units for node, units in held.items()}, sorted(gone))]
+
+
+def _is_shaped(held: Held, demand: Demand) -> bool:
+    """Return whether a place is on as many nodes as a gang asks for, with equally many GPUs on each if it asks so."""
+    most = len(held) if demand.most is None else demand.most
+    return demand.least <= len(held) <= most and not (demand.even and len(set(held.values())) > 1)
 
 
 def _entries(seats: Seats, losses: Floats) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:

@@ -63,7 +63,7 @@ def _sort(seats: Seats, job: int) -> tuple[int, ...]:
     """Return what decides where a job can go: of equal ones one try is enough."""
     amounts, standing = seats.floor.amounts, seats.standing
     demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), int(standing.widest[job]))
-    return (*demand, seats.within(job), int(standing.values.placed[job, 0]))
+    return (*demand, standing.kind(job), seats.within(job), int(standing.values.placed[job, 0]))
 
 
 def _applied(seats: Seats, job: int, held: Held, gone: list[int]) -> list[int] | None:

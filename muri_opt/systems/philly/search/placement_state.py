@@ -27,7 +27,7 @@ class Seats:
     def __init__(self, round_: Round, standing: JobStatus, places: Mapping[int, Held]) -> None:
         self.floor, self.standing = ClusterState(round_, standing), standing
         self.tenant = quota_tenant(round_)
-        self.g, self._total = round_.amounts.g, round_.cluster.total_gpus
+        self.g, self._total = round_.amounts.g, standing.total
         self.quota = np.append(np.where(round_.amounts.U < UNLIMITED, round_.amounts.U, 0), self.g.sum())
         self.used = np.zeros_like(self.quota)
         np.add.at(self.used, self.tenant[standing.running], self.g[standing.running])

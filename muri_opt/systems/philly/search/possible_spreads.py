@@ -1,6 +1,7 @@
 """How close together a gang could sit if all jobs were gone that may go.
 
-A relaxation: whoever may go is gone, so that a spread that is impossible here is impossible in every decision.
+A relaxation: whoever may go is gone, and all may be anywhere, so that a spread that is impossible here is impossible
+in every decision.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
 def free_of_fixed(round_: Round, standing: JobStatus) -> Ints:
     """Return GPUs, milli-CPUs and MiB of each node that no fixed job has."""
     amounts = round_.amounts
-    room = np.column_stack([amounts.G, amounts.C, amounts.M])
+    room = np.column_stack([standing.gpus, amounts.C, amounts.M])
     rows = [
         (job, s, units) for job in np.flatnonzero(standing.fixed).tolist() for s, units in standing.held[job].items()
     ]
@@ -30,7 +31,7 @@ class Reach:
 
     def __init__(self, round_: Round, standing: JobStatus, room: Ints) -> None:
         self._amounts, self._standing, self._room = round_.amounts, standing, room
-        self._known: dict[tuple[int, int, int], tuple[tuple[int, ...], int]] = {}
+        self._known: dict[tuple[int, int, int, int], tuple[tuple[int, ...], int]] = {}
 
     def spreads(self, job: int) -> tuple[int, ...]:
         """Return the ways to sit that the job may have, and that the rooms allow."""
@@ -43,7 +44,8 @@ class Reach:
 
     def _look(self, job: int) -> tuple[tuple[int, ...], int]:
         amounts = self._amounts
-        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
+        kind = self._standing.kind(job)
+        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), kind)
         if demand not in self._known:
             self._known[demand] = self._ways(job)
         return self._known[demand]
