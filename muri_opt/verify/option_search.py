@@ -35,6 +35,11 @@ class Option(NamedTuple):
     among: frozenset[int] | None = None
     least: int = 1
 
+    @property
+    def gpus(self) -> int:
+        """All its GPUs."""
+        return self.unit[0] * self.parts
+
     def may_use(self, node: int) -> bool:
         """Return whether some of it may be on a node."""
         return self.among is None or node in self.among
@@ -42,14 +47,14 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options of all jobs, and what each takes of which quota.
+    """The options of all jobs, and what each takes of which quota: so many GPUs, or those of the option.
 
     ``rests`` has what the jobs from each one on are worth at most, by GPUs: all jobs and, where there are quotas, those
     without one and those of each by its GPUs.
     """
 
     options: Sequence[Sequence[Option]]
-    asks: Sequence[tuple[Sequence[int], int] | None]
+    asks: Sequence[tuple[Sequence[int], int | None] | None]
     types: Sequence[str | None]
     marks: Sequence[Sequence[Mark]]
     rests: Sequence[Sequence[Sequence[int]]]
@@ -60,12 +65,14 @@ class _Options:
         return job == len(self.options)
 
     def outcomes(self, job: int, state: State) -> Iterator[tuple[int, State]]:
-        rooms, quotas = state
-        asked = self.asks[job]
-        if asked is not None:
-            mine, gpus = asked
-            quotas = tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
+        rooms, before = state
+        mine, gpus = self.asks[job] or ((), 0)
+        quotas = _charged(before, mine, gpus or 0)
         for option in self.options[job] if min(quotas, default=0) >= 0 else ():
+            if gpus is None:
+                quotas = _charged(before, mine, option.gpus)
+                if min(quotas) < 0:
+                    continue
             for share in self._shares(job, rooms, option):
                 left = list(rooms)
                 for node, parts in share.items():
@@ -107,15 +114,15 @@ def best_options(
     round_: Round,
     jobs: Sequence[Job],
     options: Sequence[Sequence[Option]],
-    asks: Sequence[int],
+    asks: Sequence[int | None],
     *,
     steps: int,
     must: Collection[int] = (),
 ) -> int | None:
     """Return the largest value of one option or none of each job, or ``None`` if it takes more than so many steps.
 
-    ``asks`` has for each job the GPUs of its tenant's quota that it uses; those that ``must`` have one of their
-    options, not none.
+    ``asks`` has for each job the GPUs of its tenant's quota that it uses, ``None`` for those of its option; those that
+    ``must`` have one of their options, not none.
     """
     types = [node.gpu_type for node in round_.cluster.nodes]
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
@@ -125,14 +132,14 @@ def best_options(
     apart = [[some for some, among in enumerate(told) if node in among] for node in range(len(types))]
     lines = tenant_lines(round_)
     counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
-    asked = [(mine, gpus) if gpus and mine else None for mine, gpus in zip(counts, asks, strict=True)]
+    asked = [(mine, gpus) if gpus != 0 and mine else None for mine, gpus in zip(counts, asks, strict=True)]
     tables = [_by_gpus(mine) for mine in options]
     pools = [tables]
     if quotas:
         pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
-        pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0][0] == quota else {} for table, ask in best])
+        pools.append([_asking(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best])
     search = _Options(
         options=options,
         asks=asked,
@@ -160,6 +167,15 @@ def _by_gpus(options: Sequence[Option]) -> dict[int, int]:
     """Return the best value of a job for each number of GPUs it may run with."""
     table: dict[int, int] = {}
     for option in options:
-        gpus = option.unit[0] * option.parts
-        table[gpus] = max(option.value, table.get(gpus, 0))
+        table[option.gpus] = max(option.value, table.get(option.gpus, 0))
     return table
+
+
+def _asking(table: dict[int, int], gpus: int | None) -> dict[int, int]:
+    """Return the best values of a job by the GPUs that count for a quota: all options ask for as many, or each its."""
+    return table if gpus is None else {gpus: max([0, *table.values()])}
+
+
+def _charged(quotas: tuple[int, ...], mine: Sequence[int], gpus: int) -> tuple[int, ...]:
+    """Return what is left of the quotas after so many GPUs that count for some of them."""
+    return tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas)) if mine else quotas
