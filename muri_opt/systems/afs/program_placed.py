@@ -17,7 +17,8 @@ from muri_opt.modelling import Ints, Model, Stage, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
 from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
-from muri_opt.systems.afs.priority_classes import PriorityClass, priority_classes
+from muri_opt.systems.afs.priority_classes import priority_classes
+from muri_opt.systems.afs.program_classes import ClassColumns
 from muri_opt.systems.afs.program_places import PlacedTable
 from muri_opt.systems.afs.program_rows import PlacedColumns, placed_model
 from muri_opt.systems.afs.share_fit import Shares
@@ -38,15 +39,12 @@ class PlacedSharing(Formulation):
     def build(self, round_: Round) -> Model:
         """Return the program; its objective is that of the first class of priorities."""
         columns = self._columns(round_)
-        return placed_model(round_, columns, self._objective(columns, self._classes(round_)[:1]))
+        return placed_model(round_, columns, self._classes(round_, columns))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return one stage for each class of priorities."""
-        columns = self._columns(round_)
-        return tuple(
-            Stage(objective=self._objective(columns, [one]), weight=one.weight, best=one.best)
-            for one in self._classes(round_)
-        ) or Formulation.stages(self, round_, model)
+        """Return the objectives of the classes of priorities, the largest first."""
+        stages = self._classes(round_, self._columns(round_)).stages()
+        return stages or Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: the shares placed anew if that works, else where the values put them.
@@ -73,7 +71,7 @@ class PlacedSharing(Formulation):
             for node, gpus in assignment.gpus.items():
                 share[round_.cluster.node_index[node]] = gpus
             shares[round_.job_index[assignment.jobs[0]]] = share
-        return columns.written(shares)
+        return self._classes(round_, columns).written(columns.written(shares))
 
     @property
     def has_duals(self) -> bool:
@@ -85,8 +83,8 @@ class PlacedSharing(Formulation):
 
         They are those of the first class, whose unit is worth more than all other classes.
         """
-        places = self._columns(round_).table.places
-        weight = next((one.weight for one in self._classes(round_)), 1)
+        table = self._columns(round_).table
+        places, weight = table.places, next((one.weight for one in priority_classes(round_, table.table)), 1)
         lengths = [len(family) for family in model.rows]
         duals = dict(zip(model.labels, np.split(row_duals, np.cumsum(lengths)[:-1]), strict=True))
         told = {}
@@ -113,11 +111,7 @@ class PlacedSharing(Formulation):
     def _columns(self, round_: Round) -> PlacedColumns:
         return PlacedColumns.of(PlacedTable.of(round_, self.objective, self.packing))
 
-    def _classes(self, round_: Round) -> tuple[PriorityClass, ...]:
-        return priority_classes(round_, PlacedTable.of(round_, self.objective, self.packing).table)
-
     @staticmethod
-    def _objective(columns: PlacedColumns, classes: tuple[PriorityClass, ...] | list[PriorityClass]) -> Ints:
-        """Return the value of every column whose job is in one of the classes."""
-        jobs = np.concatenate([one.jobs for one in classes]) if classes else np.zeros(0, dtype=np.int64)
-        return np.where(np.isin(columns.owner, jobs), columns.value, 0)
+    def _classes(round_: Round, columns: PlacedColumns) -> ClassColumns:
+        classes = priority_classes(round_, columns.table.table)
+        return ClassColumns(classes=classes, owner=columns.owner, value=columns.value)

@@ -12,6 +12,7 @@ from muri_opt.modelling import Ints, Model, ModelBuilder, RowSense, Values
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.systems.afs.program_classes import ClassColumns
 from muri_opt.systems.afs.program_places import PlacedJob, PlacedTable
 from muri_opt.systems.afs.share_fit import Shares
 
@@ -144,8 +145,8 @@ class PlacedColumns:
 _columns = last_recalled(PlacedColumns.listed)
 
 
-def placed_model(round_: Round, columns: PlacedColumns, objective: Ints) -> Model:
-    """Return the program of the columns."""
+def placed_model(round_: Round, columns: PlacedColumns, classes: ClassColumns) -> Model:
+    """Return the program of the columns; its objective is that of the first class."""
     builder = ModelBuilder("sharing")
     for family in FAMILIES:
         if columns.index[family]:
@@ -157,6 +158,8 @@ def placed_model(round_: Round, columns: PlacedColumns, objective: Ints) -> Mode
     rows.quotas()
     rows.counts()
     rows.parts()
+    classes.add(builder)
+    objective = classes.objective(0) if classes.classes else columns.value
     shares = np.flatnonzero(objective)
     return builder.finish(maximise=True, columns=shares, coefficients=objective[shares])
 

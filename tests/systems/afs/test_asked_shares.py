@@ -1,0 +1,79 @@
+"""Fields of format 2 under the elastic policies: brute force, program and verifier agree, and decisions keep rules."""
+
+from __future__ import annotations
+
+import pytest
+from asked_shares import GROUPS, asked_shares_round, lexicographic_best, random_spec, weighed
+from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
+
+from muri_opt import Limits, Round, policy_from, solve_round, verify
+from muri_opt.modelling import evaluate
+from muri_opt.rounds import INFORMATION, after
+from muri_opt.solve.exact import relax
+from muri_opt.solve.solvers import backend_named, solve_stages
+from muri_opt.systems import Formulation
+
+SEEDS = 25
+
+
+def best_value(program: Formulation, round_: Round, backend: str = "highs") -> int:
+    model = program.build(round_)
+    outcome = solve_stages(backend_named(backend), model, program.stages(round_, model), Limits(seconds=None))
+    assert outcome.termination.reason == "OPTIMAL"
+    assert outcome.value == outcome.bound
+    return outcome.value
+
+
+def checked(seed: int, group: str, *, solve: bool) -> None:
+    by_node = seed % 4 == 3
+    round_, spec = asked_shares_round(seed, group, by_node=by_node), random_spec(seed, by_node=by_node)
+    policy, program = policy_from(spec), formulation_of(spec)
+    best = weighed(round_, spec, lexicographic_best(round_, spec))
+    # The verifier's own enumeration, and the program.
+    assert best_value(program, round_) == best
+    if not INFORMATION.issuperset(round_.used_fields):
+        assert enumerated_optimum(round_, spec, steps=500_000) == best
+    # The heuristic is feasible, true in what it says, and never better.
+    found = policy.decide(round_, 0)
+    assert broken_rules(round_, found, spec) == []
+    assert wrong_reasons(round_, found, spec) == []
+    value = decision_value(round_, spec, found)
+    assert value <= best
+    # It is a point of the program, and comes back.
+    model = program.build(round_)
+    point = program.encode(round_, found)
+    assert evaluate(model, point).broken == ()
+    stages = program.stages(round_, model)
+    assert sum(stage.weight * int(stage.objective @ point) for stage in stages) == value
+    assert decision_value(round_, spec, program.decode(round_, point)) == value
+    # No bound is below the best.
+    for evidence in ((), (relax(round_, program, None),)):
+        bound = proved_bound(round_, spec, found, evidence)
+        assert bound is None or bound[0] >= best
+    if solve:
+        result = solve_round(round_, spec, "exact")
+        assert (result.value, result.bound) == (best, best)
+        assert verify(round_, result).violations == ()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier(group: str) -> None:
+    for seed in range(SEEDS):
+        checked(seed, group, solve=seed % 5 == 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
+    for seed in range(1000, 1170):
+        checked(seed, group, solve=True)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_deciding_again_is_feasible_too(group: str) -> None:
+    for seed in range(SEEDS):
+        round_, spec = asked_shares_round(seed, group), random_spec(seed, by_node=False)
+        policy = policy_from(spec)
+        then = after(round_, policy.decide(round_, 0))
+        again = policy.decide(then, 0)
+        assert broken_rules(then, again, spec) == []
