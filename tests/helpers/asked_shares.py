@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -69,13 +69,13 @@ def plain_values(round_: Round, spec: str) -> list[dict[int, int]]:
 def allowed_splits(round_: Round, job: Job, sizes: Sequence[int], *, by_node: bool) -> list[Split]:
     """Return every place of every share of a job, other jobs aside."""
     nodes = round_.cluster.nodes
-    found = []
+    largest, found = max(node.gpus for node in nodes), []
     for split in product(*(range(node.gpus + 1) for node in nodes)):
         gpus, used = sum(split), sum(map(bool, split))
         home = job.state == "running" and split == _held(round_, job)
-        if gpus in sizes and (home or _allowed(round_, job, split)):
-            if not by_node or used <= max(1, gpus // max(node.gpus for node in nodes)):
-                found.append(split)
+        packs = not by_node or used <= max(1, gpus // largest)
+        if gpus in sizes and packs and (home or _allowed(round_, job, split)):
+            found.append(split)
     return found
 
 
@@ -89,7 +89,7 @@ def lexicographic_best(round_: Round, spec: str) -> tuple[int, ...]:
     mine = [[_is_below(round_, job.tenant, tenant.id) for tenant in limited] for job in jobs]
     needs = [per_gpu(job.cpus, job.gpus, 1000) for job in jobs]
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(place: int, gpus: Split, cpus: tuple[float, ...], quotas: Split) -> tuple[int, ...]:
         if place == len(jobs):
             return (0,) * len(classes)

@@ -91,7 +91,8 @@ class PlacedColumns:
     def value(self) -> Ints:
         """What each column is worth: those of x, z and h are the shares."""
         jobs = self.table.jobs
-        worth = [jobs[job].values.get(gpus, 0) for job, gpus in zip(self.owner.tolist(), self.gpus.tolist(), strict=True)]
+        shares = zip(self.owner.tolist(), self.gpus.tolist(), strict=True)
+        worth = [jobs[job].values.get(gpus, 0) for job, gpus in shares]
         return np.array(worth, dtype=np.int64)
 
     def written(self, shares: Shares) -> Ints:
@@ -209,9 +210,9 @@ class _Rows:
         """GPUs of a tenant and of all below it."""
         columns, amounts = self._columns, self._round.amounts
         limited = np.flatnonzero(amounts.U < UNLIMITED)
-        lines = [[t for t in amounts.line(int(amounts.tenant[one.job])) if amounts.U[t] < UNLIMITED] for one in self._jobs]
-        taken = np.flatnonzero(columns.gpus)
-        found = [(t, c) for c in taken.tolist() for t in lines[columns.owner[c]]]
+        lines = [amounts.line(tenant) for tenant in amounts.tenant.tolist()]
+        taken = np.flatnonzero(columns.gpus).tolist()
+        found = [(t, c) for c in taken for t in lines[columns.owner[c]] if amounts.U[t] < UNLIMITED]
         tenant, column = np.array(found, dtype=np.int64).reshape(-1, 2).T
         entries = (np.searchsorted(limited, tenant), column, columns.gpus[column])
         self._add("quota", limited, [entries], "<=", amounts.U[limited])

@@ -1,4 +1,4 @@
-"""Where elastic shares may be in a round that says more than amounts: inside one set of nodes, in a shape, or at home."""
+"""Where elastic shares may be in a round that says more than amounts: inside a set of nodes, in a shape, or at home."""
 
 from __future__ import annotations
 

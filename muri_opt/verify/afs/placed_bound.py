@@ -1,4 +1,4 @@
-"""Bounds on the value of any shares where jobs may not be anywhere: from prices of nodes, by counting, by enumeration."""
+"""Bounds on the value of shares where jobs may not be anywhere: from prices of nodes, by counting, by enumeration."""
 
 from __future__ import annotations
 

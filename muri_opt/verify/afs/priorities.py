@@ -1,4 +1,4 @@
-"""What a unit of a job's value counts where jobs have priorities: more than all that smaller priorities can be worth."""
+"""What a unit of a job's value counts where jobs have priorities: more than all smaller priorities can be worth."""
 
 from __future__ import annotations
 
