@@ -19,11 +19,13 @@ from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
+from muri_opt.systems.afs.kept_jobs import kept_jobs
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
-from muri_opt.systems.afs.shape_checks import check_shapes
+from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import HONOURED, ShareFit, counts_gpus_only
 from muri_opt.systems.capacity import place_shares
+from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
@@ -51,7 +53,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
-    honours: ClassVar[frozenset[str]] = HONOURED
+    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 
@@ -90,11 +92,21 @@ class ElasticPolicy(Policy):
         Curves.of(round_.jobs, round_.cluster.total_gpus)
         share_sizes(round_.cluster, self.packing)
         check_shapes(round_, self.name, by_node=self.packing == "node")
+        apart = self.set_apart(round_)
+        if apart is not None and self.packing == "node":
+            check_packing(apart.rest)
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not to be decided."""
+        return set_apart(round_, kept_jobs, sharing=False)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision: shares from nothing by the rule, within quotas, changes that do not pay left out."""
         self.check_honoured(round_)
         self.check(round_)
+        apart = self.set_apart(round_)
+        if apart is not None:
+            return apart.joined(self.decide(apart.rest, seed))
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)
         demand = Demand(

@@ -1,4 +1,4 @@
-"""Which shapes elastic jobs may not ask for."""
+"""Which shapes elastic jobs may not ask for, and which nodes shares cannot be packed into."""
 
 from __future__ import annotations
 
@@ -24,3 +24,11 @@ def check_shapes(round_: Round, policy: str, *, by_node: bool) -> None:
         if job.nodes is not None and job.scaling and max(job.scaling) < job.nodes.least:
             found = f"at least {job.nodes.least} nodes for a job that scales to {max(job.scaling)} GPUs"
             raise InputError(f"{where}.nodes", found, "no more nodes than the GPUs of its largest share")
+
+
+def check_packing(rest: Round) -> None:
+    """Refuse what jobs that go on as they are leave to others, if shares cannot divide or fill its nodes."""
+    sizes = sorted({node.gpus for node in rest.cluster.nodes if node.gpus})
+    if len(sizes) > 1:
+        found = f"jobs that go on as they are and leave nodes of {', '.join(map(str, sizes))} GPUs"
+        raise RefusalError("packing", found, "nodes of one size with packing=node; packing=any takes the round")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from muri_opt.verify.afs.placed_bound import counted_apart, enumerated_shares, p
 from muri_opt.verify.afs.places import SharePlaces, anywhere, check_asked, least_need
 from muri_opt.verify.afs.rules import HONOURED, SETTINGS, share_breaches
 from muri_opt.verify.afs.value import Curve, Elastic
-from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
+from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound, linear
 from muri_opt.verify.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
@@ -24,16 +25,16 @@ class ShareChapter(Chapter):
     """Shares within GPUs, CPUs, memory and quotas, worth what the speed they give is."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
-    honours: ClassVar[frozenset[str]] = HONOURED
+    sets_apart: ClassVar[bool] = True
+    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
 
     def __init__(self, round_: Round, rules: Elastic) -> None:
         super().__init__(round_, rules)
         self.rules: Elastic = rules
         self._asked: Mapping[str, Asked] | None = None
-        self._places: SharePlaces | None = None
         if not anywhere(round_):
             check_asked(round_, by_node=rules.by_node)
-            self._asked, self._places = asked_of(round_), SharePlaces.of(round_, rules)
+            self._asked = asked_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Elastic:
@@ -53,6 +54,12 @@ class ShareChapter(Chapter):
         ]
         if self._asked is not None:
             found += [breach for job in members for breach in start_breaches(self.round_, job, assignment, where)]
+        return [*found, *cpu_breaches(members, assignment, where)]
+
+    def as_it_is_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
+        """Return what is wrong with a share that a job keeps: it need not divide a node or fill nodes."""
+        loose = replace(self.rules, by_node=False)
+        found = [breach for job in members for breach in share_breaches(self.round_, job, assignment, where, loose)]
         return [*found, *cpu_breaches(members, assignment, where)]
 
     def quota_gpus(self, job: Job, assignment: Assignment) -> int:
@@ -85,6 +92,10 @@ class ShareChapter(Chapter):
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration, where shares have places; elsewhere counting is as good."""
         return None if self._places is None else enumerated_shares(self._places, self._possible, steps=steps)
+
+    @cached_property
+    def _places(self) -> SharePlaces | None:
+        return None if anywhere(self.round_) else SharePlaces.of(self.round_, self.rules)
 
     @cached_property
     def _possible(self) -> list[dict[int, int]]:
