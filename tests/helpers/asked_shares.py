@@ -16,24 +16,31 @@ from msgspec.structs import replace
 from muri_opt import Job, Round, policy_from
 
 GROUPS = ("types", "priority", "shape", "tenants", "states", "all")
-"""Of the groups of asked rounds; what only says who may not be decided is taken away."""
+"""Of the groups of asked rounds; what says who is not to be decided is taken away, unless told."""
 POLICIES = ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")
 Runs = Mapping[str, Split]
 """GPUs per node of the jobs that run."""
 
 
-def asked_shares_round(seed: int, group: str, *, by_node: bool = False, most_jobs: int = 4) -> Round:
-    """Return one round of a group with elastic jobs, the same for the same seed; ``by_node``: on nodes of one size."""
-    draw, round_ = Random(f"elastic/{group}/{seed}"), asked_round(seed, group, most_jobs)
-    nodes = tuple(replace(node, state="up") for node in round_.cluster.nodes)
+def asked_shares_round(seed: int, group: str, *, by_node: bool = False, apart: bool = False) -> Round:
+    """Return one round of a group with elastic jobs, the same for the same seed.
+
+    ``by_node``: on nodes of one size; ``apart``: with what is set apart before shares are decided.
+    """
+    draw, round_ = Random(f"elastic/{group}/{seed}"), asked_round(seed, group)
+    cluster, jobs = round_.cluster, tuple(_stretched(draw, job) for job in round_.jobs)
     if by_node:
-        nodes = tuple(replace(node, gpus=max(node.gpus for node in nodes)) for node in nodes)
-    jobs = tuple(_stretched(draw, job, by_node=by_node) for job in round_.jobs)
-    return replace(round_, cluster=replace(round_.cluster, nodes=nodes), jobs=jobs)
+        size = max(node.gpus for node in cluster.nodes)
+        cluster = replace(cluster, nodes=tuple(replace(node, gpus=size) for node in cluster.nodes))
+        jobs = tuple(replace(job, nodes=None) for job in jobs)
+    if not apart:
+        cluster = replace(cluster, nodes=tuple(replace(node, state="up") for node in cluster.nodes))
+        jobs = tuple(replace(job, preemptible=None, movable=None, held=None, not_before=None) for job in jobs)
+    return replace(round_, cluster=cluster, jobs=jobs)
 
 
-def _stretched(draw: Random, job: Job, *, by_node: bool) -> Job:
-    """Return the job with a scaling table of any shape, and without what is set apart before shares are decided."""
+def _stretched(draw: Random, job: Job) -> Job:
+    """Return the job with a scaling table of any shape."""
     last = draw.randint(job.gpus, 6)
     counts = {1, last, *(k for k in range(2, last) if draw.random() < 0.6)}
     return replace(
@@ -42,11 +49,6 @@ def _stretched(draw: Random, job: Job, *, by_node: bool) -> Job:
         iteration_seconds=draw.choice([None, 0.5]),
         executed_seconds=float(draw.randint(0, 2)),
         restart_seconds=draw.choice([None, 0.5, 5.0]),
-        nodes=None if by_node else job.nodes,
-        preemptible=None,
-        movable=None,
-        held=None,
-        not_before=None,
     )
 
 
@@ -82,6 +84,8 @@ def allowed_splits(round_: Round, job: Job, sizes: Sequence[int], *, by_node: bo
 def lexicographic_best(round_: Round, spec: str) -> tuple[int, ...]:
     """Return the best of all decisions: what each class of priorities is worth, the largest priority first."""
     by_node = policy_from(spec).rules["packing"] == "node"
+    if not round_.cluster.nodes:
+        return (0,) * len({job.priority for job in round_.jobs})
     values, jobs = plain_values(round_, spec), round_.jobs
     classes = sorted({job.priority for job in jobs}, reverse=True)
     choices = [allowed_splits(round_, job, [*values[j]], by_node=by_node) for j, job in enumerate(jobs)]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+from pathlib import Path
+
 import pytest
 from asked_shares import GROUPS, asked_shares_round, lexicographic_best, random_spec, weighed
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
@@ -69,6 +73,20 @@ def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> N
         checked(seed, group, solve=True)
 
 
+@pytest.mark.parametrize("group", ["states", "pins", "tenants", "all"])
+def test_shares_beside_what_is_not_to_be_decided(group: str) -> None:
+    for seed in range(12):
+        round_, spec = asked_shares_round(seed, group, apart=True), random_spec(seed, by_node=False)
+        rest = policy_from(spec).decided_part(round_)
+        found = policy_from(spec).decide(round_, 0)
+        assert broken_rules(round_, found, spec) == []
+        assert wrong_reasons(round_, found, spec) == []
+        best = weighed(rest, spec, lexicographic_best(rest, spec))
+        result = solve_round(round_, spec, "exact")
+        assert result.value == best
+        assert result.certificate.violations == ()
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_deciding_again_is_feasible_too(group: str) -> None:
     for seed in range(SEEDS):
@@ -77,3 +95,21 @@ def test_deciding_again_is_feasible_too(group: str) -> None:
         then = after(round_, policy.decide(round_, 0))
         again = policy.decide(then, 0)
         assert broken_rules(then, again, spec) == []
+
+
+def test_rows_of_what_jobs_ask_are_those_of_the_chapter() -> None:
+    """Rounds that ask for everything have the rows and letters that the chapter says, in its order."""
+    text = (Path(__file__).resolve().parents[3] / "formulations/sharing/README.md").read_text()
+    section = text.partition("\n## Where jobs may be")[2].partition("\n## ")[0]
+    labels = re.findall(r"^\| `([a-z]+)` \|", section, flags=re.MULTILINE)
+    found, letters = set[str](), set[str]()
+    for group, seed in product(("types", "shape", "priority", "all"), range(30)):
+        round_ = asked_shares_round(seed, group)
+        model = formulation_of("afs-l").build(round_)
+        if not INFORMATION.issuperset(round_.used_fields):
+            assert [label for label in labels if label in model.labels] == list(model.labels)
+            found |= set(model.labels)
+            letters |= {family.label for family in model.columns}
+    assert found == set(labels)
+    assert letters == set("xybzwhqro")
+    assert all(re.search(rf"\${letter}_\{{?[j0]|, {letter}_0", section) for letter in letters)
