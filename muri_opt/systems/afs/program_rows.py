@@ -192,18 +192,18 @@ class _Rows:
     def capacity(self) -> None:
         """GPUs, CPUs and memory of the places."""
         columns, places, amounts = self._columns, self._places, self._round.amounts
-        found = [(at[1], column, 1, at[0]) for at, column in columns.place["y"].items()]
-        found += [(at[1], column, at[2], at[0]) for at, column in columns.place["w"].items()]
-        for (job,), column in columns.place["h"].items():
-            home = self._jobs[job].home
+        found = [(s, place, 1, owner) for (owner, s), place in columns.place["y"].items()]
+        found += [(s, place, part, owner) for (owner, s, part), place in columns.place["w"].items()]
+        for (owner,), place in columns.place["h"].items():
+            home = self._jobs[owner].home
             held = [] if home is None else places.of_places(home).tolist()
-            found += [(s, column, gpus, job) for s, gpus in enumerate(held) if gpus]
-        place, column, gpus, job = np.array(found, dtype=np.int64).reshape(-1, 4).T
-        self._add("gpus", np.arange(len(places.G)), [(place, column, gpus)], "<=", places.G)
+            found += [(s, place, count, owner) for s, count in enumerate(held) if count]
+        at, column, gpus, job = np.array(found, dtype=np.int64).reshape(-1, 4).T
+        self._add("gpus", np.arange(len(places.G)), [(at, column, gpus)], "<=", places.G)
         for label, need, has in (("cpus", amounts.c, places.C), ("memory", amounts.m, places.M)):
             bound = np.flatnonzero(has < UNLIMITED)
-            here = np.isin(place, bound)
-            entries = (np.searchsorted(bound, place[here]), column[here], gpus[here] * need[job[here]])
+            here = np.isin(at, bound)
+            entries = (np.searchsorted(bound, at[here]), column[here], gpus[here] * need[job[here]])
             self._add(label, bound, [entries], "<=", has[bound])
 
     def quotas(self) -> None:

@@ -16,6 +16,7 @@ from muri_opt.rounds import INFORMATION, after
 from muri_opt.solve.exact import relax
 from muri_opt.solve.solvers import backend_named, solve_stages
 from muri_opt.systems import Formulation
+from muri_opt.systems.afs.share_fit import ShareFit
 
 SEEDS = 25
 
@@ -71,6 +72,21 @@ def test_brute_force_equals_program_and_verifier(group: str) -> None:
 def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
     for seed in range(1000, 1170):
         checked(seed, group, solve=True)
+
+
+@pytest.mark.parametrize("group", ["types", "shape", "all"])
+def test_values_that_cannot_be_placed_anew_are_a_decision_too(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ShareFit, "place_whole", lambda *_: None)
+    for seed in range(12):
+        by_node = seed % 4 == 3
+        round_, spec = asked_shares_round(seed, group, by_node=by_node), random_spec(seed, by_node=by_node)
+        program = formulation_of(spec)
+        model = program.build(round_)
+        outcome = solve_stages(backend_named("highs"), model, program.stages(round_, model), Limits(seconds=None))
+        decision = program.decode(round_, outcome.values)
+        if not INFORMATION.issuperset(round_.used_fields):
+            assert broken_rules(round_, decision, spec) == []
+            assert decision_value(round_, spec, decision) == outcome.value
 
 
 @pytest.mark.parametrize("group", ["states", "pins", "tenants", "all"])

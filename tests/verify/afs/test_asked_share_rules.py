@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from muri_opt import Assignment, Decision, InputError, Node, RefusalError, Waiting, WaitingReason, solve_round, verify
 from muri_opt.rounds import Cluster, Job, NodeRange, Round, Tenant, Within
+from muri_opt.studies.explain import elastic_gap
+from muri_opt.studies.explain.followed_rule import follow_rule
 from muri_opt.verify.afs.value import Curve
 
 LINEAR = (1, 2, 3, 4)
@@ -164,6 +166,29 @@ def test_what_no_share_can_be_is_refused() -> None:
             assert caught.value.field.endswith(field)
     with pytest.raises(InputError, match="at least 3 nodes for a job that scales to 2 GPUs"):
         solve_round(one(elastic(0, (1, 2), gpus=3, nodes=NodeRange(least=3))), "afs-l")
+
+
+def test_packing_by_node_beside_jobs_that_go_on_as_they_are() -> None:
+    """A job that is set apart need not divide a node; what it leaves must be nodes of one size."""
+    nodes = (Node(id="n0", gpus=4), Node(id="n1", gpus=4))
+    stays = {"state": "running", "preemptible": False}
+    pair = tuple(share(id=f"s{s}", placement={f"n{s}": 3}, **stays) for s in range(2))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(*pair, share(id="new")))
+    for method in ("heuristic", "exact"):
+        result = solve_round(round_, "afs-l:packing=node", method)
+        assert [dict(one.gpus) for one in result.decision.assignments][:2] == [{"n0": 3}, {"n1": 3}]
+        assert result.certificate.violations == ()
+    alone = replace(round_, jobs=(pair[0], round_.jobs[2]))
+    with pytest.raises(RefusalError, match="leave nodes of 1, 4 GPUs"):
+        solve_round(alone, "afs-l:packing=node")
+    assert solve_round(alone, "afs-l").certificate.violations == ()
+
+
+def test_rules_that_are_followed_on_one_pool_refuse_what_they_would_ignore() -> None:
+    round_ = one(share(priority=1))
+    for call in (lambda: follow_rule(round_, "afs-l"), lambda: elastic_gap(round_)):
+        with pytest.raises(RefusalError, match="one pool of GPUs does not honour it"):
+            call()
 
 
 def test_a_waiting_job_is_told_what_keeps_its_smallest_share_from_starting() -> None:
