@@ -37,7 +37,7 @@ class Option(NamedTuple):
 
     @property
     def gpus(self) -> int:
-        """All its GPUs."""
+        """How many GPUs it has in all."""
         return self.unit[0] * self.parts
 
     def may_use(self, node: int) -> bool:
@@ -47,7 +47,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options of all jobs, and what each takes of which quota: so many GPUs, or those of the option.
+    """The options of all jobs, and what each takes of which quota.
 
     ``rests`` has what the jobs from each one on are worth at most, by GPUs: all jobs and, where there are quotas, those
     without one and those of each by its GPUs.
@@ -65,21 +65,27 @@ class _Options:
         return job == len(self.options)
 
     def outcomes(self, job: int, state: State) -> Iterator[tuple[int, State]]:
-        rooms, before = state
-        mine, gpus = self.asks[job] or ((), 0)
-        quotas = _charged(before, mine, gpus or 0)
-        for option in self.options[job] if min(quotas, default=0) >= 0 else ():
-            if gpus is None:
-                quotas = _charged(before, mine, option.gpus)
-                if min(quotas) < 0:
-                    continue
+        rooms, quotas = state
+        for option in self.options[job]:
+            spare = self._spare(job, quotas, option)
+            if min(spare, default=0) < 0:
+                continue
             for share in self._shares(job, rooms, option):
                 left = list(rooms)
                 for node, parts in share.items():
                     left[node] = minus(left[node], times(option.unit, parts))
-                yield option.value, (tuple(left), quotas)
+                yield option.value, (tuple(left), spare)
         if job not in self.must:
             yield 0, state
+
+    def _spare(self, job: int, quotas: tuple[int, ...], option: Option) -> tuple[int, ...]:
+        """Return what an option of a job leaves of the quotas."""
+        asked = self.asks[job]
+        if asked is None:
+            return quotas
+        mine, gpus = asked
+        gpus = option.gpus if gpus is None else gpus
+        return tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
 
     def _shares(self, job: int, rooms: Sequence[Sizes], option: Option) -> Iterator[Mapping[int, int]]:
         """Yield every way to put the parts of an option on nodes, of those that look alike any."""
@@ -139,7 +145,7 @@ def best_options(
         pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
-        pools.append([_asking(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best])
+        pools.append([_of_quota(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best])
     search = _Options(
         options=options,
         asks=asked,
@@ -171,11 +177,6 @@ def _by_gpus(options: Sequence[Option]) -> dict[int, int]:
     return table
 
 
-def _asking(table: dict[int, int], gpus: int | None) -> dict[int, int]:
-    """Return the best values of a job by the GPUs that count for a quota: all options ask for as many, or each its."""
-    return table if gpus is None else {gpus: max([0, *table.values()])}
-
-
-def _charged(quotas: tuple[int, ...], mine: Sequence[int], gpus: int) -> tuple[int, ...]:
-    """Return what is left of the quotas after so many GPUs that count for some of them."""
-    return tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas)) if mine else quotas
+def _of_quota(table: dict[int, int], asks: int | None) -> dict[int, int]:
+    """Return the best values of a job by the GPUs of a quota that it uses: so many, or those that it has."""
+    return table if asks is None else {asks: max([0, *table.values()])}

@@ -70,7 +70,7 @@ class ShareChapter(Chapter):
         """Yield why each job waits: its smallest share lets it start."""
         held = self.held_of_tenants(decision)
         if self._asked is not None:
-            return asked_reasons(self.round_, decision, held, self._asked, needs=least_need)
+            return asked_reasons(self.round_, decision, held, self._asked, fewest_nodes=False, needs=least_need)
         return true_reasons(self.round_, decision, held, least_need)
 
     def change_breaches(self, decision: Decision) -> Iterable[Violation]:

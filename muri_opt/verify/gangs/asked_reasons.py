@@ -18,8 +18,8 @@ def asked_reasons(
     held: Counter[str],
     asked: Mapping[str, Asked],
     *,
+    fewest_nodes: bool,
     needs: Callable[[Job], Need] = need_of,
-    fewest_nodes: bool = False,
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting with what it ``needs``.
 

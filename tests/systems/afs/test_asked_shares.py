@@ -7,16 +7,21 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from asked_shares import GROUPS, asked_shares_round, lexicographic_best, random_spec, weighed
+from asked_shares import GROUPS, POLICIES, asked_shares_round, lexicographic_best, random_spec, weighed
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
+from elastic_draws import elastic
+from hypothesis import given, settings, strategies as st
 
-from muri_opt import Limits, Round, policy_from, solve_round, verify
+from muri_opt import Cluster, InputError, Limits, Node, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import INFORMATION, after
 from muri_opt.solve.exact import relax
 from muri_opt.solve.solvers import backend_named, solve_stages
 from muri_opt.systems import Formulation
+from muri_opt.systems.afs import AfsPolicy
 from muri_opt.systems.afs.share_fit import ShareFit
+from muri_opt.testing import demanding_rounds, full_rounds
+from muri_opt.verify import chapter_of
 
 SEEDS = 25
 
@@ -129,3 +134,45 @@ def test_rows_of_what_jobs_ask_are_those_of_the_chapter() -> None:
     assert found == set(labels)
     assert letters == set("xybzwhqro")
     assert all(re.search(rf"\${letter}_\{{?[j0]|, {letter}_0", section) for letter in letters)
+
+
+def refused(policy: str, round_: Round) -> bool:
+    """Return whether a place is only preferred, a share cannot be on the nodes asked for, or a job cannot go on."""
+    try:
+        policy_from(policy).check(round_)
+    except InputError as error:
+        return "as it is" in str(error) or error.field.endswith(("within.required", "nodes"))
+    return False
+
+
+@given(demanding_rounds(full_rounds("scaling"), fields=AfsPolicy.honours), st.sampled_from(POLICIES))
+@settings(max_examples=80)
+def test_every_drawn_round_is_decided_within_the_rules_or_refused(round_: Round, policy: str) -> None:
+    if refused(policy, round_):
+        return
+    found = policy_from(policy).decide(round_, 0)
+    assert broken_rules(round_, found, policy) == []
+    assert wrong_reasons(round_, found, policy) == []
+    rest, part = chapter_of(round_, policy_from(policy).rules).decided(found)
+    point = formulation_of(policy).encode(rest, part)
+    assert evaluate(formulation_of(policy).build(rest), point).broken == ()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nothing_to_decide_and_nothing_to_give_are_rounds_too(policy: str) -> None:
+    two = (Node(id="a", gpus=2, gpu_type="a"), Node(id="b", gpus=2, gpu_type="b"))
+    above = (Tenant(id="o", quota_gpus=0), Tenant(id="c", parent="o"))
+    first, second = elastic(0, (1, 2), priority=1), elastic(1, (1, 2))
+    for nodes, tenants, jobs in (
+        (two, (), ()),
+        ((), (), (first, second)),
+        ((Node(id="a", gpus=0),), (), (first, second)),
+        (two, (), (elastic(0, (1, 2), gpu_types=("z",)),)),
+        (two, above, (elastic(0, (1, 2), tenant="c"), elastic(1, (1, 2), tenant="o"))),
+    ):
+        cluster = Cluster(nodes=nodes, tenants=tenants)
+        round_ = Round(format="muri-opt/round/2", cluster=cluster, jobs=jobs)
+        for method in ("heuristic", "exact"):
+            result = solve_round(round_, policy, method)
+            assert (result.value, result.certificate.violations) == (0, ())
+        assert result.bound == 0
