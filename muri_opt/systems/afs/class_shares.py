@@ -43,9 +43,14 @@ class ClassShares:
         left, placed = Leftover(self.round_, asks), Shares()
         cap = self.demand.cap.tolist()
         homes = {job: now for job in range(len(cap)) if (now := self.fit.home(job, cap[job])) is not None}
-        priorities = self.round_.priorities
+        priorities, later = self.round_.priorities, np.zeros_like(left.gpus)
+        for home in homes.values():
+            later += home
         for priority in np.unique(priorities)[::-1]:
-            one = _OneClass(self, np.flatnonzero(priorities == priority), left, homes, placed)
+            jobs = np.flatnonzero(priorities == priority)
+            for job in jobs.tolist():
+                later -= homes.get(job, 0)
+            one = _OneClass(self, jobs, left, homes, placed, later)
             one.place()
             one.grow()
         shares = {job: int(share.sum()) for job, share in placed.items()}
@@ -55,10 +60,12 @@ class ClassShares:
 
 
 class _OneClass:
-    """The jobs of one priority, beside what was placed before them."""
+    """The jobs of one priority, beside what was placed before them; ``later`` are the GPUs that other classes hold."""
 
-    def __init__(self, all_: ClassShares, jobs: Ints, left: Leftover, homes: Shares, placed: Shares) -> None:
-        self._all, self._fit, self._left, self._placed = all_, all_.fit, left, placed
+    def __init__(
+        self, all_: ClassShares, jobs: Ints, left: Leftover, homes: Shares, placed: Shares, later: Ints
+    ) -> None:
+        self._all, self._fit, self._left, self._placed, self._later = all_, all_.fit, left, placed, later
         self._jobs: list[int] = jobs.tolist()
         self._part = all_.demand.of(jobs)
         self._homes = {
@@ -86,8 +93,8 @@ class _OneClass:
     def grow(self) -> None:
         """Give what is left over away, to the smallest share first: the next larger one, where that is faster.
 
-        So no GPU idles that a job may use, which happens where sets overlap or a job chose a set that others fill.
-        Jobs that stay as they are stay.
+        GPUs are left over where sets overlap, or where the jobs of a set cannot use all of it and others could. Jobs
+        that stay as they are stay.
         """
         heap = [
             (int(self._placed[job].sum()) if job in self._placed else 0, place)
@@ -178,13 +185,19 @@ class _OneClass:
         return share is not None
 
     def _found(self, place: int, gpus: int, *, anywhere: bool) -> Ints | None:
+        """Return where a share finds room, on GPUs that no job of a later class holds if it can."""
         job, room = self._jobs[place], self._left.room(self._jobs[place])
         if gpus == self._held(place) and (self._homes[job] <= room).all():
             return self._homes[job]
         if not self._fit.demand(job).sets:
             return None
-        share = self._fit.find(room, job, gpus, (self._chosen[place],))
-        return self._fit.find(room, job, gpus) if share is None and anywhere else share
+        rooms = [np.maximum(room - self._later, 0), room] if self._later.any() else [room]
+        for sets in ((self._chosen[place],), None) if anywhere else ((self._chosen[place],),):
+            for here in rooms:
+                share = self._fit.find(here, job, gpus, sets)
+                if share is not None:
+                    return share
+        return None
 
     def _give_back(self, job: int, share: Ints) -> None:
         amounts = self._left.amounts

@@ -36,8 +36,10 @@ def chosen_sets(
         sets, home = fit.demand(job).sets, homes.get(job)
         used = NOWHERE if home is None else np.flatnonzero(home)
         mine = next((nodes for nodes in sets if len(used) and np.isin(used, nodes).all()), None)
-        if mine is not None or len(sets) < 2:
-            choose(place, mine if mine is not None else sets[0] if sets else used)
+        if mine is not None:
+            choose(place, mine)
+        elif len(sets) < 2:
+            choose(place, sets[0] if sets else used)
         else:
             waiting.append((sum(int(free[nodes].sum()) for nodes in sets), place))
     for _, place in sorted(waiting):

@@ -15,13 +15,14 @@ from hypothesis import given, settings, strategies as st
 from muri_opt import Cluster, InputError, Limits, Node, Round, Tenant, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import INFORMATION, after
+from muri_opt.solve.certify import certificate_of
 from muri_opt.solve.exact import relax
 from muri_opt.solve.solvers import backend_named, solve_stages
 from muri_opt.systems import Formulation
 from muri_opt.systems.afs import AfsPolicy
 from muri_opt.systems.afs.share_fit import ShareFit
 from muri_opt.testing import demanding_rounds, full_rounds
-from muri_opt.verify import chapter_of
+from muri_opt.verify import chapter_of, kernel
 
 SEEDS = 15
 
@@ -176,3 +177,33 @@ def test_nothing_to_decide_and_nothing_to_give_are_rounds_too(policy: str) -> No
             result = solve_round(round_, policy, method)
             assert (result.value, result.certificate.violations) == (0, ())
         assert result.bound == 0
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_larger_priority_moves_nobody_while_others_are_free(policy: str) -> None:
+    nodes = tuple(Node(id=f"n{s}", gpus=2) for s in range(3))
+    running = elastic(0, (1, 2), state="running", placement={"n0": 2}, executed_seconds=1.0, restart_seconds=1e6)
+    round_ = Round(now=1.0, cluster=Cluster(nodes=nodes), jobs=(running, elastic(1, (1, 2, 3), priority=1)))
+    given = {one.jobs[0]: dict(one.gpus) for one in policy_from(policy).decide(round_, 0).assignments}
+    assert given["j0"] == {"n0": 2}
+    assert sum(given["j1"].values()) == 3
+
+
+def test_sets_are_divided_like_clusters_of_their_own_and_none_is_crowded_while_another_is_idle() -> None:
+    """Six jobs of any type find two sets of GPUs equally good; those of one type have theirs to themselves."""
+    nodes = (Node(id="a", gpus=8, gpu_type="a"), Node(id="b", gpus=4, gpu_type="b"), Node(id="c", gpus=4, gpu_type="c"))
+    jobs = [elastic(j, range(1, 9), gpu_types=("a",), remaining_iterations=10) for j in range(2)]
+    jobs += [elastic(j, range(1, 9), gpu_types=("b", "c"), remaining_iterations=10) for j in range(2, 6)]
+    round_ = Round(format="muri-opt/round/2", cluster=Cluster(nodes=nodes), jobs=tuple(jobs))
+    for policy in ("afs-l", "max-min-elastic", "optimus"):
+        given = {one.jobs[0]: dict(one.gpus) for one in policy_from(policy).decide(round_, 0).assignments}
+        assert [sum(given[f"j{j}"].values()) for j in range(6)] == [4, 4, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("group", ["priority", "shape"])
+def test_the_kernel_reads_the_program_and_proves_its_bound(group: str) -> None:
+    for seed in range(4):
+        round_ = asked_shares_round(seed, group)
+        result = solve_round(round_, "afs-l", "exact")
+        value, bound = kernel.check(certificate_of(round_, result.rules, result.answer))
+        assert value == result.value <= bound
