@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from muri_opt.rounds import LinearDuals
+from collections.abc import Sequence
+from math import gcd
+
+from muri_opt.rounds import LinearDuals, Round
 from muri_opt.verify.afs.dual_bound import MOST_STEPS
-from muri_opt.verify.afs.places import SharePlaces, Tables
+from muri_opt.verify.afs.places import Group, SharePlaces, Tables
 from muri_opt.verify.amounts import Need, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.dual_bound import PriceTable, Supply
@@ -56,11 +59,33 @@ def _paid(price: tuple[int, int, int], need: Need) -> int:
 def counted_apart(places: SharePlaces, values: Tables) -> int | None:
     """Return the best value within GPUs and quotas alone; ``None`` where that is too long.
 
-    Parts of the cluster that no job may choose between are counted apart.
+    Parts of the cluster that no job may choose between are counted apart. Where jobs of several priorities make numbers
+    that are too long for that, each class is counted as if it had the cluster to itself.
     """
-    round_, total = places.round_, 0
-    for jobs, nodes in places.apart():
-        pools = quota_pools(round_, ((round_.jobs[place], values[place]) for place in jobs))
+    groups = places.apart()
+    together = _counted(places.round_, groups, values)
+    classes: dict[int, list[int]] = {}
+    for place, job in enumerate(places.round_.jobs):
+        classes.setdefault(job.priority, []).append(place)
+    if together is not None or len(classes) < 2:
+        return together
+    total = 0
+    for members in classes.values():
+        unit = gcd(*(value for place in members for value in values[place].values())) or 1
+        mine: list[dict[int, int]] = [{} for _ in values]
+        for place in members:
+            mine[place] = {gpus: value // unit for gpus, value in values[place].items()}
+        best = _counted(places.round_, groups, mine)
+        if best is None:
+            return None
+        total += best * unit
+    return total
+
+
+def _counted(round_: Round, groups: Sequence[Group], values: Tables) -> int | None:
+    total = 0
+    for jobs, nodes in groups:
+        pools = quota_pools(round_, ((round_.jobs[place], values[place]) for place in jobs if values[place]))
         gpus = sum(round_.cluster.nodes[node].gpus for node in nodes)
         best = counted_best(gpus, pools, steps=MOST_STEPS)
         if best is None:

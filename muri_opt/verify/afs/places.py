@@ -14,6 +14,8 @@ from muri_opt.verify.option_search import Option
 
 Tables = Sequence[Mapping[int, int]]
 """For each job what its shares are worth, by GPUs."""
+Group = tuple[list[int], frozenset[int]]
+"""Jobs, and the nodes that they may use."""
 
 
 def anywhere(round_: Round) -> bool:
@@ -95,11 +97,11 @@ class SharePlaces:
             found.append(mine)
         return found
 
-    def apart(self) -> list[tuple[list[int], frozenset[int]]]:
+    def apart(self) -> list[Group]:
         """Return groups of jobs that have no node in common with other groups, each with the nodes it may use."""
-        groups: list[tuple[list[int], frozenset[int]]] = []
+        groups: list[Group] = []
         for place, asked in enumerate(self.asked):
-            jobs, nodes, others = [place], asked.reach, list[tuple[list[int], frozenset[int]]]()
+            jobs, nodes, others = [place], asked.reach, list[Group]()
             for group in groups:
                 if nodes.isdisjoint(group[1]):
                     others.append(group)

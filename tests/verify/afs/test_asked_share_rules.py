@@ -6,12 +6,12 @@ from itertools import product
 
 import pytest
 from asked_shares import GROUPS, POLICIES, Runs, allowed_splits, asked_shares_round, plain_values, random_spec, weighed
-from by_policy import broken_rules, decision_value, settings_of
+from by_policy import broken_rules, decision_value, proved_bound, settings_of
 from elastic_draws import elastic
 from msgspec.structs import replace
 
 from muri_opt import Assignment, Decision, InputError, Node, RefusalError, Waiting, WaitingReason, solve_round, verify
-from muri_opt.rounds import Cluster, Job, NodeRange, Round, Tenant, Within
+from muri_opt.rounds import Cluster, Job, NodeRange, Proof, Round, Tenant, Within
 from muri_opt.studies.explain import elastic_gap
 from muri_opt.studies.explain.followed_rule import follow_rule
 from muri_opt.verify.afs.value import Curve
@@ -142,6 +142,15 @@ def _sums(round_: Round, policy: str, decision: Decision) -> list[int]:
     for job, table in zip(round_.jobs, plain_values(round_, policy), strict=True):
         sums[job.priority] += table[given[job.id]] if job.id in given else 0
     return [*sums.values()]
+
+
+def test_classes_that_make_too_long_a_number_together_are_counted_apart() -> None:
+    """Each class could have all its GPUs, all of them together could not."""
+    jobs = tuple(elastic(j, LINEAR, priority=j % 3) for j in range(200))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=700),)), jobs=jobs)
+    tables = plain_values(round_, "afs-l")
+    best = [sum(tables[j][4] for j, job in enumerate(jobs) if job.priority == priority) for priority in (2, 1, 0)]
+    assert proved_bound(round_, "afs-l", Decision(), ()) == (weighed(round_, "afs-l", best), Proof.COUNTING)
 
 
 def test_very_many_priorities_still_make_a_number_that_can_be_written() -> None:
