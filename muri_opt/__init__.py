@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from muri_opt.solve.loading import warm_up as warm_up
     from muri_opt.solve.results import parse_result as parse_result, read_result as read_result
     from muri_opt.solve.round import solve_round as solve_round
+    from muri_opt.solve.session.session import Session as Session, Step as Step
     from muri_opt.systems import (
         POLICIES as POLICIES,
         Policy as Policy,
@@ -95,6 +96,7 @@ _all, _on_demand, _names = names_on_demand(
         "muri_opt.solve.loading": ("warm_up",),
         "muri_opt.solve.results": ("parse_result", "read_result"),
         "muri_opt.solve.round": ("solve_round",),
+        "muri_opt.solve.session.session": ("Session", "Step"),
         "muri_opt.systems": ("POLICIES", "Policy", "System", "policy_from", "register_system"),
         "muri_opt.systems.muri.interleaving": (
             "Interleaving",
