@@ -233,7 +233,7 @@ def _rest_round(chapter: Chapter, kept: Sequence[Assignment]) -> Round:
     jobs = [job for job in round_.jobs if job.id not in stay and kept_back(round_, job) is None]
     cluster = replace(
         round_.cluster,
-        nodes=tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes if node.state == "up"),
+        nodes=tuple(_rest_nodes(round_, rooms)),
         tenants=tuple(_tenant(tenant, held[tenant.id]) for tenant in round_.cluster.tenants),
     )
     return replace(round_, cluster=cluster, jobs=tuple(_plain(round_, job) for job in jobs))
@@ -245,6 +245,16 @@ def _plain(round_: Round, job: Job) -> Job:
     if is_lost(round_, job):
         asks |= {"state": "waiting", "placement": None}
     return replace(job, **asks)
+
+
+def _rest_nodes(round_: Round, rooms: Mapping[str, Room]) -> Iterator[Node]:
+    """Yield the nodes that take jobs; one that takes none has nothing, and is there for a level that no other is in."""
+    known = {level for node in round_.cluster.nodes if node.state == "up" for level in node.units}
+    for node in round_.cluster.nodes:
+        if node.state == "up":
+            yield _node(node, rooms[node.id])
+        elif any(level not in known for level in node.units):
+            yield _node(replace(node, state="up"), Room(gpus=0, milli=0, mebibytes=0))
 
 
 def _node(node: Node, room: Room) -> Node:

@@ -11,6 +11,7 @@ from muri_opt.errors import InputError, RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.studies.explain.followed_rule import check_one_pool
 from muri_opt.systems import admit
 from muri_opt.systems.afs import AfsPolicy, Curves
 from muri_opt.systems.afs.clock_rules import ClockRules
@@ -52,6 +53,7 @@ def elastic_gap(
     jobs are there. After ``seconds``, or so many units of ``work``, the best schedule found so far takes the
     place of the optimum.
     """
+    check_one_pool(round_)
     admit(AfsPolicy(name="afs-l"), round_)
     if not 1 <= len(round_.jobs) <= MOST_JOBS:
         found = f"{len(round_.jobs)} jobs"

@@ -12,8 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from muri_opt.errors import InputError, RefusalError
-from muri_opt.rounds import Round
+from muri_opt.rounds import INFORMATION, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems import Policy, admit, policy_from
 from muri_opt.systems.afs import Curves, ElasticPolicy
 from muri_opt.systems.afs.clock_rules import ClockRules
@@ -32,6 +33,7 @@ def follow_rule(round_: Round, policy: str | Policy) -> list[Held]:
     All jobs are there from the start, in the order of the round; the GPUs are one pool; changes are free of charge.
     """
     chosen = followed_policy(policy)
+    check_one_pool(round_)
     admit(chosen, round_)
     curves = Curves.of(round_.jobs, round_.cluster.total_gpus)
     rule = chosen.clock_rule(ClockRules(speed=curves.speed, cap=curves.cap, gpus=round_.cluster.total_gpus))
@@ -42,6 +44,13 @@ def follow_rule(round_: Round, policy: str | Policy) -> list[Held]:
         for job, unit in zip(round_.jobs, curves.unit, strict=True)
     ]
     return _run(rule, curves.speed.tolist(), left)
+
+
+def check_one_pool(round_: Round) -> None:
+    """Refuse a round that says where jobs may be or who goes first: to what is followed the GPUs are one pool."""
+    field = unhonoured(round_.used_fields, INFORMATION)
+    if field is not None:
+        raise refusal(round_.used_fields, field, "a rule that is followed on one pool of GPUs", ())
 
 
 def followed_policy(policy: str | Policy) -> ElasticPolicy:

@@ -9,10 +9,11 @@ from typing import ClassVar
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.greedy import afs_shares
 from muri_opt.systems.afs.pair_rule import TIES
-from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+from muri_opt.systems.afs.policy import ElasticPolicy
 from muri_opt.systems.afs.scan_orders import SCANS, scan_order
 from muri_opt.systems.policy import Allowed, Span
 

@@ -12,7 +12,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.afs_p_rule import afs_p_shares
-from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+from muri_opt.systems.afs.demand import Demand
+from muri_opt.systems.afs.policy import ElasticPolicy
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.policy import Allowed, Span
 

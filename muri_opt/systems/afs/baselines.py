@@ -9,8 +9,9 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.afs.baseline_rules import max_min_shares, optimus_shares, srtf_shares
 from muri_opt.systems.afs.clock_rules import ClockRules
+from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
-from muri_opt.systems.afs.policy import Demand, ElasticPolicy
+from muri_opt.systems.afs.policy import ElasticPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

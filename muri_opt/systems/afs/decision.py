@@ -18,14 +18,15 @@ from muri_opt.systems.capacity.decision import Placed, group_decision
 def share_decision(round_: Round, curves: Curves, shares: Mapping[int, Ints]) -> Decision:
     """Return the decision that gives job j ``shares[j][s]`` GPUs of node s; every other job waits for its first GPU.
 
-    The period of a job is the time of one iteration with its share.
+    A job that must be on several nodes waits for its first GPU on each. The period of a job is the time of one
+    iteration with its share.
 
     >>> round_ = shipped_round("toy/three-elastic")
     >>> curves = Curves.of(round_.jobs, round_.cluster.total_gpus)
     >>> share_decision(round_, curves, {0: np.array([3])}).assignments[0].gpus
     {'n0': 3}
     """
-    asks = np.ones(len(round_.jobs), dtype=np.int64)
+    asks = np.array([1 if job.nodes is None else job.nodes.least for job in round_.jobs], dtype=np.int64)
     placed = []
     for job, share in sorted(shares.items()):
         asks[job] = share.sum()

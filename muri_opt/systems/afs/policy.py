@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.afs.class_shares import ClassShares
 from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
+from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.kept_jobs import kept_jobs
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
-from muri_opt.systems.capacity import held_gpus, place_shares
+from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
+from muri_opt.systems.afs.share_fit import HONOURED, ShareFit, counts_gpus_only
+from muri_opt.systems.capacity import place_shares
 from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
 from muri_opt.systems.policy import Allowed, Policy, Rules
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Demand:
-    """The jobs a rule divides GPUs among: positions in the round, curves, caps, remaining times."""
-
-    jobs: Ints
-    speed: Ints
-    cap: Ints
-    time: Ints
-    ladder: Sequence[int] | None
-
-    def of(self, part: Ints) -> Demand:
-        """Return the demand of some of the jobs."""
-        return replace(self, jobs=self.jobs[part], speed=self.speed[part], cap=self.cap[part], time=self.time[part])
-
-    def held(self, round_: Round) -> Ints:
-        """Return the GPUs each job holds now, 0 for one that waits."""
-        now = [held_gpus(round_, job) for job in self.jobs.tolist()]
-        return np.array([0 if gpus is None else int(gpus.sum()) for gpus in now], dtype=np.int64)
-
-    def arrivals(self, round_: Round) -> Ints:
-        """Return the jobs of the demand in the order of their submission, then of the round."""
-        submitted = [round_.jobs[job].submitted or 0.0 for job in self.jobs.tolist()]
-        return np.argsort(submitted, kind="stable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +53,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
+    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 
@@ -112,7 +91,10 @@ class ElasticPolicy(Policy):
                 raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
         Curves.of(round_.jobs, round_.cluster.total_gpus)
         share_sizes(round_.cluster, self.packing)
-        self.set_apart(round_)
+        check_shapes(round_, self.name, by_node=self.packing == "node")
+        apart = self.set_apart(round_)
+        if apart is not None and self.packing == "node":
+            check_packing(apart.rest)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""
@@ -134,12 +116,24 @@ class ElasticPolicy(Policy):
             time=curves.microseconds([job.remaining_iterations or 0 for job in round_.jobs]),
             ladder=sizes.tolist() if self.packing == "node" and len(sizes) else None,
         )
+        if not counts_gpus_only(round_):
+            placed = self._class_shares(round_, demand, sizes, seed).placed()
+            return share_decision(round_, curves, placed)
         demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
         legal = np.append(0, sizes)
         shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]
         if self.restarts == "pay":
             shares = kept_shares(shares, _present(round_, demand), demand.time, _restarts(round_), total)
         return share_decision(round_, curves, place_shares(round_, shares, sizes, by_node=self.packing == "node"))
+
+    def _class_shares(self, round_: Round, demand: Demand, sizes: Ints, seed: int) -> ClassShares:
+        return ClassShares(
+            round_=round_,
+            demand=demand,
+            fit=ShareFit(round_, sizes, by_node=self.packing == "node"),
+            divide=lambda part, gpus: self.shares(round_, part, gpus, seed),
+            restart=_restarts(round_) if self.restarts == "pay" else None,
+        )
 
     def _within_quotas(self, round_: Round, demand: Demand, seed: int) -> Ints:
         """Return caps that keep every quota: what the rule gives each job of a tenant if the quota is all there is."""

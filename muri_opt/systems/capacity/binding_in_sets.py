@@ -68,7 +68,7 @@ class BindingInSets:
         reasons = list[WaitingReason]()
         demand, empty = demand_of(self._round, job), self._empty(job)
         open_to = left.within_type_quotas(job, demand)
-        fitting = fit_in_sets(empty, int(self._round.amounts.g[job]), demand)
+        fitting = fit_in_sets(empty, asks, demand)
         if fitting is None:
             said.append(self._never(job, demand, only_where(empty, demand), asks))
             remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")

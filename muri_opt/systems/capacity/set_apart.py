@@ -110,9 +110,17 @@ def _waiting(round_: Round, place: int) -> Waiting:
 
 
 def _rest_of(cluster: Cluster, left: FreeCapacity) -> Cluster:
-    """Return the nodes that take jobs and the tenants, with what is left of both."""
+    """Return the nodes that take jobs and the tenants, with what is left of both.
+
+    A node that takes none stays, with nothing, where jobs may name a level that no other node is in.
+    """
     amounts: Sequence[Sequence[int]] = left.left.T.tolist()
-    nodes = [_node(node, *has) for node, has in zip(cluster.nodes, amounts, strict=True) if node.state == "up"]
+    levels = {level for node in cluster.nodes if node.state == "up" for level in node.units}
+    nodes = [
+        _node(node, *has) if node.state == "up" else replace(node, state="up", gpus=0, cpus=0.0, memory_gib=0.0)
+        for node, has in zip(cluster.nodes, amounts, strict=True)
+        if node.state == "up" or not levels.issuperset(node.units)
+    ]
     tenants = [_tenant(tenant, gpus) for tenant, gpus in zip(cluster.tenants, left.quota.tolist(), strict=True)]
     return replace(cluster, nodes=tuple(nodes), tenants=tuple(tenants))
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar
 
-from muri_opt.rounds import (
-    INFORMATION,
-    Assignment,
-    Decision,
-    Job,
-    Prices,
-    Proof,
-    Round,
-    Violation,
-    Waiting,
-    WaitingReason,
-)
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
-from muri_opt.verify.afs.rules import SETTINGS, share_breaches
+from muri_opt.verify.afs.placed_bound import counted_apart, enumerated_shares, placed_bound
+from muri_opt.verify.afs.places import SharePlaces, anywhere, check_asked, least_need
+from muri_opt.verify.afs.rules import HONOURED, SETTINGS, share_breaches
 from muri_opt.verify.afs.value import Curve, Elastic
-from muri_opt.verify.amounts import Need, need_of
 from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound, linear
+from muri_opt.verify.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches
+from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
@@ -33,11 +26,15 @@ class ShareChapter(Chapter):
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
+    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
 
     def __init__(self, round_: Round, rules: Elastic) -> None:
         super().__init__(round_, rules)
         self.rules: Elastic = rules
+        self._asked: Mapping[str, Asked] | None = None
+        if not anywhere(round_):
+            check_asked(round_, by_node=rules.by_node)
+            self._asked = asked_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Elastic:
@@ -55,6 +52,14 @@ class ShareChapter(Chapter):
         found = [
             breach for job in members for breach in share_breaches(self.round_, job, assignment, where, self.rules)
         ]
+        if self._asked is not None:
+            found += [breach for job in members for breach in start_breaches(self.round_, job, assignment, where)]
+        return [*found, *cpu_breaches(members, assignment, where)]
+
+    def as_it_is_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
+        """Return what is wrong with a share that a job keeps: it need not divide a node or fill nodes."""
+        loose = replace(self.rules, by_node=False)
+        found = [breach for job in members for breach in share_breaches(self.round_, job, assignment, where, loose)]
         return [*found, *cpu_breaches(members, assignment, where)]
 
     def quota_gpus(self, job: Job, assignment: Assignment) -> int:
@@ -62,8 +67,11 @@ class ShareChapter(Chapter):
         return sum(assignment.gpus.values())
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
-        """Yield why each job waits: one GPU lets it start."""
-        return true_reasons(self.round_, decision, self.held_of_tenants(decision), _one_gpu)
+        """Yield why each job waits: its smallest share lets it start."""
+        held = self.held_of_tenants(decision)
+        if self._asked is not None:
+            return asked_reasons(self.round_, decision, held, self._asked, fewest_nodes=False, needs=least_need)
+        return true_reasons(self.round_, decision, held, least_need)
 
     def change_breaches(self, decision: Decision) -> Iterable[Violation]:
         """Yield changes that would not start the job they are told to."""
@@ -71,10 +79,32 @@ class ShareChapter(Chapter):
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality and of counting GPUs and quotas."""
-        values = self.rules.values(self.round_)
-        found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
-        counted = counted_bound(self.round_, values)
+        if self._places is not None:
+            values = self._possible
+            found = [(placed_bound(self._places, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
+            counted = self._counted
+        else:
+            values = self.rules.values(self.round_)
+            found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
+            counted = counted_bound(self.round_, values)
         return best_bound([*found, *([] if counted is None else [(counted, Proof.COUNTING)])])
+
+    def optimum(self, steps: int) -> int | None:
+        """Return the optimum by enumeration, where shares have places; elsewhere counting is as good."""
+        return None if self._places is None else enumerated_shares(self._places, self._possible, steps=steps)
+
+    @cached_property
+    def _places(self) -> SharePlaces | None:
+        return None if anywhere(self.round_) else SharePlaces.of(self.round_, self.rules)
+
+    @cached_property
+    def _possible(self) -> list[dict[int, int]]:
+        values = self.rules.values(self.round_)
+        return values if self._places is None else self._places.possible(values)
+
+    @cached_property
+    def _counted(self) -> int | None:
+        return None if self._places is None else counted_apart(self._places, self._possible)
 
     def sizes(self, job: Job) -> Sequence[int]:
         """Return the shares of its scaling table."""
@@ -84,7 +114,3 @@ class ShareChapter(Chapter):
         """Return how long an iteration takes with so many GPUs."""
         curve = Curve.of(job)
         return curve.period_seconds(gpus) if gpus in curve.speeds else None
-
-
-def _one_gpu(job: Job) -> Need:
-    return replace(need_of(job), gpus=1)

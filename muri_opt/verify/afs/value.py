@@ -12,6 +12,7 @@ from math import isqrt
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.verify.afs.priorities import by_priority
 
 LARGEST_SPEED = 1 << 30
 
@@ -36,7 +37,8 @@ class Elastic:
 
         ``speed-up``: thousandths of the speed on one GPU. ``speed``: the same times 10**10 over the root of the
         microseconds left on one GPU, of at least a second. ``time``: the hundredths of a second that all
-        jobs would take on one GPU each, and one more, less what the job takes.
+        jobs would take on one GPU each, and one more, less what the job takes. Where jobs have priorities, times what
+        a unit counts in the class of the job.
         """
         return _values(self, round_)
 
@@ -54,7 +56,7 @@ class Elastic:
             else:
                 weight = 10**10 // max(1000, isqrt(ends[place][1])) if self.timed and legal else 1000
                 found.append({k: weight * curve.speeds[k] // curve.speeds[1] for k in legal})
-        return found
+        return by_priority(round_, found) if "job.priority" in round_.used_fields else found
 
     @property
     def timed(self) -> bool:

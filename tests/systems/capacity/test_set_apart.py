@@ -135,3 +135,14 @@ def test_whatever_is_changed_is_named(policy: str) -> None:
     assert rules(second, waits=("a",)) == set()
     assert rules(second, first) == {"held"}
     assert [(wait.job, wait.reason) for wait in decision.waiting] == [("a", WaitingReason.HELD)]
+
+
+@pytest.mark.parametrize("policy", ["afs-l", "afs-p"])
+def test_a_level_whose_nodes_all_take_nothing_is_still_a_level(policy: str) -> None:
+    nodes = [{"id": "n0", "gpus": 2, "rack": "r0", "state": "drain"}, {"id": "n1", "gpus": 2}]
+    job = {"gpus": 1, "remaining_iterations": 5, "scaling": {1: 1.0}}
+    jobs = [{**job, "id": "a", "within": {"level": "rack"}}, {**job, "id": "b"}]
+    round_ = convert({"cluster": {"nodes": nodes}, "jobs": jobs}, Round)
+    result = solve_round(round_, policy, "exact")
+    assert result.certificate.violations == ()
+    assert [(wait.job, wait.reason.value) for wait in result.answer.waiting] == [("a", "capacity")]
