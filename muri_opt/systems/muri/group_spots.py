@@ -97,14 +97,14 @@ class GroupSpots:
         found: list[tuple[set[int], list[int]]] = []
         for kind, spots in enumerate(self.spots):
             nodes, kinds = {node for spot in spots for node in spot.nodes}, [kind]
-            for part in [part for part in found if not part[0].isdisjoint(nodes)]:
-                found.remove(part)
-                nodes |= part[0]
-                kinds += part[1]
+            for other in [other for other in found if not other[0].isdisjoint(nodes)]:
+                found.remove(other)
+                nodes |= other[0]
+                kinds += other[1]
             found.append((nodes, kinds))
         parts = np.zeros(len(self.spots), dtype=np.int64)
-        for part, (_, kinds) in enumerate(found):
-            parts[kinds] = part
+        for number, (_, kinds) in enumerate(found):
+            parts[kinds] = number
         return parts
 
     def fit(self, left: Leftover, gpus: int, *jobs: int) -> Ints | None:

@@ -25,7 +25,8 @@ def priority_classes(round_: Round) -> Ints:
         return np.zeros(len(round_.jobs), dtype=np.int64)
     priorities = np.array([job.priority for job in round_.jobs], dtype=np.int64)
     _, rising = np.unique(priorities, return_inverse=True)
-    return np.minimum(rising.max(initial=0) - rising.reshape(-1), MOST_CLASSES - 1)
+    falling: Ints = rising.max(initial=0) - rising.reshape(-1)
+    return np.minimum(falling, MOST_CLASSES - 1)
 
 
 def class_ranges(rules: GroupRules, members: Members, class_of: Ints, gpus: int) -> list[int]:

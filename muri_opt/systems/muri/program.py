@@ -23,7 +23,7 @@ from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
-from muri_opt.systems.muri.program_places import held_on, shares_at_spots
+from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_spots import Cells
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.pooled_limits import Uses, add_limits, add_limits_beside_gpus, row_prices, whole_prices
@@ -65,18 +65,14 @@ class GroupingFormulation(Formulation):
         else:
             self._cells(round_).add(builder, x, columns)
             add_limits_beside_gpus(builder, round_, uses)
+        columns.classes.add(builder, x)
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return a stage for each class of priority, from the first: what groups are worth to it."""
+        """Return the stages of all classes of priority, from the first: what groups are worth to it."""
         columns = GroupColumns.of(round_, self.rules)
-        if not columns.lower:
-            return Formulation.stages(self, round_, model)
-        values, others = (columns.value, *columns.lower), np.zeros(model.column_count - len(columns.value), np.int64)
-        return tuple(
-            Stage(objective=np.append(value, others), weight=weight, best=best)
-            for value, weight, best in zip(values, columns.weights, columns.ranges, strict=True)
-        )
+        several = len(columns.weights) > 1
+        return columns.classes.stages(model.column_count) if several else Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: of equal jobs the first in the policy's order run; large groups are placed first.
@@ -95,28 +91,26 @@ class GroupingFormulation(Formulation):
             for _ in range(int(values[group]))
         ]
         g, spots = round_.amounts.g, group_spots(round_)
+        if spots is None:
+            shares = shares_anywhere(round_, [jobs for jobs, _ in chosen])
+        else:
+            shares = shares_at_spots(round_, chosen, columns.spots, self._cells(round_), values[len(columns.value) :])
         left = Leftover(round_)
-        shares: dict[tuple[int, ...], Ints] = {}
-        groups = sorted((jobs for jobs, _ in chosen), key=lambda jobs: -int(g[list(jobs)].max()))
-        if spots is not None:
-            flows = values[len(columns.value) :]
-            shares, groups = shares_at_spots(round_, chosen, columns.spots, self._cells(round_), flows), []
-            for jobs, share in shares.items():
-                left.take(share, *jobs)
+        for jobs, taken in shares.items():
+            left.take(taken, *jobs)
         running = {job for jobs in shares for job in jobs}
-        for jobs in (*groups, *((job,) for job in order)):
-            if running.isdisjoint(jobs) and left.within_quota(*jobs):
-                gpus = int(g[list(jobs)].max())
-                share = best_fit(left.room(*jobs), gpus) if spots is None else spots.fit(left, gpus, *jobs)
+        for job in order:
+            if job not in running and left.within_quota(job):
+                gpus = int(g[job])
+                share = best_fit(left.room(job), gpus) if spots is None else spots.fit(left, gpus, job)
                 if share is not None:
-                    left.take(share, *jobs)
-                    running.update(jobs)
-                    shares[jobs] = share
+                    left.take(share, job)
+                    shares[job,] = share
         placed = [self._timed(round_, columns, jobs, share) for jobs, share in shares.items()]
         return group_decision(round_, placed, consolidate=False)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
-        """Return how often each group runs in a decision, and where spots have their GPUs."""
+        """Return how often each group runs in a decision, where spots have their GPUs, and what classes get."""
         columns = GroupColumns.of(round_, self.rules)
         values = np.zeros(len(columns.value), dtype=np.int64)
         cells = None if group_spots(round_) is None else self._cells(round_)
@@ -131,7 +125,7 @@ class GroupingFormulation(Formulation):
                 spot = next(place for place in able if columns.spots[place].takes(share))
                 flows += cells.flows(spot, share)
             values[position[kinds, spot]] += 1
-        return np.append(values, flows)
+        return np.concatenate([values, flows, columns.classes.encoded(values)])
 
     @property
     def has_duals(self) -> bool:
@@ -156,9 +150,10 @@ class GroupingFormulation(Formulation):
         extra = np.zeros(len(columns.count))
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
         prices = row_prices(round_, model, duals)
+        for label in ("spread", "high", "low"):
+            prices.pop(label, None)
         prices["once"] = (prices["once"] + extra)[columns.type_of]
         if group_spots(round_) is not None:
-            prices.pop("spread", None)
             prices["gpus"] = prices["gpus"][self._cells(round_).of_node]
             return whole_prices(prices, always=("once", "gpus"))
         linear = whole_prices(prices, always=("once", "gpus"))

@@ -21,6 +21,7 @@ from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
 from muri_opt.systems.muri.group_values import GroupRules, Members, class_values
 from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights, priority_classes
+from muri_opt.systems.muri.program_classes import ClassColumns
 from muri_opt.systems.orders import priority_order
 
 MOST_COLUMNS = 400_000
@@ -36,7 +37,7 @@ class GroupColumns:
     same nodes, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
     order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job. ``g`` are the GPUs of each
     type. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
-    ``ranges`` and ``weights`` are those of all classes.
+    ``weights`` says how often each class counts.
 
     Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``.
     """
@@ -52,7 +53,6 @@ class GroupColumns:
     gpus: Ints
     value: Ints
     lower: tuple[Ints, ...]
-    ranges: tuple[int, ...]
     weights: tuple[int, ...]
     spot: Ints
     spots: tuple[Spot, ...]
@@ -61,6 +61,11 @@ class GroupColumns:
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
         """Return types and groups of a round, from the last call if it was the same."""
         return _columns(round_, rules)
+
+    @property
+    def classes(self) -> ClassColumns:
+        """What groups are worth to all classes, of no more groups than there are jobs."""
+        return ClassColumns(values=(self.value, *self.lower), weights=self.weights, most=len(self.type_of))
 
     @property
     def most(self) -> Ints:
@@ -123,7 +128,6 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         gpus=gpus,
         value=values[0],
         lower=tuple(values[1:]),
-        ranges=tuple(ranges),
         weights=tuple(class_weights(ranges)),
         spot=spot,
         spots=where,

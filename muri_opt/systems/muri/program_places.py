@@ -1,4 +1,4 @@
-"""Where the groups of a solved program run, in rounds whose jobs ask for certain nodes."""
+"""Where the groups of a solved program run."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ def held_on(round_: Round, gpus: Mapping[str, int]) -> Ints:
     return share
 
 
+def shares_anywhere(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
+    """Return GPUs per node of the groups that find a place by best fit, large ones first."""
+    g = round_.amounts.g
+    line = sorted(groups, key=lambda jobs: -int(g[list(jobs)].max()))
+    return _filled(round_, [(jobs, 0) for jobs in line], lambda room, gpus, _: best_fit(room, gpus))
+
+
 def shares_at_spots(
     round_: Round, chosen: Chosen, spots: Sequence[Spot], cells: Cells, flows: Values
 ) -> dict[Group, Ints]:
@@ -46,18 +53,20 @@ def shares_at_spots(
     packed = _filled(round_, line, lambda room, gpus, place: _packed(room, gpus, spots[place]))
     if len(packed) == len(line):
         return packed
-    rest = flows.copy()
+    rest = np.rint(flows).astype(np.int64)
     told = _filled(round_, line, lambda room, gpus, place: _told(room, gpus, place, spots[place], cells, rest))
     return told if len(told) > len(packed) else packed
 
 
 def _filled(round_: Round, line: Chosen, fit: Fit) -> dict[Group, Ints]:
+    """Return the places of the groups that fit into the cluster, tried in order."""
     left, shares = Leftover(round_), dict[Group, Ints]()
     for jobs, place in line:
-        share = fit(left.room(*jobs), int(round_.amounts.g[list(jobs)].max()), place)
-        if share is not None and left.within_quota(*jobs):
-            left.take(share, *jobs)
-            shares[jobs] = share
+        if left.within_quota(*jobs):
+            share = fit(left.room(*jobs), int(round_.amounts.g[list(jobs)].max()), place)
+            if share is not None:
+                left.take(share, *jobs)
+                shares[jobs] = share
     return shares
 
 
