@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.group_spots import GroupSpots
+from muri_opt.systems.muri.group_spots import GroupSpots, connected
 from muri_opt.systems.muri.periods import Group
 
 
@@ -48,16 +48,16 @@ class TotalExcess:
 class PartExcess:
     """Groups that may be on certain nodes only: merging helps if both have to be in a part that is asked too much.
 
-    Parts are the nodes of each kind of jobs, and all of them together.
+    Parts are the nodes of each kind of jobs, and those of all kinds that have nodes in common.
     """
 
     def __init__(self, sizes: Sequence[int], spots: GroupSpots) -> None:
         self._spots = spots
         looks = dict.fromkeys(zip(spots.kind.tolist(), sizes, strict=True))
         parts = [self._nodes(frozenset((kind,)), gpus) for kind, gpus in looks]
-        self._parts = [*dict.fromkeys([frozenset[int]().union(*parts), *parts])]
+        self._parts = [*dict.fromkeys([*connected(parts), *parts])]
         self._known: dict[tuple[frozenset[int], int], NDArray[np.bool_]] = {}
-        self._over: Ints = np.array([-int(spots.whole[list(part)].sum()) for part in self._parts], dtype=np.int64)
+        self._over: Ints = np.array([-sum(spots.whole[node] for node in part) for part in self._parts], dtype=np.int64)
         for job, gpus in enumerate(sizes):
             self._over += gpus * self._inside((job,), gpus)
 

@@ -28,22 +28,15 @@ class Spot(NamedTuple):
     nodes: frozenset[int]
     share: tuple[tuple[int, int], ...] | None = None
 
-    def holds(self, gpus: int, whole: Ints) -> bool:
+    def holds(self, gpus: int, whole: Sequence[int]) -> bool:
         """Return whether a group of so many GPUs can be here, where nodes have ``whole``."""
         if self.share is not None:
             return sum(given for _, given in self.share) == gpus
-        return int(whole[list(self.nodes)].sum()) >= gpus
+        return sum(map(whole.__getitem__, self.nodes)) >= gpus
 
-    def meets(self, other: Spot) -> Spot | None:
-        """Return where jobs of both can share GPUs; ``None``: nowhere."""
-        if self.share is not None and other.share is not None:
-            return self if self.share == other.share else None
-        if self.share is not None:
-            return self if self.nodes <= other.nodes else None
-        if other.share is not None:
-            return other.meets(self)
-        common = self.nodes & other.nodes
-        return Spot(common) if common else None
+    def is_of(self, other: Spot) -> bool:
+        """Return whether the share of this spot is one of the other, too."""
+        return self.nodes <= other.nodes if other.share is None else self.share == other.share
 
     def takes(self, share: Ints) -> bool:
         """Return whether a share is one of a group here."""
@@ -72,7 +65,7 @@ class GroupSpots:
 
     kind: Ints
     spots: tuple[Spots, ...]
-    whole: Ints
+    whole: tuple[int, ...]
     known: dict[tuple[frozenset[int], int], Spots] = field(default_factory=dict)
 
     def among(self, jobs: Sequence[int]) -> GroupSpots:
@@ -88,24 +81,36 @@ class GroupSpots:
         key = kinds, gpus
         if key not in self.known:
             found = reduce(_met, (self.spots[kind] for kind in sorted(kinds)))
-            self.known[key] = tuple(spot for spot in found if spot.holds(gpus, self.whole))
+            able = (spot for spot in found if spot.holds(gpus, self.whole))
+            self.known[key] = tuple(sorted(able, key=lambda spot: min(spot.nodes)))
         return self.known[key]
+
+    def pairs(self, groups: Sequence[frozenset[int]], gpus: int) -> NDArray[np.bool_]:
+        """Return which two groups of members of these kinds may be somewhere together with so many GPUs.
+
+        Those that may use a node which has as many surely may, and those with fewer GPUs in common may not.
+        """
+        free = np.zeros((len(groups), len(self.whole)), dtype=np.bool_)
+        reach = np.zeros_like(free)
+        for place, kinds in enumerate(groups):
+            for spot in self.of(kinds, gpus):
+                reach[place, list(spot.nodes)] = True
+                free[place, list(spot.nodes)] |= spot.share is None
+        whole = np.array(self.whole, dtype=np.int64)
+        large = (free & (whole >= gpus)).astype(np.int64)
+        may: NDArray[np.bool_] = large @ large.T > 0
+        unsure = ~may & ((reach * whole) @ reach.T.astype(np.int64) >= gpus)
+        for one, other in np.argwhere(np.triu(unsure)).tolist():
+            may[one, other] = may[other, one] = bool(self.of(groups[one] | groups[other], gpus))
+        return may
 
     @property
     def parts(self) -> Ints:
         """The part of the cluster of each kind: kinds of different parts have no node in common, however often."""
-        found: list[tuple[set[int], list[int]]] = []
-        for kind, spots in enumerate(self.spots):
-            nodes, kinds = {node for spot in spots for node in spot.nodes}, [kind]
-            for other in [other for other in found if not other[0].isdisjoint(nodes)]:
-                found.remove(other)
-                nodes |= other[0]
-                kinds += other[1]
-            found.append((nodes, kinds))
-        parts = np.zeros(len(self.spots), dtype=np.int64)
-        for number, (_, kinds) in enumerate(found):
-            parts[kinds] = number
-        return parts
+        reach = [frozenset(node for spot in spots for node in spot.nodes) for spots in self.spots]
+        found = connected(reach)
+        inside = ((part for part, nodes in enumerate(found) if mine <= nodes) for mine in reach)
+        return np.array([next(parts, 0) for parts in inside], dtype=np.int64)
 
     def fit(self, left: Leftover, gpus: int, *jobs: int) -> Ints | None:
         """Return GPUs per node for a group or ``None``: where it runs if it may only stay there."""
@@ -121,7 +126,7 @@ class GroupSpots:
         """Return which kinds of jobs may have exactly this share."""
         given = tuple((node, int(share[node])) for node in np.flatnonzero(share).tolist())
         here = Spot(frozenset(node for node, _ in given), given)
-        return np.array([any(here.meets(spot) for spot in spots) for spots in self.spots], dtype=np.bool_)
+        return np.array([any(map(here.is_of, spots)) for spots in self.spots], dtype=np.bool_)
 
 
 def group_spots(round_: Round) -> GroupSpots | None:
@@ -142,12 +147,31 @@ def _group_spots(round_: Round) -> GroupSpots:
             home = Spot(frozenset(node for node, _ in share), share)
             spots += [] if any(home.nodes <= spot.nodes for spot in spots) else [home]
         kind.append(known.setdefault(tuple(spots), len(known)))
-    return GroupSpots(kind=np.array(kind, dtype=np.int64), spots=tuple(known), whole=round_.amounts.G)
+    whole = tuple(round_.amounts.G.tolist())
+    return GroupSpots(kind=np.array(kind, dtype=np.int64), spots=tuple(known), whole=whole)
+
+
+def connected(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the unions of sets that have elements in common, in one step or in several."""
+    found: list[frozenset[int]] = []
+    for some in sets:
+        touched = [other for other in found if not other.isdisjoint(some)]
+        found = [other for other in found if other.isdisjoint(some)]
+        found += [some.union(*touched)] if some else []
+    return found
 
 
 def _met(one: Spots, other: Spots) -> Spots:
-    found = (here.meets(there) for here in one for there in other)
-    return tuple(spot for spot in found if spot is not None)
+    """Return where jobs of two kinds can share GPUs: nodes that both may use, and where either is and both may be."""
+    owner = {node: place for place, spot in enumerate(one) if spot.share is None for node in spot.nodes}
+    common: dict[tuple[int, int], list[int]] = {}
+    for place, spot in enumerate(other):
+        for node in spot.nodes if spot.share is None else ():
+            if node in owner:
+                common.setdefault((owner[node], place), []).append(node)
+    homes = [spot for spot in one if spot.share is not None and any(map(spot.is_of, other))]
+    more = [spot for spot in other if spot.share is not None and any(map(spot.is_of, one))]
+    return (*(Spot(frozenset(nodes)) for nodes in common.values()), *dict.fromkeys(homes + more))
 
 
 def _sorted(nodes: frozenset[int]) -> Ints:

@@ -125,8 +125,8 @@ def _apart(groups: Sequence[Group], gpus: int, spots: GroupSpots) -> _Apart:
     """Return which groups of so many GPUs can be somewhere together."""
     kinds = [spots.kinds(group) for group in groups]
     places = {kind: at for at, kind in enumerate(dict.fromkeys(kinds))}
-    may = tuple(tuple(bool(spots.of(one | other, gpus)) for other in places) for one in places)
-    return _Apart(tuple(places[kind] for kind in kinds), may)
+    may = spots.pairs([*places], gpus)
+    return _Apart(tuple(places[kind] for kind in kinds), tuple(map(tuple, may.tolist())))
 
 
 @lru_cache(maxsize=4096)
