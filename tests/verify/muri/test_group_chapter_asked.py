@@ -120,6 +120,17 @@ def test_jobs_may_go_on_together_where_neither_could_start() -> None:
             assert result.certificate.violations == ()
 
 
+def test_jobs_at_one_home_need_it_once_each_if_they_are_apart() -> None:
+    said = {"requires": ("gone",), "state": "running", "placement": {"n0": 1, "n1": 1}}
+    jobs = tuple(sharer(j, SLOTS[j], 2, **said) for j in range(2))
+    nodes = (Node(id="n0", gpus=1), Node(id="n1", gpus=3))  # by count there would be room for both
+    round_ = Round(resources=("cpu", "gpu"), cluster=Cluster(nodes=nodes), jobs=jobs)
+    result = solve_round(round_, "muri-s:group=1", "exact")
+    assert (len(result.decision.running), result.value, result.bound) == (1, 500_000, 500_000)
+    together = solve_round(round_, "muri-s", "exact")
+    assert (together.decision.running, together.value) == ({"j0", "j1"}, 1_000_000)
+
+
 def every_decision(plain: Plain) -> Iterator[list[tuple[tuple[Job, ...], Split]]]:
     """Yield every grouping of the jobs with every split of their GPUs, allowed or not."""
     groupings = AskedGroupings(plain)
