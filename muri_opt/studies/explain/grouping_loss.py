@@ -86,6 +86,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
     admit(chosen, round_)
+    round_ = chosen.decided_part(round_)
     field = unhonoured(round_.used_fields, INFORMATION | {"tenant.parent"})
     if field is not None:
         raise refusal(round_.used_fields, field, "the loss by causes", ())

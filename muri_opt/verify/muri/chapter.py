@@ -26,6 +26,7 @@ class GroupChapter(Chapter):
     """Groups of jobs on the GPUs of the largest, at the period of their best or worst order."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    sets_apart: ClassVar[bool] = True
     honours: ClassVar[frozenset[str]] = HONOURED
 
     def __init__(self, round_: Round, rules: Sharing) -> None:
