@@ -35,18 +35,27 @@ def add_limits(builder: ModelBuilder, round_: Round, x: Ints, gpus: Ints, uses: 
     Column i takes ``gpus[i]`` GPUs of the cluster; ``uses`` are the CPUs and memory with them, and the GPUs that count
     for a quota.
     """
-    amounts = round_.amounts
     total = [round_.cluster.total_gpus]
     builder.add_rows("gpus", [0], entries=(np.zeros_like(x), x, gpus), sense="<=", rhs=total)
+    add_limits_beside_gpus(builder, round_, uses)
+
+
+def add_limits_beside_gpus(builder: ModelBuilder, round_: Round, uses: Uses) -> None:
+    """Add the rows ``cpus``, ``memory`` and ``quota``; a quota counts what tenants below it have, too."""
+    amounts = round_.amounts
     for label, use, has in (("cpus", uses.cpus, amounts.C), ("memory", uses.memory, amounts.M)):
         limited = np.arange(int(len(has) > 0 and bool((has < UNLIMITED).all())))
         some = slice(0, len(use) * len(limited))
         entries = (np.zeros_like(use[some]), uses.columns[some], use[some])
         builder.add_rows(label, limited, entries=entries, sense="<=", rhs=[int(has.sum())] * len(limited))
     limited = np.flatnonzero(amounts.U < UNLIMITED)
-    owned = np.isin(uses.tenant, limited)
-    rows = np.searchsorted(limited, uses.tenant[owned])
-    entries = (rows, uses.columns[owned], uses.held[owned])
+    use, owner = np.arange(len(uses.tenant)), uses.tenant
+    if amounts.lines is not None:
+        lines = [amounts.line(int(tenant)) for tenant in owner]
+        use, owner = np.repeat(use, list(map(len, lines))), np.array(sum(lines, ()), dtype=np.int64)
+    owned = np.isin(owner, limited)
+    rows, use = np.searchsorted(limited, owner[owned]), use[owned]
+    entries = (rows, uses.columns[use], uses.held[use])
     builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
 
 

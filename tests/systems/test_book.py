@@ -9,6 +9,7 @@ import pytest
 from asked_rounds import asked_round
 from by_policy import formulation_of
 from loan_rounds import LOANS, loan_round
+from sharing_asked_rounds import asked_sharing_round
 from wish_rounds import wish_round
 
 from muri_opt import Proof, RefusalError, policy_from, read_round, solve_round
@@ -128,3 +129,17 @@ def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_gangs() -> None:
         assert [label for label in (*usual, *asked) if label in model.labels] == list(model.labels)
         found |= set(model.labels)
     assert found == {*usual, *asked} - {"near"}  # what jobs ask, not what they prefer
+
+
+def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_groups() -> None:
+    """Rounds that ask for everything have the rows that the chapter adds, and none that it does not know."""
+    usual, asked = labels_of("grouping", "Program"), labels_of("grouping", "What jobs ask of nodes")
+    found, letters = set[str](), set[str]()
+    for seed, group in product(range(20), ("labels", "priority", "all")):
+        model = formulation_of(policy_from("muri-s")).build(asked_sharing_round(seed, group))
+        assert set(model.labels) <= {*usual, *asked}
+        found |= set(model.labels)
+        letters |= {family.label for family in model.columns}
+    assert found == {*usual, *asked}
+    assert letters == {"x", "f", "h", "l", "k"}
+    assert all(re.search(rf"{letter}_(\{{qu|[Sc])", chapter_text("grouping")) for letter in letters)

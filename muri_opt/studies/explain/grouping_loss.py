@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError, RefusalError
-from muri_opt.rounds import Budget, Limits, Reason, Round
+from muri_opt.rounds import INFORMATION, Budget, Limits, Reason, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.solve.exact import build
 from muri_opt.solve.search import GRACE_SECONDS
 from muri_opt.solve.solvers import (
@@ -78,13 +79,17 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     """Return how far the published grouping of a round is from the optimum, split by cause.
 
     CPUs and memory count for the whole cluster, as in the chapter *grouping*. A step that was not solved to its optimum
-    in time says so; its value is the best that was found.
+    in time says so; its value is the best that was found. Rounds in which jobs ask for certain nodes, or have
+    priorities, are refused: there, a group is not lost by one cause alone.
     """
     chosen = policy_from(policy)
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
     admit(chosen, round_)
     round_ = chosen.decided_part(round_)
+    field = unhonoured(round_.used_fields, INFORMATION | {"tenant.parent"})
+    if field is not None:
+        raise refusal(round_.used_fields, field, "the loss by causes", ())
     formulation = program_of(chosen.rules)
     if not isinstance(formulation, GroupingFormulation):
         raise TypeError(f"{chosen.spec} has no grouping program")

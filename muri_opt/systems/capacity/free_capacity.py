@@ -39,11 +39,12 @@ class Leftover(FreeCapacity):
         return left
 
     def within_quota(self, *jobs: int) -> bool:
-        """Return whether the tenants of the jobs may hold their GPUs, too."""
+        """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""
         asked: dict[int, int] = {}
         for job in jobs:
             tenant = int(self.amounts.tenant[job])
-            asked[tenant] = asked.get(tenant, 0) + int(self.asks[job])
+            for one in (tenant,) if self.amounts.lines is None else self.amounts.line(tenant):
+                asked[one] = asked.get(one, 0) + int(self.asks[job])
         return all(self.has_quota(tenant, gpus) for tenant, gpus in asked.items() if gpus)
 
     def line(self, job: int) -> tuple[int, ...]:

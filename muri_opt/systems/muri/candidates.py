@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.group_spots import group_spots
 
 _WINDOW = 64
 
@@ -20,8 +22,10 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
     become candidates with it, up to ``largest_group`` in all, and take their CPUs, memory and quota there; one that
     does not fit beside those before it is passed over and may open a slot of its own. Where nothing but GPUs is
     limited, this is the rule of the authors' simulator.
+
+    Where jobs ask for certain nodes a slot is opened on those of its first job, and who may not be there does not join.
     """
-    left = Leftover(round_)
+    left, spots = Leftover(round_), group_spots(round_)
     buckets: dict[int, list[int]] = {}
     places = [0] * len(queue)
     for turn, job in enumerate(queue):
@@ -35,9 +39,10 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         gpus = round_.jobs[job].gpus
         if job in chosen or gpus > free or not left.within_quota(job):
             continue
-        share = first_fit(left.room(job), gpus, round_.amounts.G)
+        share = first_fit(left.room(job), gpus, round_.amounts.G) if spots is None else spots.fit(left, gpus, job)
         if share is not None:
-            slot = [job, *queues[gpus].partners(left, place, share, largest_group - 1)]
+            may = None if spots is None else spots.may_use(share)[spots.kind]
+            slot = [job, *queues[gpus].partners(left, place, share, largest_group - 1, may)]
             left.take(share, *slot)
             chosen.update(slot)
             free -= gpus
@@ -48,28 +53,45 @@ class _Bucket:
     """The jobs of one GPU count in queue order, those still free to join a slot, and what decides whether they can."""
 
     def __init__(self, amounts: Amounts, jobs: list[int]) -> None:
-        self._jobs = jobs
+        self._jobs, self._lines = jobs, amounts.lines
         self._gpus = int(amounts.g[jobs[0]])
         self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
         self._open = np.ones(len(jobs), dtype=np.bool_)
 
-    def partners(self, left: Leftover, place: int, share: Ints, most: int) -> list[int]:
-        """Return up to ``most`` jobs that fit beside the one at ``place`` on its share, and close them for others."""
+    def partners(self, left: Leftover, place: int, share: Ints, most: int, may: NDArray[np.bool_] | None) -> list[int]:
+        """Return up to ``most`` jobs that fit beside the one at ``place`` on its share, and close them for others.
+
+        ``may`` says which jobs of the round may be on the nodes of the share; ``None``: all.
+        """
         used = np.flatnonzero(share)
         cpus, memory = (int((free[used] // share[used]).min()) for free in (left.cpus, left.memory))
         quota = np.append(left.quota, UNLIMITED)  # the last stands for jobs without a tenant, which are at -1
+        able = self._open if may is None else self._open & may[self._jobs]
         joined: list[int] = []
         at: int | None = place
         while at is not None:
             cpus -= int(self._cpus[at])
             memory -= int(self._memory[at])
-            quota[self._tenant[at]] -= self._gpus
-            self._open[at] = False
+            self._charge(quota, int(self._tenant[at]))
+            self._open[at] = able[at] = False
             joined.append(self._jobs[at])
-            at = self._first(at + 1, cpus, memory, quota) if len(joined) <= most else None
+            at = self._first(at + 1, able, cpus, memory, self._spare(quota)) if len(joined) <= most else None
         return joined[1:]
 
-    def _first(self, start: int, cpus: int, memory: int, quota: Ints) -> int | None:
+    def _charge(self, quota: Ints, tenant: int) -> None:
+        """Count the GPUs of a job against the quota of its tenant and those above it."""
+        if self._lines is None or tenant < 0:
+            quota[tenant] -= self._gpus
+        else:
+            quota[list(self._lines[tenant])] -= self._gpus
+
+    def _spare(self, quota: Ints) -> Ints:
+        """Return what each tenant may still have: the least of what it and those above it have left."""
+        if self._lines is None:
+            return quota
+        return np.array([*(quota[list(line)].min() for line in self._lines), UNLIMITED])
+
+    def _first(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints) -> int | None:
         """Return the first open place from ``start`` whose job needs no more per GPU, and has the quota.
 
         It is mostly near: a few places are looked at, and then ever more at a time.
@@ -77,7 +99,7 @@ class _Bucket:
         width = _WINDOW
         while start < len(self._jobs):
             part = slice(start, start + width)
-            fits = self._open[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)
+            fits = able[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)
             fits &= quota[self._tenant[part]] >= self._gpus
             if fits.any():
                 return start + int(fits.argmax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_cou
 
 MILLIONTHS = 1_000_000
 THOUSANDTHS = 1_000
+UNITS: Final = {"efficiency": MILLIONTHS, "gpu-time": MILLIONTHS, "progress": THOUSANDTHS}
+"""By the name of the objective, how many parts of one its values count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,12 @@ class Members:
     gpus: Ints
     weight: Ints
 
+    def of(self, groups: Ints) -> Members:
+        """Return some of the groups."""
+        return Members(
+            stages=self.stages[groups], alone=self.alone[groups], gpus=self.gpus[groups], weight=self.weight[groups]
+        )
+
 
 def group_values(rules: GroupRules, members: Members) -> Ints:
     """Return the value of every group under the objective of the rules.
@@ -54,20 +62,44 @@ def group_values(rules: GroupRules, members: Members) -> Ints:
     alone. *Progress* is the speed of each job, relative to running alone, times its GPUs and the weight of its rank,
     in thousandths. A group whose period is 0 is worth nothing.
     """
+    return _values(rules, members, _periods(rules, members), members.gpus, members.gpus.max(axis=1))
+
+
+def class_values(rules: GroupRules, members: Members, class_of: Ints, classes: int) -> list[Ints]:
+    """Return what every group is worth to each class of priority, ``class_of[m, p]`` being that of a member.
+
+    That is the part of its value that its jobs of the class add. The GPUs of a group, where they cost, are paid by its
+    first class alone.
+    """
+    if classes == 1:
+        return [group_values(rules, members)]
+    periods, taken = _periods(rules, members), members.gpus.max(axis=1)
+    first = class_of.min(axis=1)
+    return [
+        _values(rules, members, periods, np.where(class_of == one, members.gpus, 0), np.where(first == one, taken, 0))
+        for one in range(classes)
+    ]
+
+
+def _periods(rules: GroupRules, members: Members) -> Ints:
+    """Return the periods of groups in microseconds, not slowed down."""
+    return group_periods(members.stages, rules.pattern, worst=rules.worst_order).microseconds
+
+
+def _values(rules: GroupRules, members: Members, periods: Ints, gpus: Ints, paid: Ints) -> Ints:
+    """Return values of groups in which members count with so many ``gpus``, and ``paid`` ones cost GPU time."""
     size = members.stages.shape[1]
-    periods = group_periods(members.stages, rules.pattern, worst=rules.worst_order).microseconds
     factor = SLOWDOWN[rules.slowdown][size]
-    taken = members.gpus.max(axis=1)
     if rules.objective == "efficiency":
-        done = _product(members.gpus, members.stages.sum(axis=2)).sum(axis=1)
+        done = _product(gpus, members.stages.sum(axis=2)).sum(axis=1)
         slots = slot_count(rules.pattern, members.stages.shape[2])
-        return slowed_ratio(done, _product(taken, periods), MILLIONTHS, slots, factor)
+        return slowed_ratio(done, _product(members.gpus.max(axis=1), periods), MILLIONTHS, slots, factor)
     if rules.objective == "gpu-time":
         if size == 1:
             return np.zeros(len(periods), dtype=np.int64)
-        done = _product(members.gpus, members.alone).sum(axis=1)
-        return np.where(periods > 0, slowed_ratio(done, periods, MILLIONTHS, 1, factor) - MILLIONTHS * taken, 0)
-    weight = members.gpus * members.weight
+        done = _product(gpus, members.alone).sum(axis=1)
+        return np.where(periods > 0, slowed_ratio(done, periods, MILLIONTHS, 1, factor) - MILLIONTHS * paid, 0)
+    weight = gpus * members.weight
     if size == 1:
         return np.where(periods > 0, THOUSANDTHS * weight[:, 0], 0)
     return slowed_ratio(_product(weight, members.alone).sum(axis=1), periods, THOUSANDTHS, 1, factor)

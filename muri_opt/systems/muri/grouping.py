@@ -12,6 +12,8 @@ import numpy as np
 from muri_opt.algorithms.matching import match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
+from muri_opt.systems.muri.group_spots import GroupSpots
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, stage_times
@@ -55,12 +57,16 @@ class Grouping:
         return len(self.groups)
 
 
-def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER) -> Grouping:
+def group_jobs(
+    jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER, spots: GroupSpots | None = None
+) -> Grouping:
     """Return the groups of jobs, given in queue order, whose GPUs together fit ``gpus`` if merging can reach that.
 
     Jobs of equal GPU count form a bucket. Each round matches the groups of every bucket by the efficiency of their
     union and merges matched pairs while the groups ask for more GPUs than there are. There are at most
-    ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots.
+    ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots. ``spots`` says where
+    jobs may be, ``None`` if anywhere: between groups that could be nowhere together there is no edge, and those are
+    merged that have to be in a part of the cluster of which too much is asked.
 
     >>> group_jobs(shipped_round("toy/eight-stages").jobs, 4).groups
     ((0, 4), (3, 5), (1, 6), (2, 7))
@@ -73,18 +79,24 @@ def group_jobs(jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER)
     buckets: dict[int, list[Group]] = {}
     for position, job in enumerate(jobs):
         buckets.setdefault(job.gpus, []).append((position,))
-    excess = sum(job.gpus for job in jobs) - gpus
+    sizes = [job.gpus for job in jobs]
+    excess: Excess = TotalExcess(sizes, gpus) if spots is None else PartExcess(sizes, spots)
     if not options.matching:
-        return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group)), rounds=())
+        return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, spots)), rounds=())
     rounds = []
     for _ in range(options.largest_group):
         found = {
-            size: _match(tuple(stages[list(group)].tobytes() for group in groups), stages.shape[1], options)
+            size: _match(
+                tuple(stages[list(group)].tobytes() for group in groups),
+                stages.shape[1],
+                options,
+                None if spots is None else _apart(groups, size, spots),
+            )
             for size, groups in buckets.items()
         }
         rounds.append(tuple(_record(size, buckets[size], found[size]) for size in buckets))
-        excess = _merge(buckets, found, excess, options.merge_order)
-        if excess <= 0:
+        _merge(buckets, found, excess, options.merge_order)
+        if not excess.left():
             break
     return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
 
@@ -97,23 +109,50 @@ def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
     return weights_ppm(members.sum(axis=(1, 2)) * _FINER, periods, slots, SLOWDOWN[options.slowdown][groups.shape[1]])
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Which groups of a bucket may be merged: group v is of place ``of[v]``, and ``may[p][q]`` says if two may."""
+
+    of: tuple[int, ...]
+    may: tuple[tuple[bool, ...], ...]
+
+    def edges(self, weights: Ints, of: Sequence[int]) -> Ints:
+        """Return the weights of groups of these places, with no edge between those that may not be merged."""
+        return np.where(np.array(self.may, dtype=np.bool_)[np.ix_(of, of)], weights, 0)
+
+
+def _apart(groups: Sequence[Group], gpus: int, spots: GroupSpots) -> _Apart:
+    """Return which groups of so many GPUs can be somewhere together."""
+    kinds = [spots.kinds(group) for group in groups]
+    places = {kind: at for at, kind in enumerate(dict.fromkeys(kinds))}
+    may = spots.pairs([*places], gpus)
+    return _Apart(tuple(places[kind] for kind in kinds), tuple(map(tuple, may.tolist())))
+
+
 @lru_cache(maxsize=4096)
-def _match(members: tuple[bytes, ...], stages: int, options: GroupingOptions) -> tuple[Ints, Ints]:
+def _match(
+    members: tuple[bytes, ...], stages: int, options: GroupingOptions, apart: _Apart | None = None
+) -> tuple[Ints, Ints]:
     """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion.
 
     ``members`` are the stage times of each group. From one round to the next most buckets are as they were, so answers
     are kept. Of many groups that are mostly alike only their types are matched.
     """
-    types = list(dict.fromkeys(members))
-    if len(members) >= MANY and len(types) * ALIKE <= len(members):
-        place = {kind: at for at, kind in enumerate(types)}
-        of = np.array([place[group] for group in members])
-        weights = _weights(types, stages, options)
+    places = (0,) * len(members) if apart is None else apart.of
+    looks = tuple(zip(members, places, strict=True))
+    types = list(dict.fromkeys(looks))
+    many = len(members) >= MANY and len(types) * ALIKE <= len(members)
+    times, at = zip(*(types if many else looks), strict=True)
+    weights = _weights(times, stages, options)
+    if apart is not None:
+        weights = apart.edges(weights, at)
+    if many:
+        place = {look: kind for kind, look in enumerate(types)}
+        of = np.array([place[look] for look in looks])
         mate = _mates_by_type(of, match_types(weights, np.bincount(of)).pairs(len(types)))
         return mate, np.where(mate >= 0, weights[of, of[mate]], 0)
-    weights = _weights(members, stages, options)
     np.fill_diagonal(weights, 0)
-    mate = _first_of_equals(members, max_weight_matching(weights).mate)
+    mate = _first_of_equals(looks, max_weight_matching(weights).mate)
     return mate, np.where(mate >= 0, weights[np.arange(len(members)), mate], 0)
 
 
@@ -145,11 +184,11 @@ def _mates_by_type(of: Ints, pairs: Ints) -> Ints:
     return mate
 
 
-def _first_of_equals(members: tuple[bytes, ...], mate: Ints) -> Ints:
+def _first_of_equals(looks: Sequence[tuple[bytes, int]], mate: Ints) -> Ints:
     """Return a matching of the same weight in which no group stays alone while an equal one after it is matched."""
     mate = mate.copy()
     for alone in np.flatnonzero(mate < 0).tolist():
-        later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and members[v] == members[alone]]
+        later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and looks[v] == looks[alone]]
         if later:
             partner = mate[later[-1]]
             mate[[alone, partner, later[-1]]] = partner, alone, -1
@@ -164,17 +203,17 @@ def _record(size: int, groups: list[Group], found: tuple[Ints, Ints]) -> BucketM
     )
 
 
-def _merge(buckets: dict[int, list[Group]], found: dict[int, tuple[Ints, Ints]], excess: int, order: str) -> int:
-    """Merge matched pairs while ``excess`` GPUs are asked for beyond what there is; return what is left of it."""
+def _merge(buckets: dict[int, list[Group]], found: dict[int, tuple[Ints, Ints]], excess: Excess, order: str) -> None:
+    """Merge matched pairs while GPUs are asked for beyond what there is."""
     pairs = [(size, int(u), v) for size, (mate, _) in found.items() for v, u in enumerate(mate.tolist()) if 0 <= u < v]
     if order == "least-waste":
         pairs.sort(key=lambda pair: (PARTS_PER_BILLION - int(found[pair[0]][1][pair[2]])) * pair[0])
     merged: dict[int, dict[int, int]] = {size: {} for size in buckets}
     for size, u, v in pairs:
-        if excess <= 0:
-            break
-        merged[size][v] = u
-        excess -= size
+        first, second = buckets[size][u], buckets[size][v]
+        if excess.asks(first, second, size):
+            merged[size][v] = u
+            excess.merge(first, second, size)
     for size, groups in buckets.items():
         taken = set(merged[size].values())
         buckets[size] = [
@@ -182,18 +221,21 @@ def _merge(buckets: dict[int, list[Group]], found: dict[int, tuple[Ints, Ints]],
             for v, group in enumerate(groups)
             if v not in taken
         ]
-    return excess
 
 
-def _in_queue_order(buckets: dict[int, list[Group]], excess: int, largest: int) -> Iterator[Group]:
-    """Yield groups of neighbours in the queue, each member added while too many GPUs are asked for."""
+def _in_queue_order(
+    buckets: dict[int, list[Group]], excess: Excess, largest: int, spots: GroupSpots | None
+) -> Iterator[Group]:
+    """Yield groups of neighbours in the queue, each member added while too many GPUs are asked for, where it may be."""
     for size, singles in buckets.items():
         for start in range(0, len(singles), largest):
             group: Group = ()
-            for (position,) in singles[start : start + largest]:
-                if group and excess <= 0:
+            for single in singles[start : start + largest]:
+                apart = spots is not None and not spots.of(spots.kinds(group + single), size)
+                if group and (apart or not excess.asks(group, single, size)):
                     yield group
                     group = ()
-                excess -= size if group else 0
-                group += (position,)
+                if group:
+                    excess.merge(group, single, size)
+                group += single
             yield group

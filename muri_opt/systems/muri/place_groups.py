@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.periods import Group
 
 
@@ -19,20 +20,28 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
     otherwise a group without a place at first may take what is free at last. Neither happens where GPU counts and equal
     nodes are powers of two and nothing but GPUs is limited. The authors' code without autopack leaves out the first
     try, and with it the priorities of groups that do not all fit.
+
+    Where jobs ask for certain nodes a group is placed on those that all its members may use, and of a group that finds
+    no place every job is tried alone at last.
     """
     first = _fill(round_, Leftover(round_), groups)
     left = Leftover(round_)
     second = _fill(round_, left, sorted(first, key=lambda group: -round_.jobs[group[0]].gpus))
     if len(second) < len(first):
         return first
-    return second | _fill(round_, left, (group for group in groups if group not in first))
+    placed = second | _fill(round_, left, (group for group in groups if group not in first))
+    if group_spots(round_) is None:
+        return placed
+    return placed | _fill(round_, left, ((job,) for group in groups if group not in placed for job in group))
 
 
 def _fill(round_: Round, left: Leftover, groups: Iterable[Group]) -> dict[Group, Ints]:
     """Return the places of the groups that fit into what is left, tried in order, and take them."""
     placed: dict[Group, Ints] = {}
+    spots = group_spots(round_)
     for group in groups:
-        share = first_fit(left.room(*group), round_.jobs[group[0]].gpus, round_.amounts.G)
+        g = round_.jobs[group[0]].gpus
+        share = first_fit(left.room(*group), g, round_.amounts.G) if spots is None else spots.fit(left, g, *group)
         if share is not None and left.within_quota(*group):
             left.take(share, *group)
             placed[group] = share

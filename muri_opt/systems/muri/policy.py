@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from muri_opt.errors import InputError, unknown_name
+from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
@@ -15,6 +15,7 @@ from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpu
 from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import SET_APART, Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
+from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
@@ -53,7 +54,20 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
 
     chapter: ClassVar[str] = "grouping"
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
+    honours: ClassVar[frozenset[str]] = (
+        INFORMATION
+        | SET_APART
+        | {
+            "node.gpu_type",
+            "node.available_until",
+            "tenant.parent",
+            "job.priority",
+            "job.gpu_types",
+            "job.requires",
+            "job.excludes",
+            "job.within",
+        }
+    )
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
@@ -115,7 +129,7 @@ class MuriPolicy(Policy):
         }
 
     def check(self, round_: Round) -> None:
-        """Refuse a job of no GPUs or without stage times, and a pattern made for another number of stages."""
+        """Refuse a job of no GPUs, without stage times, or that prefers a place; a pattern for other stages."""
         for position, job in enumerate(round_.jobs):
             where = f"jobs[{position}] ({job.id!r})"
             if job.gpus < 1:
@@ -124,6 +138,9 @@ class MuriPolicy(Policy):
                 raise InputError(
                     f"{where}.stage_seconds", "nothing", f"a time per stage: {self.name!r} interleaves them"
                 )
+            if job.within is not None and not job.within.required:
+                allowed = f"true: the policy {self.name!r} prefers no place to another"
+                raise RefusalError(f"{where}.within.required", "false", allowed)
         pattern = PATTERNS[self.options.pattern]
         if pattern.stages not in (None, len(round_.resources)):
             found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
@@ -168,15 +185,16 @@ class MuriPolicy(Policy):
             groups = list(_packed(round_, stages, groups, options))
         groups = sorted(groups, key=lambda group: min(rank[job] for job in group))
         shares = place_groups(round_, groups)
-        placed = {group: shares[group] for group in groups if group in shares}
+        placed = {group: shares[group] for group in sorted(shares, key=lambda group: min(rank[job] for job in group))}
         return group_decision(round_, list(_timed(round_, stages, placed, options)), consolidate=False)
 
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
-        options = self.options
+        options, spots = self.options, group_spots(round_)
         largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
         chosen = candidates(round_, self._queue(round_), largest)
-        grouping = group_jobs([round_.jobs[job] for job in chosen], round_.cluster.total_gpus, options)
+        jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
+        grouping = group_jobs(jobs, gpus, options, None if spots is None else spots.among(chosen))
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def _queue(self, round_: Round) -> list[int]:

@@ -1,7 +1,8 @@
 """Chapter *grouping*: which jobs interleave on the same GPUs.
 
 Letters as in the chapter: types t of equal jobs, groups S of up to p jobs, as multisets of types; x_S how often
-group S runs.
+group S runs. Where jobs ask for certain nodes S is a group at a spot, and columns f say where spots have their GPUs
+(:mod:`.program_spots`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Ints, Model, ModelBuilder, Values
+from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
 from muri_opt.rounds import Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision
+from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
+from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
+from muri_opt.systems.muri.program_spots import Cells
 from muri_opt.systems.orders import priority_order
-from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
+from muri_opt.systems.pooled_limits import Uses, add_limits, add_limits_beside_gpus, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupingFormulation(Formulation):
-    """Choose disjoint groups of jobs, so that their values add up to the most.
+    """Choose disjoint groups of jobs, so that their values add up to the most, those of the first priority first.
 
     >>> rules = GroupRules(order="srsf", largest_group=2, pattern="cyclic", slowdown="none")
     >>> len(GroupingFormulation(rules=rules).build(shipped_round("toy/eight-stages")).objective)
@@ -56,8 +60,19 @@ class GroupingFormulation(Formulation):
             tenant=columns.tenant[kind],
             held=times * columns.g[kind],
         )
-        add_limits(builder, round_, x, columns.gpus, uses)
+        if group_spots(round_) is None:
+            add_limits(builder, round_, x, columns.gpus, uses)
+        else:
+            self._cells(round_).add(builder, x, columns)
+            add_limits_beside_gpus(builder, round_, uses)
+        columns.classes.add(builder, x)
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return the stages of all classes of priority, from the first: what groups are worth to it."""
+        columns = GroupColumns.of(round_, self.rules)
+        several = len(columns.weights) > 1
+        return columns.classes.stages(model.column_count) if several else Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: of equal jobs the first in the policy's order run; large groups are placed first.
@@ -71,33 +86,46 @@ class GroupingFormulation(Formulation):
         for job in order:
             queues[columns.type_of[job]].append(job)
         chosen = [
-            tuple(queues[kind].popleft() for kind in columns.members(group))
-            for group in np.flatnonzero(values).tolist()
+            (tuple(queues[kind].popleft() for kind in columns.members(group)), int(columns.spot[group]))
+            for group in np.flatnonzero(values[: len(columns.value)]).tolist()
             for _ in range(int(values[group]))
         ]
-        g = round_.amounts.g
-        chosen.sort(key=lambda jobs: -int(g[list(jobs)].max()))
+        g, spots = round_.amounts.g, group_spots(round_)
+        if spots is None:
+            shares = shares_anywhere(round_, [jobs for jobs, _ in chosen])
+        else:
+            shares = shares_at_spots(round_, chosen, columns.spots, self._cells(round_), values[len(columns.value) :])
         left = Leftover(round_)
-        running: set[int] = set()
-        placed = []
-        for jobs in (*chosen, *((job,) for job in order)):
-            if running.isdisjoint(jobs) and left.within_quota(*jobs):
-                share = best_fit(left.room(*jobs), int(g[list(jobs)].max()))
+        for jobs, taken in shares.items():
+            left.take(taken, *jobs)
+        running = {job for jobs in shares for job in jobs}
+        for job in order:
+            if job not in running and left.within_quota(job):
+                gpus = int(g[job])
+                share = best_fit(left.room(job), gpus) if spots is None else spots.fit(left, gpus, job)
                 if share is not None:
-                    left.take(share, *jobs)
-                    running.update(jobs)
-                    placed.append(self._timed(round_, columns, jobs, share))
+                    left.take(share, job)
+                    shares[job,] = share
+        placed = [self._timed(round_, columns, jobs, share) for jobs, share in shares.items()]
         return group_decision(round_, placed, consolidate=False)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
-        """Return how often each group runs in a decision."""
+        """Return how often each group runs in a decision, where spots have their GPUs, and what classes get."""
         columns = GroupColumns.of(round_, self.rules)
         values = np.zeros(len(columns.value), dtype=np.int64)
-        position = {columns.members(group): group for group in range(len(values))}
+        cells = None if group_spots(round_) is None else self._cells(round_)
+        flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
+        position = {(columns.members(group), int(columns.spot[group])): group for group in range(len(values))}
         for assignment in decision.assignments:
             kinds = tuple(sorted(int(columns.type_of[round_.job_index[job]]) for job in assignment.jobs))
-            values[position[kinds]] += 1
-        return values
+            spot = 0
+            if cells is not None:
+                share = held_on(round_, assignment.gpus)
+                able = [place for place in range(len(columns.spots)) if (kinds, place) in position]
+                spot = next(place for place in able if columns.spots[place].takes(share))
+                flows += cells.flows(spot, share)
+            values[position[kinds, spot]] += 1
+        return np.concatenate([values, flows, columns.classes.encoded(values)])
 
     @property
     def has_duals(self) -> bool:
@@ -107,8 +135,9 @@ class GroupingFormulation(Formulation):
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.
 
-        A group that runs as often as it can may be worth more than its rows charge; the type that it uses up is charged
-        the rest. Where groups are pairs, odd sets of jobs have prices too.
+        They are for what groups are worth to the first class of priority. A group that runs as often as it can may be
+        worth more than its rows charge; the type that it uses up is charged the rest. Where groups are pairs, odd sets
+        of jobs have prices too, and where jobs ask for certain nodes the GPUs of each node have a price of their own.
         """
         columns = GroupColumns.of(round_, self.rules)
         matrix = model.matrix
@@ -121,9 +150,17 @@ class GroupingFormulation(Formulation):
         extra = np.zeros(len(columns.count))
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
         prices = row_prices(round_, model, duals)
+        for label in ("spread", "high", "low"):
+            prices.pop(label, None)
         prices["once"] = (prices["once"] + extra)[columns.type_of]
+        if group_spots(round_) is not None:
+            prices["gpus"] = prices["gpus"][self._cells(round_).of_node]
+            return whole_prices(prices, always=("once", "gpus"))
         linear = whole_prices(prices, always=("once", "gpus"))
         return matching_duals(round_, columns, linear) or linear
+
+    def _cells(self, round_: Round) -> Cells:
+        return Cells.of(GroupColumns.of(round_, self.rules).spots, round_.amounts.G)
 
     def _timed(self, round_: Round, columns: GroupColumns, jobs: tuple[int, ...], share: Ints) -> Placed:
         if len(jobs) == 1:

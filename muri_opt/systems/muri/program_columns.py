@@ -17,22 +17,29 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.muri.group_values import GroupRules, Members, group_values
+from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
+from muri_opt.systems.muri.group_values import GroupRules, Members, class_values
 from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
+from muri_opt.systems.muri.priority_classes import class_ranges, class_weights, priority_classes
+from muri_opt.systems.muri.program_classes import ClassColumns
 from muri_opt.systems.orders import priority_order
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
-_TRAITS = 7  # columns of the table of types before the stage times
+_TRAITS = 9  # columns of the table of types before the stage times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupColumns:
     """Types of equal jobs, and every group of up to p of them.
 
-    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory and tenant, and whatever else the
-    objective looks at. ``groups[i]`` are the types of group i in ascending order, filled up with -1; ``gpus[i]`` are
-    the GPUs it takes, those of its largest job. ``g`` are the GPUs of each type.
+    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
+    same nodes, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
+    order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job. ``g`` are the GPUs of each
+    type. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
+    ``weights`` says how often each class counts.
+
+    Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``.
     """
 
     type_of: Ints
@@ -45,11 +52,20 @@ class GroupColumns:
     groups: Ints
     gpus: Ints
     value: Ints
+    lower: tuple[Ints, ...]
+    weights: tuple[int, ...]
+    spot: Ints
+    spots: tuple[Spot, ...]
 
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
         """Return types and groups of a round, from the last call if it was the same."""
         return _columns(round_, rules)
+
+    @property
+    def classes(self) -> ClassColumns:
+        """What groups are worth to all classes, of no more groups than there are jobs."""
+        return ClassColumns(values=(self.value, *self.lower), weights=self.weights, most=len(self.type_of))
 
     @property
     def most(self) -> Ints:
@@ -76,17 +92,30 @@ class GroupColumns:
 @last_recalled
 def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     kinds, type_of, count = np.unique(_traits(round_, rules), axis=0, return_inverse=True, return_counts=True)
-    g, c, m, tenant, _, alone, weight = kinds[:, :_TRAITS].T
+    g, c, m, tenant, _, alone, weight, priority, place = kinds[:, :_TRAITS].T
     stages = np.ascontiguousarray(kinds[:, _TRAITS:])
     largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
     able = np.where(g <= round_.cluster.total_gpus, count, 0)  # a job larger than the cluster is in no group
-    groups = _all_groups(g if rules.sizes == "equal" else np.zeros_like(g), able, largest)
-    value = np.zeros(len(groups), dtype=np.int64)
+    spots = group_spots(round_)
+    bucket = g if rules.sizes == "equal" else np.zeros_like(g)
+    groups = _all_groups(bucket if spots is None else _apart(bucket, spots.parts[place]), able, largest)
+    gpus = np.where(groups >= 0, g[groups], 0).max(axis=1, initial=0) if len(g) else np.zeros(0, dtype=np.int64)
+    spot, where = np.zeros(len(groups), dtype=np.int64), tuple[Spot, ...]()
+    if spots is not None:
+        chosen, spot, where = _at_spots(groups, gpus, place, spots)
+        groups, gpus = groups[chosen], gpus[chosen]
+    ranges = [0]
+    if priority.any():  # the range of the only class does not matter
+        members = Members(stages=stages[:, None], alone=alone[:, None], gpus=g[:, None], weight=weight[:, None])
+        jobs = type_of.ravel()
+        ranges = class_ranges(rules, members.of(jobs), priority[jobs], round_.cluster.total_gpus)
+    values = np.zeros((len(ranges), len(groups)), dtype=np.int64)
     sizes = (groups >= 0).sum(axis=1)
     for size in np.unique(sizes).tolist():
         at = np.flatnonzero(sizes == size)
         of = groups[at, :size]
-        value[at] = group_values(rules, Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of]))
+        these = Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of])
+        values[:, at] = class_values(rules, these, priority[of], len(ranges))
     return GroupColumns(
         type_of=type_of.ravel(),
         count=count.astype(np.int64),
@@ -96,9 +125,35 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         m=m,
         tenant=tenant,
         groups=groups,
-        gpus=np.where(groups >= 0, g[groups], 0).max(axis=1, initial=0) if len(g) else np.zeros(0, dtype=np.int64),
-        value=value,
+        gpus=gpus,
+        value=values[0],
+        lower=tuple(values[1:]),
+        weights=tuple(class_weights(ranges)),
+        spot=spot,
+        spots=where,
     )
+
+
+def _apart(bucket: Ints, part: Ints) -> Ints:
+    """Return buckets of types that may share: equal ones, in one part of the cluster."""
+    return np.unique(np.column_stack([bucket, part]), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _at_spots(groups: Ints, gpus: Ints, place: Ints, spots: GroupSpots) -> tuple[Ints, Ints, tuple[Spot, ...]]:
+    """Return, for each group and spot where it may be, which group and which of all the spots."""
+    looks = np.column_stack([np.sort(np.where(groups >= 0, place[groups], -1), axis=1), gpus])
+    combinations, of = np.unique(looks, axis=0, return_inverse=True)
+    known: dict[Spot, int] = {}
+    found = []
+    for *kinds, size in combinations.tolist():
+        here = spots.of(frozenset(kind for kind in kinds if kind >= 0), size)
+        found.append([known.setdefault(spot, len(known)) for spot in here])
+    numbers = np.array([len(some) for some in found], dtype=np.int64)[of.reshape(-1)]
+    if int(numbers.sum()) > MOST_COLUMNS:
+        told = f"{int(numbers.sum()):,} groups on nodes where they may be"
+        raise RefusalError("grouping", told, f"at most {MOST_COLUMNS:,}; take smaller groups, or the heuristic")
+    flat = [spot for combination in of.reshape(-1).tolist() for spot in found[combination]]
+    return np.repeat(np.arange(len(groups)), numbers), np.array(flat, dtype=np.int64), tuple(known)
 
 
 def _traits(round_: Round, rules: GroupRules) -> Ints:
@@ -112,7 +167,9 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
         alone = np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
     stages = np.array([_stages(job) for job in round_.jobs], dtype=np.int64)
     position = jobs if rules.distinct else same
-    asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight]
+    spots = group_spots(round_)
+    place = same if spots is None else spots.kind
+    asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, priority_classes(round_), place]
     return np.column_stack([*asked, stages.reshape(len(jobs), len(round_.resources))])
 
 

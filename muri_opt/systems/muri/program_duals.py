@@ -88,7 +88,7 @@ class _Pairs:
         kinds = len(columns.count)
         worth, taken = np.full((kinds, kinds + 1), -1, dtype=np.int64), np.zeros((kinds, kinds + 1), dtype=np.int64)
         first, second = columns.groups.T  # of a job alone the second is -1, the last place of a row
-        worth[first, second] = scale * columns.value - _paid(columns, others)
+        worth[first, second] = scale * columns.value - _paid(round_, columns, others)
         taken[first, second] = columns.gpus
         of = columns.type_of
         return cls(
@@ -150,10 +150,13 @@ class _Pairs:
         )
 
 
-def _paid(columns: GroupColumns, prices: Mapping[str, tuple[int, ...]]) -> Ints:
+def _paid(round_: Round, columns: GroupColumns, prices: Mapping[str, tuple[int, ...]]) -> Ints:
     """Return what each group pays for CPUs, memory and quotas."""
     (cpu,), (memory,) = prices.get("cpus", (0,)), prices.get("memory", (0,))
-    quota = np.array([*prices.get("quota", ()), 0], dtype=np.int64)  # the last is for jobs of no tenant, which are -1
+    own, lines = prices.get("quota", ()), round_.amounts.lines
+    if lines is not None and own:
+        own = tuple(sum(own[one] for one in line) for line in lines)
+    quota = np.array([*own, 0], dtype=np.int64)  # the last is for jobs of no tenant, which are -1
     group, kind, times = columns.entries
     per_gpu = cpu * columns.c[kind] + memory * columns.m[kind]
     held = quota[columns.tenant[kind]] * columns.g[kind] if len(quota) > 1 else 0

@@ -8,12 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import need_of
-from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound
+from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches, gang_breaches, period_breaches
+from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.muri.dual_bound import sharing_bound
-from muri_opt.verify.muri.rules import SETTINGS, Sharing
+from muri_opt.verify.muri.enumeration import enumerated_optimum
+from muri_opt.verify.muri.rules import HONOURED, SETTINGS, Sharing
 from muri_opt.verify.muri.value import Sharers
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -24,11 +27,12 @@ class GroupChapter(Chapter):
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
+    honours: ClassVar[frozenset[str]] = HONOURED
 
     def __init__(self, round_: Round, rules: Sharing) -> None:
         super().__init__(round_, rules)
         self.rules: Sharing = rules
+        self._asked = asked_of(round_)
         self.most_jobs, self.mixed = rules.most_jobs(len(round_.resources)), rules.mixed
 
     @classmethod
@@ -50,8 +54,10 @@ class GroupChapter(Chapter):
             yield from zip(firsts, sharers.values(np.array(same)).tolist(), strict=True)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
-        """Return why a group does not have the GPUs of its largest job, its CPUs and its period."""
+        """Return why a group does not have the GPUs of its largest job, its CPUs and its period, where all may be."""
         found = [*gang_breaches(members, assignment, where, mixed=self.mixed)]
+        if self._asked is not None:
+            found += [breach for job in members for breach in start_breaches(self.round_, job, assignment, where)]
         found += self._period_breaches(members, assignment, where)
         return [*found, *cpu_breaches(members, assignment, where)]
 
@@ -76,6 +82,9 @@ class GroupChapter(Chapter):
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits: for GPUs of its own, as joining a group is always open to it."""
+        if self._asked is not None:
+            held = self.held_of_tenants(decision)
+            return asked_reasons(self.round_, decision, held, self._asked, fewest_nodes=False)
         return true_reasons(self.round_, decision, self.held_of_tenants(decision), need_of)
 
     def change_breaches(self, decision: Decision) -> Iterable[Violation]:
@@ -86,3 +95,9 @@ class GroupChapter(Chapter):
         """Return the best of weak duality, of linear programs and of matchings."""
         found = ((sharing_bound(self.round_, self.rules, item), item.proof) for item in prices)
         return best_bound((bound, proof) for bound, proof in found if bound is not None)
+
+    def optimum(self, steps: int) -> int | None:
+        """Return the optimum by enumeration, of a round in which jobs ask for certain nodes or have priorities."""
+        if self._asked is None and "job.priority" not in self.round_.used_fields:
+            return None
+        return enumerated_optimum(self.round_, self.rules, steps=steps)

@@ -13,9 +13,11 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import OddSet, Prices, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of, word_for
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.dual_bound import PriceTable, pooled_supply
 from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.muri.periods import Ints
+from muri_opt.verify.muri.places import Cheapest
 from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
 
@@ -32,11 +34,17 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     little, a grouping has at most as many groups as jobs, and as GPUs over the smallest job, so that many times
     ``short`` is its profit. Groups with two jobs or more of an odd set of 2k + 1 jobs are at most k, so the price of
     the set counts k times. Every group that the rules allow is looked at; a job that could not run alone is in none.
-    ``None`` where a job has no GPUs or no stage times to share, and where there are too many groups to look at.
+    Where jobs ask for certain nodes, GPUs have a price for each node, and a group pays the least of where it may be.
+    Where there are several priorities, prices are for what groups are worth to the first class, and of the others all
+    is granted that they can be worth. ``None`` where a job has no GPUs or no stage times to share, and where there are
+    too many groups to look at.
     """
-    able = {round_.job_index[job.id]: job for job in able_jobs(round_)}
-    once = [int(job in able) for job in range(len(round_.jobs))]
-    prices = PriceTable.read(duals, {"once": once, **pooled_supply(round_)})
+    asked = asked_of(round_)
+    able = {round_.job_index[job.id]: job for job in able_jobs(round_, asked)}
+    supply = {"once": [int(job in able) for job in range(len(round_.jobs))], **pooled_supply(round_)}
+    if asked is not None:
+        supply["gpus"] = [node.gpus for node in round_.cluster.nodes]
+    prices = PriceTable.read(duals, supply)
     for place, odd in enumerate(duals.odd_sets):
         _check_odd_set(f"odd_sets[{place}]", odd, len(round_.jobs))
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
@@ -44,7 +52,8 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     buckets: dict[int, list[int]] = {}
     for position, job in able.items():
         buckets.setdefault(0 if rules.mixed else job.gpus, []).append(position)
-    offers = _Offers.of(round_, rules, prices, duals.odd_sets)
+    cheapest = None if asked is None else Cheapest(round_, asked, prices.of["gpus"])
+    offers = _Offers.of(round_, rules, prices, duals.odd_sets, cheapest)
     short = 0
     for members in buckets.values():
         unpaid = offers.most_unpaid(members, rules.most_jobs(len(round_.resources)))
@@ -54,7 +63,8 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     smallest = min((job.gpus for job in able.values()), default=1)
     groups = min(len(able), round_.cluster.total_gpus // smallest)
     odd_sets = (odd.price * (len(odd.jobs) // 2) for odd in duals.odd_sets)
-    return prices.bound([groups * short, *odd_sets])
+    first = offers.sharers.classes.weights[0]
+    return first * prices.bound([groups * short, *odd_sets]) + first - 1
 
 
 def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
@@ -68,8 +78,9 @@ def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
 class _Offers:
     """Jobs by position, with what they are worth together and what they pay, over a denominator.
 
-    Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu`` and, for each of its jobs,
-    ``per_gpu[j]`` for CPUs and memory. A group with two jobs or more of an odd set pays the price of the set.
+    Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu``, or what is ``cheapest``
+    where prices differ by node, and, for each of its jobs, ``per_gpu[j]`` for CPUs and memory. A group with two jobs or
+    more of an odd set pays the price of the set.
     """
 
     sharers: Sharers
@@ -80,10 +91,19 @@ class _Offers:
     odd_sets: tuple[OddSet, ...]
     within: NDArray[np.bool_]
     """At ``[s, j]`` whether odd set s has job j."""
+    cheapest: Cheapest | None
 
     @classmethod
-    def of(cls, round_: Round, rules: Sharing, prices: PriceTable, odd_sets: tuple[OddSet, ...]) -> _Offers:
-        ((gpu,), (milli,), (mebibyte,)) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
+    def of(
+        cls,
+        round_: Round,
+        rules: Sharing,
+        prices: PriceTable,
+        odd_sets: tuple[OddSet, ...],
+        cheapest: Cheapest | None,
+    ) -> _Offers:
+        (milli,), (mebibyte,) = prices.of["cpus"], prices.of["memory"]
+        gpu = max(prices.of["gpus"], default=0)
         quota = prices.of_tenants(round_)
         pay, per_gpu = [], []
         for job, once in zip(round_.jobs, prices.of["once"], strict=True):
@@ -105,6 +125,7 @@ class _Offers:
             per_gpu=np.array(per_gpu, dtype=word),
             odd_sets=odd_sets,
             within=within,
+            cheapest=cheapest,
         )
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
@@ -125,17 +146,34 @@ class _Offers:
     def _kind(self, job: int) -> tuple[object, ...]:
         """Return all that tells a job from others: of jobs alike in it, any may stand for another."""
         sharers = self.sharers
-        traits = (sharers.gpus, sharers.alone, sharers.weight, self.pay, self.per_gpu)
-        return (*(int(trait[job]) for trait in traits), *sharers.stages[job].tolist(), self.within[:, job].tobytes())
+        traits = (sharers.gpus, sharers.alone, sharers.weight, sharers.classes.of_job, self.pay, self.per_gpu)
+        place = 0 if self.cheapest is None else self.cheapest.kind[job]
+        times = sharers.stages[job].tolist()
+        return (*(int(trait[job]) for trait in traits), place, *times, self.within[:, job].tobytes())
 
     def _unpaid(self, groups: Ints) -> int:
-        value, scale = self.sharers.values(groups), self.denominator
         gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)
-        paid = self.pay[groups].sum(axis=1) + gpus * (self.per_gpu[groups].sum(axis=1) + self.gpu)
+        cost = gpus * self.gpu
+        if self.cheapest is not None:
+            told = self._told(self.cheapest, groups, gpus)
+            together = np.array([one is not None for one in told], dtype=np.bool_)
+            groups, gpus = groups[together], gpus[together]
+            cost = np.array([one for one in told if one is not None], dtype=self.pay.dtype)
+        value, scale = self.sharers.of_class(groups, 0), self.denominator
+        paid = self.pay[groups].sum(axis=1) + gpus * self.per_gpu[groups].sum(axis=1) + cost
         for odd, has in zip(self.odd_sets, self.within, strict=True):
             paid[has[groups].sum(axis=1) >= 2] += odd.price
         word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
         return int((value.astype(word) * scale - paid.astype(word)).max(initial=0))
+
+    def _told(self, cheapest: Cheapest, groups: Ints, gpus: Ints) -> list[int | None]:
+        """Return what the GPUs of each group cost at least, ``None`` where its jobs can be nowhere together."""
+        looks = np.column_stack(
+            [np.sort(np.array(cheapest.kind, dtype=np.int64)[groups], axis=1), gpus.astype(np.int64)]
+        )
+        different, of = np.unique(looks, axis=0, return_inverse=True)
+        costs = [cheapest.cost(frozenset(kinds), size) for *kinds, size in different.tolist()]
+        return [costs[one] for one in of.reshape(-1).tolist()]
 
 
 def _groups(kinds: int, size: int) -> Ints | None:

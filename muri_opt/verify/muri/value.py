@@ -9,6 +9,7 @@ import numpy as np
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.gangs.value import ranked
+from muri_opt.verify.muri.classes import Classes
 from muri_opt.verify.muri.periods import Ints, group_periods, slot_count
 from muri_opt.verify.muri.rules import Sharing, stages_of
 
@@ -19,7 +20,8 @@ MILLION, THOUSAND = 1_000_000, 1_000
 class Sharers:
     """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of the rank.
 
-    Times are in microseconds. Time alone and weight are 0 where the objective does not look at them.
+    Times are in microseconds. Time alone and weight are 0 where the objective does not look at them. ``classes`` are
+    those of priority.
     """
 
     sharing: Sharing
@@ -27,6 +29,7 @@ class Sharers:
     stages: Ints
     alone: Ints
     weight: Ints
+    classes: Classes
 
     @classmethod
     def of(cls, round_: Round, sharing: Sharing) -> Sharers:
@@ -43,24 +46,41 @@ class Sharers:
         unit = THOUSAND if sharing.objective == "progress" else MILLION
         units = max(unit, stages.shape[1]) * max((*weights.values(), 1)) * max((*gpus, 1))
         word = word_for(longest * fraction * units)
+        ranks = [weights[job.id] for job in round_.jobs]
         return cls(
             sharing=sharing,
             gpus=np.array(gpus, dtype=word),
             stages=stages.astype(word),
             alone=np.array(alone, dtype=word),
-            weight=np.array([weights[job.id] for job in round_.jobs], dtype=word),
+            weight=np.array(ranks, dtype=word),
+            classes=Classes.of(round_, sharing, stages.sum(axis=1).tolist(), alone, ranks),
         )
 
     def values(self, groups: Ints) -> Ints:
         """Return the value of each group; ``groups[g]`` are the positions of its jobs, as many in every group.
 
+        Where there are several priorities it is the sum over their classes, each counted as often as its weight says.
+        """
+        weights = self.classes.weights
+        if len(weights) == 1:
+            return self.of_class(groups, 0)
+        parts = (self.of_class(groups, one).astype(object) * weight for one, weight in enumerate(weights))
+        return np.asarray(sum(parts))
+
+    def of_class(self, groups: Ints, one: int) -> Ints:
+        """Return what each group is worth to a class of priority, by what its jobs of the class add.
+
         *Efficiency*: parts per million of the resources in use on its GPUs. *GPU time*: what it saves per second
-        against its jobs one after another, in millionths of a GPU, 0 alone. *Progress*: speed of its jobs relative to
-        alone, times GPUs and weight of the rank, in thousandths. Each is rounded down, and 0 where the period is.
+        against its jobs one after another, in millionths of a GPU, 0 alone; the GPUs are paid by its first class.
+        *Progress*: speed of its jobs relative to alone, times GPUs and weight of the rank, in thousandths. Each is
+        rounded down, and 0 where the period is.
         """
         sharing, size = self.sharing, groups.shape[1]
         gpus, stages, alone = self.gpus[groups], self.stages[groups], self.alone[groups]
-        taken = gpus.max(axis=1)
+        taken = paid = gpus.max(axis=1)
+        if len(self.classes.weights) > 1:
+            mine = self.classes.of_job[groups]
+            gpus, paid = np.where(mine == one, gpus, 0), np.where(mine.min(axis=1) == one, taken, 0)
         period = group_periods(sharing.pattern, stages, worst=sharing.worst).astype(gpus.dtype)
         some = (period > 0) & (taken > 0)
         slow = sharing.slowdown(size)
@@ -70,7 +90,7 @@ class Sharers:
             slots = slot_count(sharing.pattern, stages.shape[2])
             value = MILLION * done // (np.where(some, taken, 1) * max(slots, 1) * slowed)
         elif sharing.objective == "gpu-time":
-            saved = (gpus * alone).sum(axis=1) * slow.denominator - taken * slowed
+            saved = (gpus * alone).sum(axis=1) * slow.denominator - paid * slowed
             value = MILLION * saved // slowed if size > 1 else np.zeros_like(taken)
         else:
             worth = gpus * self.weight[groups]

@@ -8,8 +8,9 @@ from itertools import combinations
 
 import pytest
 from by_policy import decision_value
+from shared_rounds import sharer, sharing_round
 
-from muri_opt import Cluster, InputError, Job, Limits, Node, Round, policy_from, read_round, solve_round
+from muri_opt import Cluster, InputError, Job, Limits, Node, RefusalError, Round, policy_from, read_round, solve_round
 from muri_opt.cli.main import main
 from muri_opt.report.text.group_loss import loss_text
 from muri_opt.rounds import Assignment, Decision
@@ -132,6 +133,12 @@ def test_without_time_every_step_says_that_it_is_not_the_best() -> None:
 def test_only_grouping_policies_have_such_a_loss() -> None:
     with pytest.raises(InputError, match="muri-s or muri-l"):
         grouping_loss(random_round(0), "fifo")
+
+
+def test_rounds_with_priorities_are_refused() -> None:
+    jobs = (sharer(0, (1, 1)), sharer(1, (1, 1), priority=1))
+    with pytest.raises(RefusalError, match=r"job\.priority: found it in jobs\[1\].*the loss by causes"):
+        grouping_loss(sharing_round([1], jobs))
 
 
 def test_the_command_prints_the_steps(capsys: pytest.CaptureFixture[str]) -> None:

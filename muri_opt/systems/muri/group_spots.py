@@ -1,0 +1,178 @@
+"""Where groups may run in rounds whose jobs ask for certain nodes: what all members may use, or hold together now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
+from muri_opt.systems.capacity import Leftover, held_gpus
+from muri_opt.systems.capacity.node_sets import Demand, node_sets
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+
+
+class Spot(NamedTuple):
+    """Nodes on which all GPUs of a group may be, spread in any way.
+
+    ``share`` are GPUs per node of jobs that may only go on exactly there: what runs may stay where it is, whatever is
+    asked of a start.
+    """
+
+    nodes: frozenset[int]
+    share: tuple[tuple[int, int], ...] | None = None
+
+    def holds(self, gpus: int, whole: Sequence[int]) -> bool:
+        """Return whether a group of so many GPUs can be here, where nodes have ``whole``."""
+        if self.share is not None:
+            return sum(given for _, given in self.share) == gpus
+        return sum(map(whole.__getitem__, self.nodes)) >= gpus
+
+    def is_of(self, other: Spot) -> bool:
+        """Return whether the share of this spot is one of the other, too."""
+        return self.nodes <= other.nodes if other.share is None else self.share == other.share
+
+    def takes(self, share: Ints) -> bool:
+        """Return whether a share is one of a group here."""
+        if self.share is not None:
+            return bool((share == self.on_nodes(len(share))).all())
+        return self.nodes.issuperset(np.flatnonzero(share).tolist())
+
+    def on_nodes(self, nodes: int) -> Ints:
+        """Return the share as GPUs per node of so many nodes."""
+        share = np.zeros(nodes, dtype=np.int64)
+        for node, gpus in self.share or ():
+            share[node] = gpus
+        return share
+
+
+Spots = tuple[Spot, ...]
+"""Disjoint sets of nodes, and shares that are inside none of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupSpots:
+    """Where jobs may be: job j is of kind ``kind[j]``, and kind k may be at ``spots[k]``.
+
+    A group may be where all its members may. ``whole`` are the GPUs of every node.
+    """
+
+    kind: Ints
+    spots: tuple[Spots, ...]
+    whole: tuple[int, ...]
+    known: dict[tuple[frozenset[int], int], Spots] = field(default_factory=dict)
+
+    def among(self, jobs: Sequence[int]) -> GroupSpots:
+        """Return the same of some of the jobs, by their places in the list."""
+        return replace(self, kind=self.kind[list(jobs)])
+
+    def kinds(self, jobs: Iterable[int]) -> frozenset[int]:
+        """Return the kinds of jobs of a group."""
+        return frozenset(int(self.kind[job]) for job in jobs)
+
+    def of(self, kinds: frozenset[int], gpus: int) -> Spots:
+        """Return where a group of members of these kinds may be with so many GPUs, if nothing else ran."""
+        key = kinds, gpus
+        if key not in self.known:
+            found = reduce(_met, (self.spots[kind] for kind in sorted(kinds)))
+            able = (spot for spot in found if spot.holds(gpus, self.whole))
+            self.known[key] = tuple(sorted(able, key=lambda spot: min(spot.nodes)))
+        return self.known[key]
+
+    def pairs(self, groups: Sequence[frozenset[int]], gpus: int) -> NDArray[np.bool_]:
+        """Return which two groups of members of these kinds may be somewhere together with so many GPUs.
+
+        Those that may use a node which has as many surely may, and those with fewer GPUs in common may not.
+        """
+        free = np.zeros((len(groups), len(self.whole)), dtype=np.bool_)
+        reach = np.zeros_like(free)
+        for place, kinds in enumerate(groups):
+            for spot in self.of(kinds, gpus):
+                reach[place, list(spot.nodes)] = True
+                free[place, list(spot.nodes)] |= spot.share is None
+        whole = np.array(self.whole, dtype=np.int64)
+        large = (free & (whole >= gpus)).astype(np.int64)
+        may: NDArray[np.bool_] = large @ large.T > 0
+        unsure = ~may & ((reach * whole) @ reach.T.astype(np.int64) >= gpus)
+        for one, other in np.argwhere(np.triu(unsure)).tolist():
+            may[one, other] = may[other, one] = bool(self.of(groups[one] | groups[other], gpus))
+        return may
+
+    @property
+    def parts(self) -> Ints:
+        """The part of the cluster of each kind: kinds of different parts have no node in common, however often."""
+        reach = [frozenset(node for spot in spots for node in spot.nodes) for spots in self.spots]
+        found = connected(reach)
+        inside = ((part for part, nodes in enumerate(found) if mine <= nodes) for mine in reach)
+        return np.array([next(parts, 0) for parts in inside], dtype=np.int64)
+
+    def fit(self, left: Leftover, gpus: int, *jobs: int) -> Ints | None:
+        """Return GPUs per node for a group or ``None``: where it runs if it may only stay there."""
+        spots, room = self.of(self.kinds(jobs), gpus), left.room(*jobs)
+        for spot in spots:
+            share = spot.on_nodes(len(room))
+            if spot.share is not None and (share <= room).all():
+                return share
+        sets = tuple(_sorted(spot.nodes) for spot in spots if spot.share is None)
+        return fit_in_sets(room, gpus, Demand(sets=sets, least=1, most=None, even=False))
+
+    def may_use(self, share: Ints) -> NDArray[np.bool_]:
+        """Return which kinds of jobs may have exactly this share."""
+        given = tuple((node, int(share[node])) for node in np.flatnonzero(share).tolist())
+        here = Spot(frozenset(node for node, _ in given), given)
+        return np.array([any(map(here.is_of, spots)) for spots in self.spots], dtype=np.bool_)
+
+
+def group_spots(round_: Round) -> GroupSpots | None:
+    """Return where the jobs of a round may share GPUs; ``None`` where all may be anywhere."""
+    return None if node_sets(round_) is None else _group_spots(round_)
+
+
+@recalled
+def _group_spots(round_: Round) -> GroupSpots:
+    sets = node_sets(round_)
+    known: dict[Spots, int] = {}
+    kind = []
+    for job in range(len(round_.jobs)):
+        spots = [] if sets is None else [Spot(frozenset(nodes.tolist())) for nodes in sets.of(job).sets]
+        held = held_gpus(round_, job)
+        if held is not None and held.sum() == round_.amounts.g[job]:
+            share = tuple((node, int(held[node])) for node in np.flatnonzero(held).tolist())
+            home = Spot(frozenset(node for node, _ in share), share)
+            spots += [] if any(home.nodes <= spot.nodes for spot in spots) else [home]
+        kind.append(known.setdefault(tuple(spots), len(known)))
+    whole = tuple(round_.amounts.G.tolist())
+    return GroupSpots(kind=np.array(kind, dtype=np.int64), spots=tuple(known), whole=whole)
+
+
+def connected(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the unions of sets that have elements in common, in one step or in several."""
+    found: list[frozenset[int]] = []
+    for some in sets:
+        touched = [other for other in found if not other.isdisjoint(some)]
+        found = [other for other in found if other.isdisjoint(some)]
+        found += [some.union(*touched)] if some else []
+    return found
+
+
+def _met(one: Spots, other: Spots) -> Spots:
+    """Return where jobs of two kinds can share GPUs: nodes that both may use, and where either is and both may be."""
+    owner = {node: place for place, spot in enumerate(one) if spot.share is None for node in spot.nodes}
+    common: dict[tuple[int, int], list[int]] = {}
+    for place, spot in enumerate(other):
+        for node in spot.nodes if spot.share is None else ():
+            if node in owner:
+                common.setdefault((owner[node], place), []).append(node)
+    homes = [spot for spot in one if spot.share is not None and any(map(spot.is_of, other))]
+    more = [spot for spot in other if spot.share is not None and any(map(spot.is_of, one))]
+    return (*(Spot(frozenset(nodes)) for nodes in common.values()), *dict.fromkeys(homes + more))
+
+
+def _sorted(nodes: frozenset[int]) -> Ints:
+    return np.array(sorted(nodes), dtype=np.int64)
