@@ -14,12 +14,12 @@ from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.clock_rules import ClockRules
-from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.capacity import held_gpus, place_shares
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
