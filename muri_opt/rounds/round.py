@@ -143,10 +143,7 @@ def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, J
     return [
         (position, job)
         for position, job in enumerate(jobs)
-        if job.placement
-        or job.stage_seconds is not None
-        or job.tenant not in known
-        or job.within is not None
+        if job.placement or job.stage_seconds is not None or job.tenant not in known or job.within is not None
     ]
 
 

@@ -11,7 +11,7 @@ from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Node, Round,
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, micro
 
-_UNASKED: Final = INFORMATION | {"job.priority", "tenant.parent"}
+_UNASKED: Final = INFORMATION | {"job.priority", "job.deadline", "tenant.parent"}
 """Fields that alone keep no job from any node."""
 Unit = tuple[str | None, str | None]
 """A GPU type, and a unit of the level inside which a job must be."""

@@ -35,6 +35,11 @@ class Option(NamedTuple):
     among: frozenset[int] | None = None
     least: int = 1
 
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has in all."""
+        return self.unit[0] * self.parts
+
     def may_use(self, node: int) -> bool:
         """Return whether some of it may be on a node."""
         return self.among is None or node in self.among
@@ -49,7 +54,7 @@ class _Options:
     """
 
     options: Sequence[Sequence[Option]]
-    asks: Sequence[tuple[Sequence[int], int] | None]
+    asks: Sequence[tuple[Sequence[int], int | None] | None]
     types: Sequence[str | None]
     marks: Sequence[Sequence[Mark]]
     rests: Sequence[Sequence[Sequence[int]]]
@@ -61,18 +66,26 @@ class _Options:
 
     def outcomes(self, job: int, state: State) -> Iterator[tuple[int, State]]:
         rooms, quotas = state
-        asked = self.asks[job]
-        if asked is not None:
-            mine, gpus = asked
-            quotas = tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
-        for option in self.options[job] if min(quotas, default=0) >= 0 else ():
+        for option in self.options[job]:
+            spare = self._spare(job, quotas, option)
+            if min(spare, default=0) < 0:
+                continue
             for share in self._shares(job, rooms, option):
                 left = list(rooms)
                 for node, parts in share.items():
                     left[node] = minus(left[node], times(option.unit, parts))
-                yield option.value, (tuple(left), quotas)
+                yield option.value, (tuple(left), spare)
         if job not in self.must:
             yield 0, state
+
+    def _spare(self, job: int, quotas: tuple[int, ...], option: Option) -> tuple[int, ...]:
+        """Return what an option of a job leaves of the quotas."""
+        asked = self.asks[job]
+        if asked is None:
+            return quotas
+        mine, gpus = asked
+        gpus = option.gpus if gpus is None else gpus
+        return tuple(left - gpus if quota in mine else left for quota, left in enumerate(quotas))
 
     def _shares(self, job: int, rooms: Sequence[Sizes], option: Option) -> Iterator[Mapping[int, int]]:
         """Yield every way to put the parts of an option on nodes, of those that look alike any."""
@@ -107,15 +120,15 @@ def best_options(
     round_: Round,
     jobs: Sequence[Job],
     options: Sequence[Sequence[Option]],
-    asks: Sequence[int],
+    asks: Sequence[int | None],
     *,
     steps: int,
     must: Collection[int] = (),
 ) -> int | None:
     """Return the largest value of one option or none of each job, or ``None`` if it takes more than so many steps.
 
-    ``asks`` has for each job the GPUs of its tenant's quota that it uses; those that ``must`` have one of their
-    options, not none.
+    ``asks`` has for each job the GPUs of its tenant's quota that it uses, ``None`` for those of its option; those that
+    ``must`` have one of their options, not none.
     """
     types = [node.gpu_type for node in round_.cluster.nodes]
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
@@ -125,14 +138,14 @@ def best_options(
     apart = [[some for some, among in enumerate(told) if node in among] for node in range(len(types))]
     lines = tenant_lines(round_)
     counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
-    asked = [(mine, gpus) if gpus and mine else None for mine, gpus in zip(counts, asks, strict=True)]
+    asked = [(mine, gpus) if gpus != 0 and mine else None for mine, gpus in zip(counts, asks, strict=True)]
     tables = [_by_gpus(mine) for mine in options]
     pools = [tables]
     if quotas:
         pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
     for quota in range(len(quotas)):
         best = zip(tables, asked, strict=True)
-        pools.append([{ask[1]: max([0, *table.values()])} if ask and ask[0][0] == quota else {} for table, ask in best])
+        pools.append([_of_quota(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best])
     search = _Options(
         options=options,
         asks=asked,
@@ -160,6 +173,10 @@ def _by_gpus(options: Sequence[Option]) -> dict[int, int]:
     """Return the best value of a job for each number of GPUs it may run with."""
     table: dict[int, int] = {}
     for option in options:
-        gpus = option.unit[0] * option.parts
-        table[gpus] = max(option.value, table.get(gpus, 0))
+        table[option.gpus] = max(option.value, table.get(option.gpus, 0))
     return table
+
+
+def _of_quota(table: dict[int, int], asks: int | None) -> dict[int, int]:
+    """Return the best values of a job by the GPUs of a quota that it uses: so many, or those that it has."""
+    return table if asks is None else {asks: max([0, *table.values()])}

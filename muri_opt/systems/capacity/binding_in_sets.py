@@ -47,7 +47,7 @@ def binding_in_sets(
     asks, nodes = int(left.asks[job]), len(left.gpus)
     said, remedies = [*_before(round_, job), f"asks for {gpus_text(asks)}"], list[str]()
     reasons = list[WaitingReason]()
-    most, fewest = int(empty_room(round_, job).sum()), fewest_nodes(round_, job)
+    most, fewest = int(empty_room(round_, job).sum()), fewest_nodes(round_, job, asks)
     if fewest > nodes:
         said.append(f"the nodes where it may start have {most} that it could use{_asked(demand) * (most >= asks)}")
         remedies.append("ask for fewer GPUs or for other nodes, or enlarge the cluster")

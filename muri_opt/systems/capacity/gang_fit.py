@@ -12,13 +12,16 @@ from muri_opt.systems.capacity.node_sets import is_lost, node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 
-def fewest_nodes(round_: Round, job: int) -> int:
+def fewest_nodes(round_: Round, job: int, gpus: int | None = None) -> int:
     """Return on how few nodes the job fits in the empty cluster; one more than there are where it does not fit.
+
+    It has so many ``gpus``, or those that it asks for.
 
     >>> fewest_nodes(shipped_round("toy/two-gangs"), 1)
     2
     """
-    gpus, room, sets = int(round_.amounts.g[job]), empty_room(round_, job), node_sets(round_)
+    gpus = int(round_.amounts.g[job]) if gpus is None else gpus
+    room, sets = empty_room(round_, job), node_sets(round_)
     if sets is None:
         return nodes_needed(room, gpus)
     share = fit_in_sets(room, gpus, sets.of(job))

@@ -1,0 +1,81 @@
+"""ElasticFlow's rule on one round: least shares that keep deadlines, the earliest first; the rest by marginal return."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.deadline.choices import Choices
+from muri_opt.systems.deadline.levels import by_deadline
+from muri_opt.systems.deadline.placing import Placing, settled
+
+
+def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> dict[int, Ints]:
+    """Return GPUs per node of the jobs that run, beside those that are ``fixed`` where they are.
+
+    From the highest priority down: each job with a deadline, the earliest first, is given the fewest GPUs that keep
+    it, if they are left; then what is left goes, step by step, to the job of the priority whose speed grows most for
+    each further GPU. A job that is admitted keeps its deadline with every step. Jobs that end up with as many GPUs as
+    they have now stay where they are, if all others find room then.
+    """
+    state = Placing(round_, choices)
+    for job, share in fixed.items():
+        state.give(job, share)
+    rows = {int(job): np.array(choices.of_job(int(job))) for job in np.unique(choices.job) if int(job) not in fixed}
+    priorities, line = round_.priorities.tolist(), by_deadline(round_)
+    for priority in sorted(set(priorities), reverse=True):
+        for job in line:
+            if priorities[job] == priority and job in rows:
+                rows[job] = _admitted(state, choices, rows[job])
+        _fill(state, choices, {job: mine for job, mine in rows.items() if priorities[job] == priority})
+    sizes = {job: state.gpus(job) for job in state.shares if job not in fixed}
+    at_home = {job for job in sizes if job in choices.held and (state.shares[job] == choices.held[job]).all()}
+    return settled(round_, choices, sizes, fixed, at_home) or state.shares
+
+
+def _admitted(state: Placing, choices: Choices, rows: Ints) -> Ints:
+    """Give a job the fewest GPUs that keep its deadline, if it can have them; return the rows that stay open to it."""
+    keeps = rows[choices.in_time[rows]]
+    away = keeps[~choices.home[keeps]][:1]
+    candidates = [*keeps[choices.home[keeps]].tolist(), *away.tolist()]
+    for row in sorted(candidates, key=lambda row: int(choices.gpus[row])):
+        if state.try_row(row):
+            return keeps
+    return rows
+
+
+def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
+    """Let shares start and grow by the row of the largest gain for each GPU until nothing fits or gains."""
+    heap = [step for job, mine in rows.items() for step in _next_step(state, choices, job, mine)]
+    heapq.heapify(heap)
+    while heap:
+        _, job, row = heapq.heappop(heap)
+        if not state.try_row(row):
+            rows[job] = rows[job][rows[job] != row]
+        for step in _next_step(state, choices, job, rows[job]):
+            heapq.heappush(heap, step)
+
+
+def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[float, int, int]]:
+    """Yield the best next row of a job with its gain for each further GPU, the largest gain as the least number."""
+    now = state.gpus(job)
+    more = choices.gpus[rows] - now
+    gain = choices.speed[rows] - _speed(choices, rows, state, job)
+    able = np.flatnonzero((more > 0) & (more <= state.free) & (gain > 0))
+    if len(able):
+        best = able[np.argmax(gain[able] / more[able])]
+        yield -float(gain[best] / more[best]), job, int(rows[best])
+
+
+def _speed(choices: Choices, rows: Ints, state: Placing, job: int) -> int:
+    """Return how fast a job is with what it has so far."""
+    if job not in state.shares:
+        return 0
+    share = state.shares[job]
+    home = job in choices.held and bool((share == choices.held[job]).all())
+    same = [row for row in choices.of_job(job) if choices.gpus[row] == share.sum()]
+    return max(int(choices.speed[row]) for row in same if home or not choices.home[row])
