@@ -18,16 +18,20 @@ def deadline_decisions(round_: Round) -> Iterator[tuple[int, dict[str, Split]]]:
     """Yield every allowed decision, as GPUs per node of the jobs that run, with its value: the sum of its jobs'."""
     ways = [_worths(round_, job) for job in round_.jobs]
 
-    def from_job(place: int, worth: int, runs: dict[str, Split]) -> Iterator[tuple[int, dict[str, Split]]]:
+    def from_job(place: int, worth: int, runs: dict[str, Split], free: Split) -> Iterator[tuple[int, dict[str, Split]]]:
         if place == len(ways):
             yield worth, runs
             return
         for split, more in ways[place]:
-            after = runs if split is None else {**runs, round_.jobs[place].id: split}
-            if split is None or (_fits(round_, after) and _within_quotas(round_, after)):
-                yield from from_job(place + 1, worth + more, after)
+            if split is None:
+                yield from from_job(place + 1, worth, runs, free)
+                continue
+            left = tuple(has - takes for has, takes in zip(free, split, strict=True))
+            after = {**runs, round_.jobs[place].id: split}
+            if min(left) >= 0 and _fits(round_, after) and _within_quotas(round_, after):
+                yield from from_job(place + 1, worth + more, after, left)
 
-    return from_job(0, 0, {})
+    return from_job(0, 0, {}, tuple(node.gpus for node in round_.cluster.nodes))
 
 
 def _worths(round_: Round, job: Job) -> list[tuple[Split | None, int]]:
@@ -50,7 +54,7 @@ def value(round_: Round, runs: dict[str, Split]) -> int:
     total = 0
     for priority in sorted({job.priority for job in round_.jobs}, reverse=True):
         jobs = [job for job in round_.jobs if job.priority == priority]
-        dated = sorted((job for job in jobs if job.deadline is not None), key=lambda job: job.deadline)
+        dated = sorted((job for job in jobs if job.deadline is not None), key=lambda job: (job.deadline, job.submitted))
         kept = [job for job in dated if job.id in runs and _in_time(round_, job, runs[job.id])]
         points = range(len(dated), 0, -1)
         digits = (
@@ -104,7 +108,8 @@ def _throughput(job: Job, size: int) -> Fraction:
     below, above = max(gpus for gpus in table if gpus < size), min(gpus for gpus in table if gpus > size)
     part = Fraction(size - below, above - below)
     exact = 1 / ((1 - part) / table[below] + part / table[above])
-    return Fraction(int(exact * 10**9), 10**9) if max(table.values()) < 2**30 / 10**9 else Fraction(int(exact * 10**8), 10**8)
+    digits = 9 if max(table.values()) < Fraction(2**30, 10**9) else 8  # a table keeps as many as fit a word
+    return Fraction(int(exact * 10**digits), 10**digits)
 
 
 def _seconds(job: Job, size: int) -> Fraction:

@@ -37,7 +37,9 @@ def _with_deadline(draw: Random, job: Job) -> Job:
         rates = [1.0]
         while len(rates) < draw.randint(1, 4):
             rates.append(rates[-1] + draw.choice([0.0, 0.5, 0.75, 1.0, -0.25]))
-        said["scaling"] = {size: rate for size, rate in enumerate(rates, 1) if size in (1, len(rates)) or draw.random() < 0.7}
+        said["scaling"] = {
+            size: rate for size, rate in enumerate(rates, 1) if size in (1, len(rates)) or draw.random() < 0.7
+        }
         held = sum((job.placement or {}).values())
         if held > len(rates):
             said["scaling"] = {**said["scaling"], held: rates[-1] + 0.5}
@@ -47,5 +49,9 @@ def _with_deadline(draw: Random, job: Job) -> Job:
             said["gpus"] = draw.randint(1, max(said["scaling"]))
             said["cpus"] = None if job.cpus is None else float(said["gpus"])
     elif draw.random() < 0.2:
-        said |= {"remaining_iterations": None, "time_limit_seconds": float(draw.randint(1, 12)), "executed_seconds": 2.0}
+        said |= {
+            "remaining_iterations": None,
+            "time_limit_seconds": float(draw.randint(1, 12)),
+            "executed_seconds": 2.0,
+        }
     return replace(job, **said)

@@ -1,4 +1,4 @@
-"""ElasticFlow's rule on one round: least shares that keep deadlines, the earliest first; the rest by marginal return."""
+"""ElasticFlow's rule on one round: least shares that keep deadlines, earliest first; the rest by marginal return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> 
     state = Placing(round_, choices)
     for job, share in fixed.items():
         state.give(job, share)
-    rows = {int(job): np.array(choices.of_job(int(job))) for job in np.unique(choices.job) if int(job) not in fixed}
+    arrivals = sorted(range(len(round_.jobs)), key=lambda job: (round_.jobs[job].submitted or 0.0, job))
+    rows = {job: np.array(choices.of_job(job), dtype=np.int64) for job in arrivals if job not in fixed}
     priorities, line = round_.priorities.tolist(), by_deadline(round_)
     for priority in sorted(set(priorities), reverse=True):
         for job in line:
@@ -49,29 +50,39 @@ def _admitted(state: Placing, choices: Choices, rows: Ints) -> Ints:
 
 
 def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
-    """Let shares start and grow by the row of the largest gain for each GPU until nothing fits or gains."""
-    heap = [step for job, mine in rows.items() for step in _next_step(state, choices, job, mine)]
+    """Let shares start and grow by the row of the largest gain for each GPU until nothing fits or gains.
+
+    ``rows`` are those open to each job; of equal gains first one that leaves a job where it is, then that of the job
+    which comes first there.
+    """
+    line = list(rows)
+    heap = [
+        (gain, away, place, row)
+        for place, job in enumerate(line)
+        for gain, away, row in _next_step(state, choices, job, rows[job])
+    ]
     heapq.heapify(heap)
     while heap:
-        _, job, row = heapq.heappop(heap)
+        _, _, place, row = heapq.heappop(heap)
+        job = line[place]
         if not state.try_row(row):
             rows[job] = rows[job][rows[job] != row]
-        for step in _next_step(state, choices, job, rows[job]):
-            heapq.heappush(heap, step)
+        for gain, away, step in _next_step(state, choices, job, rows[job]):
+            heapq.heappush(heap, (gain, away, place, step))
 
 
-def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[float, int, int]]:
-    """Yield the best next row of a job with its gain for each further GPU, the largest gain as the least number."""
+def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[float, bool, int]]:
+    """Yield the best next row of a job, with its gain for each further GPU as a negative number, and if it is away."""
     now = state.gpus(job)
     more = choices.gpus[rows] - now
-    gain = choices.speed[rows] - _speed(choices, rows, state, job)
+    gain = choices.speed[rows] - _speed(choices, state, job)
     able = np.flatnonzero((more > 0) & (more <= state.free) & (gain > 0))
     if len(able):
         best = able[np.argmax(gain[able] / more[able])]
-        yield -float(gain[best] / more[best]), job, int(rows[best])
+        yield -float(gain[best] / more[best]), not choices.home[rows[best]], int(rows[best])
 
 
-def _speed(choices: Choices, rows: Ints, state: Placing, job: int) -> int:
+def _speed(choices: Choices, state: Placing, job: int) -> int:
     """Return how fast a job is with what it has so far."""
     if job not in state.shares:
         return 0

@@ -63,9 +63,11 @@ def _levels(round_: Round, interval: float) -> tuple[Level, ...]:
 
 
 def by_deadline(round_: Round) -> list[int]:
-    """Return the jobs that have a deadline, the earliest first; of equals the first in the round."""
-    dated = [(job.deadline, place) for place, job in enumerate(round_.jobs) if job.deadline is not None]
-    return [place for _, place in sorted(dated)]
+    """Return the jobs that have a deadline, the earliest first; equals by submission, then as in the round."""
+    dated = [
+        (job.deadline, job.submitted or 0.0, place) for place, job in enumerate(round_.jobs) if job.deadline is not None
+    ]
+    return [place for _, _, place in sorted(dated)]
 
 
 def stages_of(levels: tuple[Level, ...], columns: Ints, size: int) -> tuple[Stage, ...]:

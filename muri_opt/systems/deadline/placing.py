@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Leftover, best_fit
@@ -12,11 +14,16 @@ from muri_opt.systems.deadline.choices import Choices
 
 
 class Placing:
-    """The GPUs per node of the jobs that run so far, and what they leave."""
+    """The GPUs per node of the jobs that run so far, and what they leave.
+
+    GPUs of running jobs that have not had their turn yet are given to others only where nothing else fits.
+    """
 
     def __init__(self, round_: Round, choices: Choices) -> None:
         self._choices, self._asks = choices, choices.least.copy()
         self._left = Leftover(round_, self._asks)
+        self._kept = sum(choices.held.values(), np.zeros_like(round_.amounts.G))
+        self._in_turn = set(choices.held)
         self.shares: dict[int, Ints] = {}
 
     @property
@@ -33,6 +40,9 @@ class Placing:
         self._asks[job] = share.sum()
         self._left.take(share, job)
         self.shares[job] = share
+        if job in self._in_turn:
+            self._in_turn.remove(job)
+            self._kept -= self._choices.held[job]
 
     def try_row(self, row: int) -> bool:
         """Give a job what a row of the choices says, in place of what it has, if there is room and quota for it."""
@@ -50,10 +60,16 @@ class Placing:
         self._asks[job] = gpus
         if not self._left.within_quota(job):
             return None
-        room, sets = self._left.room(job), self._choices.sets
+        room = self._left.room(job)
         if home:
             held = self._choices.held[job]
             return held if (held <= room).all() else None
+        others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
+        first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)
+        return self._fit_in(room, job, gpus) if first is None else first
+
+    def _fit_in(self, room: Ints, job: int, gpus: int) -> Ints | None:
+        sets = self._choices.sets
         return best_fit(room, gpus) if sets is None else fit_in_sets(room, gpus, sets.of(job))
 
     def _take_back(self, job: int) -> Ints:

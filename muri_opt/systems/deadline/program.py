@@ -39,7 +39,7 @@ class DeadlineFormulation(Formulation):
 
     def build(self, round_: Round) -> Model:
         """Return the program: at most one share per job, or where it is, within nodes and quotas."""
-        choices, amounts, places = self._choices(round_), round_.amounts, self._places(round_)
+        choices, places = self._choices(round_), self._places(round_)
         away, home = np.flatnonzero(~choices.home), np.flatnonzero(choices.home)
         builder = ModelBuilder("deadline")
         a = builder.add_columns("a", np.column_stack([choices.job[away], choices.gpus[away]]))
@@ -60,16 +60,15 @@ class DeadlineFormulation(Formulation):
         gpus = np.append(choices.gpus[away], choices.gpus[home])
         self._add_quota(builder, round_, must, rows, columns, gpus)
         sets = places.sets
-        if len(sets):
-            d = builder.add_columns("d", sets)
-            some = np.flatnonzero(places.in_set >= 0)
-            most = np.zeros(len(round_.jobs), dtype=np.int64)
-            np.maximum.at(most, choices.job[away], choices.gpus[away])
-            row = np.append(places.in_set[some], np.arange(len(d)))
-            entries = (row, np.append(x[some], d), np.append(np.ones_like(some), -most[sets[:, 0]]))
-            builder.add_rows("set", sets, entries=entries, sense="<=", rhs=0)
-            several, row = np.unique(sets[:, 0], return_inverse=True)
-            builder.add_rows("one", several, entries=(row, d, np.ones_like(d)), sense="<=", rhs=1)
+        d = builder.add_columns("d", sets)
+        some = np.flatnonzero(places.in_set >= 0)
+        most = np.zeros(len(round_.jobs), dtype=np.int64)
+        np.maximum.at(most, choices.job[away], choices.gpus[away])
+        row = np.append(places.in_set[some], np.arange(len(d)))
+        entries = (row, np.append(x[some], d), np.append(np.ones_like(some), -most[sets[:, 0]]))
+        builder.add_rows("set", sets, entries=entries, sense="<=", rhs=0)
+        several, row = np.unique(sets[:, 0], return_inverse=True)
+        builder.add_rows("one", several, entries=(row, d, np.ones_like(d)), sense="<=", rhs=1)
         return builder.finish(maximise=True, columns=self._columns(choices), coefficients=choices.speed)
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:

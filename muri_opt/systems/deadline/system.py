@@ -21,7 +21,7 @@ def program(rules: Rules) -> Formulation:
     return DeadlineFormulation(interval=float((USUAL | dict(rules))["interval"]))
 
 
-def unit(rules: Rules) -> str:
+def unit(rules: Rules) -> str:  # noqa: ARG001 - other systems have several
     """Return what the value counts."""
     return (
         "deadlines kept that would be lost, deadlines kept, the earliest of them, then speed in thousandths of one GPU:"
@@ -32,7 +32,7 @@ def unit(rules: Rules) -> str:
 SYSTEM: Final = System(
     name="deadline",
     chapter="deadline",
-    family="scaling",
+    family="deadlines",
     policies=OnDemand({"deadline": "muri_opt.systems.deadline.policy:DeadlinePolicy"}),
     program=program,
     unit=unit,

@@ -53,8 +53,9 @@ def values_of(round_: Round, interval: int) -> Values:
     unit = 1
     for priority in sorted({job.priority for job in round_.jobs}):
         jobs = [_Ahead.of(round_, job, interval) for job in round_.jobs if job.priority == priority]
-        line = sorted((one.job.deadline, place) for place, one in enumerate(jobs) if one.job.deadline is not None)
-        places = {place: len(line) - rank for rank, (_, place) in enumerate(line)}
+        dated = [(place, one.job) for place, one in enumerate(jobs) if one.job.deadline is not None]
+        line = sorted((job.deadline or 0.0, job.submitted or 0.0, place) for place, job in dated)
+        places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
         earliest = unit * (1 + sum(max(one.speeds.values(), default=0) for one in jobs))
         number = earliest * (1 + sum(places.values()))
         saved = number * (1 + len(line))
