@@ -2,9 +2,9 @@
 
 A family is the fields that its policies need: plain ``gangs``, gangs of ``tenants`` with racks, ``stages`` that
 interleave, tables of ``scaling``, execution ``plans``, ``configurations`` of servers and workers, and tables with
-``deadlines``. Rounds are built up part by part so that no draw is thrown away, and shrink to few jobs and nodes (``j0``,
-``n0``) with small whole numbers: any job can go without the others, and what is drawn of a job does not depend on the
-cluster.
+``deadlines``. Rounds are built up part by part so that no draw is thrown away, and shrink to few jobs and nodes
+(``j0``, ``n0``) with small whole numbers: any job can go without the others, and what is drawn of a job does not
+depend on the cluster.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Round, Waiting
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
 from muri_opt.systems.capacity.decision import Placed, group_decision
 from muri_opt.systems.deadline.choices import Choices
@@ -54,4 +55,4 @@ def standing(round_: Round, choices: Choices, job: int) -> str:
     enough = [int(choices.gpus[row]) for row in rows if choices.in_time[row]]
     if not enough:
         return f"no share that it may have keeps its deadline in {deadline - round_.now:g} s: it has what others leave"
-    return f"{min(enough)} GPUs from now on would keep its deadline in {deadline - round_.now:g} s"
+    return f"{gpus_text(min(enough))} from now on would keep its deadline in {deadline - round_.now:g} s"
