@@ -13,6 +13,9 @@ from muri_opt.systems.deadline.choices import Choices
 from muri_opt.systems.deadline.levels import by_deadline
 from muri_opt.systems.deadline.placing import Placing, settled
 
+Gain = tuple[float, bool, bool]
+"""How much faster a job is for each further GPU, as a negative number; whether it has some already, and is moved."""
+
 
 def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> dict[int, Ints]:
     """Return GPUs per node of the jobs that run, beside those that are ``fixed`` where they are.
@@ -52,34 +55,36 @@ def _admitted(state: Placing, choices: Choices, rows: Ints) -> Ints:
 def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
     """Let shares start and grow by the row of the largest gain for each GPU until nothing fits or gains.
 
-    ``rows`` are those open to each job; of equal gains first one that leaves a job where it is, then that of the job
-    which comes first there.
+    ``rows`` are those open to each job. Of equal gains a job that has nothing yet comes first, then one that is left
+    where it is, then the one that comes first there.
     """
     line = list(rows)
     heap = [
-        (gain, away, place, row)
+        (*gain, place, row)
         for place, job in enumerate(line)
-        for gain, away, row in _next_step(state, choices, job, rows[job])
+        for gain, row in _next_step(state, choices, job, rows[job])
     ]
     heapq.heapify(heap)
     while heap:
-        _, _, place, row = heapq.heappop(heap)
+        *_, place, row = heapq.heappop(heap)
         job = line[place]
         if not state.try_row(row):
             rows[job] = rows[job][rows[job] != row]
-        for gain, away, step in _next_step(state, choices, job, rows[job]):
-            heapq.heappush(heap, (gain, away, place, step))
+        for gain, step in _next_step(state, choices, job, rows[job]):
+            heapq.heappush(heap, (*gain, place, step))
 
 
-def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[float, bool, int]]:
-    """Yield the best next row of a job, with its gain for each further GPU as a negative number, and if it is away."""
+def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[Gain, int]]:
+    """Yield the best next row of a job, with what it gains."""
     now = state.gpus(job)
     more = choices.gpus[rows] - now
     gain = choices.speed[rows] - _speed(choices, state, job)
     able = np.flatnonzero((more > 0) & (more <= state.free) & (gain > 0))
     if len(able):
-        best = able[np.argmax(gain[able] / more[able])]
-        yield -float(gain[best] / more[best]), not choices.home[rows[best]], int(rows[best])
+        each = gain[able] / more[able]
+        best = able[each == each.max()]
+        row = int(rows[best[np.argmax(choices.home[rows[best]])]])  # of equals where it is, or else the smallest
+        yield (-float(each.max()), now > 0, not choices.home[row]), row
 
 
 def _speed(choices: Choices, state: Placing, job: int) -> int:

@@ -51,7 +51,7 @@ def encoded(start: Start, goal: Goal, program: Program, plan: Plan) -> Ints:
         (program.y, chosen),
         (program.p, hosts),
         (program.m, _insides(start, spread, program.m)),
-        (program.u, _inside_of(start.parts(goal.job), hosts)[: len(program.u)] if goal.job is not None else program.u),
+        (program.q, _inside_of(start.parts(goal.job), hosts)[: len(program.q)] if goal.job is not None else program.q),
     ):
         values[table[table >= 0]] = found[table >= 0]
     return values

@@ -26,7 +26,7 @@ class Program:
     ``d[t, s]`` jobs of type t leave node s and ``a[t, s]`` enter it; ``x[i]``, ``v[i, s]`` and ``w[i, s]`` say of the
     i-th spread job whether it moves, how many GPUs it then has on node s, and whether any. ``y[s]`` chooses a node:
     to be emptied, or to hold ``p[s]`` GPUs of the waiting job. ``m[i, k]`` says whether the i-th spread job moves to
-    its k-th set of nodes, and ``u[k]`` whether the waiting job is in its k-th, where there are several.
+    its k-th set of nodes, and ``q[k]`` whether the waiting job is in its k-th, where there are several.
     """
 
     model: Model
@@ -38,7 +38,7 @@ class Program:
     y: Ints
     p: Ints
     m: Ints
-    u: Ints
+    q: Ints
 
 
 def build_program(start: Start, goal: Goal) -> Program:
@@ -75,7 +75,7 @@ class _Builder:
         apart = apart.reshape(len(spread), several)
         self.m = self._columns("m", apart, np.ones_like(apart, dtype=np.int64))
         asked = np.full(len(self.guest) if len(self.guest) > 1 else 0, fill_value=True)
-        self.u = self._columns("u", asked, np.ones_like(asked, dtype=np.int64))
+        self.q = self._columns("q", asked, np.ones_like(asked, dtype=np.int64))
 
     def _columns(self, label: str, wanted: NDArray[np.bool_], upper: Ints) -> Ints:
         table: Ints = np.full(wanted.shape, -1, dtype=np.int64)
@@ -117,7 +117,7 @@ class _Builder:
             ),
         )
         tables = {"d": self.d, "a": self.a, "x": self.x, "v": self.v, "w": self.w, "y": self.y, "p": self.p}
-        return Program(model=model, **tables, m=self.m, u=self.u)
+        return Program(model=model, **tables, m=self.m, q=self.q)
 
     def _balance_rows(self) -> None:
         """Add what keeps jobs and capacities in order."""
@@ -172,7 +172,7 @@ class _Builder:
         asked = 0 if self.goal.job is None else int(self.start.size[self.goal.job, 0])
         hosts: list[Row] = [
             ((k,), [*((int(c), 1) for c in self.p[self.guest[k]]), (int(column), -asked)], 0)
-            for k, column in enumerate(self.u.tolist())
+            for k, column in enumerate(self.q.tolist())
         ]
         if hosts:
             self._rows("inside", hosts, "=")
