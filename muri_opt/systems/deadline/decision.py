@@ -10,6 +10,7 @@ from muri_opt.rounds import Round, Waiting
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
+from muri_opt.systems.capacity import held_gpus
 from muri_opt.systems.capacity.decision import Placed, group_decision
 from muri_opt.systems.deadline.choices import Choices
 from muri_opt.systems.deadline.job_times import job_times
@@ -56,3 +57,21 @@ def standing(round_: Round, choices: Choices, job: int) -> str:
     if not enough:
         return f"no share that it may have keeps its deadline in {deadline - round_.now:g} s: it has what others leave"
     return f"{gpus_text(min(enough))} from now on would keep its deadline in {deadline - round_.now:g} s"
+
+
+def deadlines_kept(round_: Round, decision: Decision) -> dict[str, bool]:
+    """Return for each job with a deadline whether it is done by then with what the decision gives it, from now on.
+
+    >>> round_ = shipped_round("toy/four-deadlines")
+    >>> deadlines_kept(round_, policy_from("deadline").decide(round_, 0))
+    {'a': True, 'b': False, 'c': False, 'late': False}
+    """
+    times, found = job_times(round_), {job.id: False for job in round_.jobs if job.deadline is not None}
+    for assignment in decision.assignments:
+        name = assignment.jobs[0]
+        if name in found:
+            place = round_.job_index[name]
+            stays = held_gpus(round_, place) is not None and dict(assignment.gpus) == round_.jobs[place].placement
+            size = times[place].sizes.index(sum(assignment.gpus.values()))
+            found[name] = times[place].in_time(size, stays=stays)
+    return found
