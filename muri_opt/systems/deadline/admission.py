@@ -65,11 +65,11 @@ def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
         for gain, row in _next_step(state, choices, job, rows[job])
     ]
     heapq.heapify(heap)
-    while heap:
+    while heap and state.free:
         *_, place, row = heapq.heappop(heap)
         job = line[place]
-        if not state.try_row(row):
-            rows[job] = rows[job][rows[job] != row]
+        if choices.gpus[row] - state.gpus(job) <= state.free and not state.try_row(row):
+            rows[job] = _without(choices, rows[job], row)
         for gain, step in _next_step(state, choices, job, rows[job]):
             heapq.heappush(heap, (*gain, place, step))
 
@@ -85,6 +85,13 @@ def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterab
         best = able[each == each.max()]
         row = int(rows[best[np.argmax(choices.home[rows[best]])]])  # of equals where it is, or else the smallest
         yield (-float(each.max()), now > 0, not choices.home[row]), row
+
+
+def _without(choices: Choices, rows: Ints, row: int) -> Ints:
+    """Return the rows of a job but one that does not fit; no larger share does then, unless it is where the job is."""
+    if choices.home[row]:
+        return rows[rows != row]
+    return rows[choices.home[rows] | (choices.gpus[rows] < choices.gpus[row])]
 
 
 def _speed(choices: Choices, state: Placing, job: int) -> int:

@@ -25,19 +25,17 @@ class Placing:
         self._kept = sum(choices.held.values(), np.zeros_like(round_.amounts.G))
         self._in_turn = set(choices.held)
         self.shares: dict[int, Ints] = {}
-
-    @property
-    def free(self) -> int:
+        self.free = int(round_.amounts.G.sum())
         """How many GPUs nobody has."""
-        return int(self._left.gpus.sum())
 
     def gpus(self, job: int) -> int:
         """Return how many GPUs a job has so far."""
-        return int(self.shares[job].sum()) if job in self.shares else 0
+        return int(self._asks[job]) if job in self.shares else 0
 
     def give(self, job: int, share: Ints) -> None:
         """Give a job GPUs per node, whatever is left."""
         self._asks[job] = share.sum()
+        self.free -= int(self._asks[job])
         self._left.take(share, job)
         self.shares[job] = share
         if job in self._in_turn:
@@ -75,6 +73,7 @@ class Placing:
     def _take_back(self, job: int) -> Ints:
         share = self.shares.pop(job)
         self._asks[job] = -share.sum()
+        self.free -= int(self._asks[job])
         self._left.take(-share, job)
         return share
 
