@@ -27,6 +27,11 @@ class Choices:
     that way, ``speed[i]`` how fast it is. ``held`` are the GPUs per node of jobs that have a row at home, ``must`` the
     jobs that nobody may stop. ``least[j]`` are the fewest GPUs with which job j starts. ``sets`` says where jobs may
     start, ``None``: anywhere.
+
+    >>> round_ = shipped_round("toy/four-deadlines")
+    >>> choices = Choices.of(round_, 300.0)
+    >>> choices.gpus[choices.in_time]
+    array([3, 4, 2, 3, 2])
     """
 
     job: Ints

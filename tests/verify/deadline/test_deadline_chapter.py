@@ -77,7 +77,7 @@ def test_a_wrong_period_and_wrong_reasons_are_told() -> None:
 
 
 def test_values_are_those_worked_out_by_hand() -> None:
-    # One job with a deadline: speed is at most 2,500, so a rank weighs 2,501, a deadline twice that, a lost one 4 times.
+    # One deadline, and speed of at most 2,500: a rank weighs 2,501, a deadline twice that, a lost one four times that.
     lost = 4 * 2501
     round_ = one(deadline=106.0)
     assert decision_value(round_, SPEC, given({"n0": 1})) == 1000  # 9 s
