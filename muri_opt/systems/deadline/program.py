@@ -20,6 +20,7 @@ from muri_opt.systems.deadline.choices import Choices
 from muri_opt.systems.deadline.decision import deadline_decision
 from muri_opt.systems.deadline.levels import levels_of, stages_of
 from muri_opt.systems.deadline.placing import settled
+from muri_opt.systems.deadline.program_direct import best_rows
 from muri_opt.systems.deadline.program_places import Places
 from muri_opt.systems.program import Formulation
 
@@ -36,6 +37,7 @@ class DeadlineFormulation(Formulation):
     interval: float
 
     chapter: ClassVar[str] = "deadline"
+    has_direct: ClassVar[bool] = True
 
     def build(self, round_: Round) -> Model:
         """Return the program: at most one share per job, or where it is, within nodes and quotas."""
@@ -107,6 +109,17 @@ class DeadlineFormulation(Formulation):
         d[places.in_set[(places.in_set >= 0) & (x > 0)]] = 1
         ordered = chosen[np.argsort(choices.home, kind="stable")].astype(np.int64)
         return np.concatenate([ordered, x, d])
+
+    def direct(self, round_: Round) -> Ints | None:
+        """Return the best columns by dynamic programming, if their jobs find room; ``None`` leaves it to a solver."""
+        choices = self._choices(round_)
+        rows = best_rows(round_, choices, levels_of(round_, self.interval))
+        if rows is None:
+            return None
+        sizes = {int(choices.job[row]): int(choices.gpus[row]) for row in rows}
+        at_home = {int(choices.job[row]) for row in rows if choices.home[row]}
+        shares = settled(round_, choices, sizes, {}, at_home)
+        return None if shares is None else self.encode(round_, deadline_decision(round_, choices, shares))
 
     def _as_valued(
         self, round_: Round, choices: Choices, values: Values, jobs: list[int], at_home: set[int]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 import pytest
-from by_policy import formulation_of
+from by_policy import decision_value, enumerated_optimum, formulation_of
 from handmade import gang
 
 from muri_opt import (
@@ -189,3 +190,26 @@ def test_an_unknown_name_and_interval_are_refused() -> None:
     for spec in ("deadline:interval=0", "deadline:interval=soon", "deadline:intervall=3"):
         with pytest.raises(InputError):
             policy_from(spec)
+
+
+def test_the_dynamic_program_finds_the_optimum_where_gpus_and_quotas_are_all_that_is_short() -> None:
+    draw, found = Random(3), 0
+    for _ in range(40):
+        jobs = [
+            elastic(f"j{place}", draw.randint(1, 30), draw.choice([None, *range(1, 12)]), tenant=draw.choice("tu"))
+            for place in range(5)
+        ]
+        tenants = (Tenant(id="t", quota_gpus=draw.choice([None, 1, 2, 4])), Tenant(id="u"))
+        cluster = Cluster(nodes=(Node(id="n0", gpus=3), Node(id="n1", gpus=2)), tenants=tenants)
+        round_, program = Round(cluster=cluster, jobs=tuple(jobs)), formulation_of("deadline")
+        values = program.direct(round_)
+        best = enumerated_optimum(round_, "deadline", steps=10**6)
+        assert decision_value(round_, "deadline", program.decode(round_, values)) == best
+        found += decision_value(round_, "deadline", policy_from("deadline").decide(round_, 0)) < best
+    assert found  # the rule alone does not do
+
+
+def test_the_dynamic_program_leaves_other_rounds_to_a_solver() -> None:
+    pinned = elastic("a", 9, preemptible=False, **RUNS)
+    for round_ in (on(4, pinned), on(4, elastic("a", 9, held="x"))):
+        assert formulation_of("deadline").direct(round_) is None

@@ -44,6 +44,11 @@ def checked(seed: int, group: str) -> bool:
         assert program.decode(round_, point).running == found.running
         bound = proved_bound(round_, SPEC, found, ())
         assert bound is None or bound[0] >= best
+    # Where the dynamic program places its answer, that is a feasible point worth the optimum.
+    direct = program.direct(round_)
+    if direct is not None:
+        assert evaluate(model, direct).broken == ()
+        assert decision_value(round_, SPEC, program.decode(round_, direct)) <= best
     # Solved and verified.
     result = solve_round(round_, SPEC, "exact")
     assert result.value == best
