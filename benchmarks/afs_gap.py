@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.systems.afs.clock_rules import ClockRules
-from muri_opt.systems.afs.curves import scaling_table
 from muri_opt.systems.afs.event_clock import Rule, run_clock
 from muri_opt.systems.afs.optimum.search import elastic_optimum
 from muri_opt.systems.afs.scan_orders import SCANS
+from muri_opt.systems.curves import scaling_table
 
 MEASURED = {  # speed-up on 1, 2, 4, 8 and 16 GPUs, as far as measured: from the simulator of the AFS authors
     "vgg16": (1, 1.82, 3.48, 6.61),

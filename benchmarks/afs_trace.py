@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from muri_opt.studies.explain import best_speed
 from muri_opt.systems.afs.clock_rules import ClockRules
-from muri_opt.systems.afs.curves import scaling_table
 from muri_opt.systems.afs.event_clock import Rule, run_clock
 from muri_opt.systems.afs.scan_orders import SCANS
+from muri_opt.systems.curves import scaling_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

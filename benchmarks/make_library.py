@@ -59,6 +59,24 @@ def elastic(jobs: int, seed: int) -> Round:
     return generate("elastic", jobs=jobs, nodes=2, seed=seed)
 
 
+def deadlines(jobs: int, seed: int) -> Round:
+    """Elastic jobs that are to be done within 5 to 64 hundredths of what they take on one GPU."""
+    round_ = generate("elastic", jobs=jobs, nodes=1, seed=seed)
+    parts = Draws(seed).below(jobs, 60)
+    dated = tuple(
+        msgspec.structs.replace(job, deadline=round_.now + round(_alone(job) * (5 + int(part)) / 100))
+        for job, part in zip(round_.jobs, parts, strict=True)
+    )
+    return msgspec.structs.replace(round_, jobs=dated)
+
+
+def _alone(job: Job) -> float:
+    """Return how long a job takes on one GPU."""
+    table = job.scaling or {1: 1.0}
+    seconds = 1 / table[1] if job.iteration_seconds is None else job.iteration_seconds * table[job.gpus] / table[1]
+    return (job.remaining_iterations or 0) * seconds
+
+
 def plans(jobs: int, seed: int) -> Round:
     """Generated plans; waiting jobs name the one they ask for, which some policies keep."""
     round_ = generate("plans", jobs=jobs, nodes=2, seed=seed)
@@ -124,6 +142,7 @@ SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share")),
     ("configurations", configurations, 8, (4, 5), ("aiturbo", "aiturbo:objective=time", "optimus-ps")),
     ("philly", philly, 10, (16, 20), ("philly", "philly:objective=weighted")),
+    ("deadlines", deadlines, 4, (6, 8), ("deadline",)),
 )
 STRESS: tuple[tuple[str, str, int, int, Sequence[str]], ...] = (
     ("gangs-1000", "gangs", 1000, 60, ("srtf", "max-min:nodes=fewest")),

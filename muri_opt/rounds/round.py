@@ -33,7 +33,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     Refused are two jobs, nodes or tenants of one id, a job of a tenant that is not listed (when any is), stage times
     that do not match ``resources``, a placement on a node that is missing or too small, and running jobs that do not
     say where they are, hold GPUs they cannot run with, or together overfill a node. So are a level that the cluster
-    does not have, a deadline that has passed, and a job on a node that is down and may not be stopped.
+    does not have, and a job on a node that is down and may not be stopped. A deadline that has passed is no fault.
 
     ``format`` is 2 where a field is used that format 1 does not have, or where it is said and nodes have several GPU
     types: in format 2 no gang mixes them. All else is of format 1, however it was given.
@@ -143,11 +143,7 @@ def _worth_a_look(jobs: tuple[Job, ...], tenants: set[str]) -> list[tuple[int, J
     return [
         (position, job)
         for position, job in enumerate(jobs)
-        if job.placement
-        or job.stage_seconds is not None
-        or job.tenant not in known
-        or job.within is not None
-        or job.deadline is not None
+        if job.placement or job.stage_seconds is not None or job.tenant not in known or job.within is not None
     ]
 
 
@@ -163,8 +159,6 @@ def _check_job(round_: Round, job: Job, tenants: set[str]) -> None:
     if job.within is not None and job.within.level not in round_.cluster.level_names:
         known = listed(round_.cluster.level_names) or "it has none"
         raise InputError("within.level", shown(job.within.level), f"a level of the cluster: {known}")
-    if job.deadline is not None and job.deadline < round_.now:
-        raise InputError("deadline", f"{job.deadline:g} s, which has passed", f"a time from now ({round_.now:g} s) on")
     for node, gpus in (job.placement or {}).items():
         field = f"placement[{shortened(node)}]"
         position = round_.cluster.node_index.get(node)

@@ -12,9 +12,9 @@ from muri_opt.testing.changed_rounds import has_ties
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 
 _GANGS: Final = frozenset({"gangs"})
-_PER_GPU: Final = frozenset({"gangs", "tenants", "stages", "scaling"})
+_PER_GPU: Final = frozenset({"gangs", "tenants", "stages", "scaling", "deadlines"})
 """The families of jobs that take CPUs and memory with each GPU, and not by plans."""
-_WITH_QUOTAS: Final = frozenset({"gangs", "stages", "scaling", "plans", "configurations"})
+_WITH_QUOTAS: Final = frozenset({"gangs", "stages", "scaling", "plans", "configurations", "deadlines"})
 """The families in which a quota is a limit: that of ``tenants`` lends idle GPUs."""
 
 

@@ -37,7 +37,7 @@ _OPTIONAL_OF_GANGS: Final = (
 _LEAST: Final = {"submitted": 0.0, "attained_gpu_seconds": 0.0, "remaining_iterations": 1, "iteration_seconds": 1.0}
 _STOPPED: Final = {"state": "waiting", "placement": None}
 _AMOUNTS: Final = (0.0, 1.0, 2.0, 3.0, 4.0)
-_SIZED: Final = frozenset({"scaling", "plans", "configurations"})
+_SIZED: Final = frozenset({"scaling", "plans", "configurations", "deadlines"})
 """The families in which tables or plans say the GPUs of a job."""
 
 Step = Callable[[], Round]

@@ -1,9 +1,10 @@
 """Hypothesis strategies of small rounds of every family, and of decisions of a round.
 
 A family is the fields that its policies need: plain ``gangs``, gangs of ``tenants`` with racks, ``stages`` that
-interleave, tables of ``scaling``, execution ``plans``, ``configurations`` of servers and workers. Rounds are built up
-part by part so that no draw is thrown away, and shrink to few jobs and nodes (``j0``, ``n0``) with small whole numbers:
-any job can go without the others, and what is drawn of a job does not depend on the cluster.
+interleave, tables of ``scaling``, execution ``plans``, ``configurations`` of servers and workers, and tables with
+``deadlines``. Rounds are built up part by part so that no draw is thrown away, and shrink to few jobs and nodes
+(``j0``, ``n0``) with small whole numbers: any job can go without the others, and what is drawn of a job does not
+depend on the cluster.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from muri_opt.testing.strategies_configurations import CONFIGURED, configured
 from muri_opt.testing.strategies_gangs import gang_rounds
 from muri_opt.verify.demands import is_lost
 
-FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations")
+FAMILIES: Final = ("gangs", "tenants", "stages", "scaling", "plans", "configurations", "deadlines")
 NOW: Final = 4000.0
 """The moment of every drawn round: later than all the times at which rules of tenants relax."""
 _MOSTLY: Final = st.sampled_from((False, True, True))
@@ -145,7 +146,10 @@ def family_drafts(
     if family == "stages":
         fields["stage_seconds"] = st.lists(st.integers(1, 4).map(float), min_size=4, max_size=4).map(tuple)
         return st.fixed_dictionaries(fields).map(_alone_as_staged)
-    if family == "scaling":
+    if family == "deadlines":
+        fields["deadline"] = st.sampled_from((None, NOW - 1, *(NOW + ahead for ahead in (0, 1, 2, 4, 8, 400))))
+        fields["restart_seconds"] = st.sampled_from((None, 1.0, 30.0))
+    if family in ("scaling", "deadlines"):
         fields["gains"] = st.lists(st.integers(0, 4), min_size=1, max_size=max_gpus)
     if family == "plans":
         fields["shapes"] = st.lists(st.tuples(gpus, st.integers(1, 2), st.integers(1, 8)), min_size=1, max_size=3)

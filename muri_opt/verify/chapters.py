@@ -24,6 +24,7 @@ _PLACES: Final = {
     "planning": "muri_opt.verify.plans.chapter:PlanChapter",
     "configuration": "muri_opt.verify.plans.chapter:ConfigurationChapter",
     "placement": "muri_opt.verify.philly.chapter:PlacementChapter",
+    "deadline": "muri_opt.verify.deadline.chapter:DeadlineChapter",
 }
 ENTRY_POINTS: Final = "muri_opt.chapters"
 _added: dict[str, type[Chapter]] = {}

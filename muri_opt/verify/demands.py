@@ -13,6 +13,7 @@ from muri_opt.verify.amounts import Need, Room, micro
 
 _UNASKED: Final = INFORMATION | {
     "job.priority",
+    "job.deadline",
     "tenant.parent",
     "tenant.weight",
     "tenant.used_gpu_seconds",

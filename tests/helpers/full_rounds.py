@@ -102,7 +102,7 @@ def job_fields(cluster, resources, now):
         "plans": st.none() | st.lists(plans(), max_size=2).map(tuple),
         "plan": st.none(),
         "within": st.none() | st.builds(Within, level=levels, required=st.booleans()),
-        "deadline": st.none() | st.floats(now, MAX_SECONDS),
+        "deadline": st.none() | st.floats(0.0, MAX_SECONDS) | st.floats(now, MAX_SECONDS),
     }
 
 

@@ -12,7 +12,7 @@ from muri_opt.replay.run import replay
 from muri_opt.replay.workloads.files import read_workload
 from muri_opt.replay.workloads.plans import with_plans
 from muri_opt.rounds import configurations_of
-from muri_opt.systems.afs.curves import scaling_table
+from muri_opt.systems.curves import scaling_table
 from muri_opt.systems.plans.plan_rules import strategy
 
 LINEAR = {1: 2.0, 4: 8.0, 16: 32.0}

@@ -10,7 +10,7 @@ Rules that a JSON Schema cannot express, which only the decoder knows:
 * levels are named once, some node is in each, all that nodes and jobs name are listed, and units lie in one wider one;
 * a rack that is told twice is the same rack;
 * parents of tenants are listed and lead to one without; what is borrowed and lent is beside a quota;
-* the nodes a job may be on can hold its GPUs, it requires no label that it excludes, and its deadline has not passed;
+* the nodes a job may be on can hold its GPUs, and it requires no label that it excludes;
 * there is one rate per model, and every group of models is measured once;
 * a job on a node that is down may be stopped;
 * what format 1 does not have is not in a file of format 1;
@@ -57,7 +57,6 @@ RULES_BEYOND_A_SCHEMA = (
     "nodes of 'least'",
     "nodes that can hold",
     "labels that it does not require",
-    "a time from now",
     "rates, one per model",
     "every group of models once",
     "a job that may be stopped",
@@ -348,7 +347,6 @@ def test_each_rule_beyond_a_schema_refuses_a_file_that_validates():
         "nodes of 'least'": changed(("jobs", 0, "nodes", "least"), 3),
         "nodes that can hold": changed(("jobs", 1, "nodes"), {"least": 2}),
         "labels that it does not require": changed(("jobs", 0, "excludes"), ["nvlink"]),
-        "a time from now": changed(("jobs", 0, "deadline"), 5),
         "rates, one per model": changed(("together", 0, "rates"), [1, 1, 1]),
         "every group of models once": changed(("together", 1, "models"), ["gpt2", "bert"]),
         "a job that may be stopped": changed_all({("cluster", "nodes", 0, "state"): "down"}, preemptible=False),

@@ -14,6 +14,7 @@ from muri_opt.solve.certify import certificate_of
 from muri_opt.systems import POLICIES, admit, honouring
 from muri_opt.testing import find_breaches, published
 from muri_opt.verify import broken_rules, chapter_kind, decision_value
+from muri_opt.verify.defragment.check import HONOURED as MOVES_HONOUR
 
 
 def refusal(call):
@@ -114,8 +115,15 @@ def test_information_changes_no_decision():
 
 @pytest.mark.parametrize("field", sorted(set(FIELDS) - INFORMATION))
 def test_defragmentation_refuses_what_it_would_ignore(field):
+    if field in MOVES_HONOUR:
+        assert defragment(ROUNDS[field], nodes=1).certificate.violations == ()
+        return
     error = refusal(lambda: defragment(ROUNDS[field], nodes=1))
     assert (error.field, "defragmentation" in error.found) == (field, True)
+
+
+def test_defragmentation_ignores_shapes_and_measured_sharing_only():
+    assert set(FIELDS) - MOVES_HONOUR == {"job.even", "job.nodes", "round.together"}
 
 
 @pytest.mark.parametrize("settings", [{}, {"fast": True}, {"on_bad": "count"}, {"clock": "muri"}], ids=str)

@@ -9,7 +9,7 @@ from muri_opt.rounds.generate import generate
 from muri_opt.rounds.job_demands import DEMANDS
 from muri_opt.systems import policy_from, systems
 
-GENERATED = {"stages": "interleaving", "scaling": "elastic"}
+GENERATED = {"stages": "interleaving", "scaling": "elastic", "deadlines": "elastic"}
 OPTIONAL = [field for field in Job.__struct_fields__ if field not in {*DEMANDS, "id", "gpus", "state", "placement"}]
 
 

@@ -17,6 +17,7 @@ POLICY = {
     "scaling": "afs-l",
     "plans": "rubick",
     "configurations": "aiturbo",
+    "deadlines": "deadline",
 }
 FEW = settings(max_examples=30, database=None)
 

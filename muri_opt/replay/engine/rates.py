@@ -5,7 +5,7 @@ from __future__ import annotations
 from muri_opt.replay.engine.bad_decisions import BadDecisionError
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.rounds import Assignment, Job
-from muri_opt.systems.afs.curves import Table, scaling_table
+from muri_opt.systems.curves import Table, scaling_table
 
 
 class Rates:

@@ -13,7 +13,7 @@ from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.skipped_rows import kept
 from muri_opt.rounds import Cluster, Job, JobConfiguration, Plan
 from muri_opt.rounds.error_text import shown
-from muri_opt.systems.afs.curves import scaling_table
+from muri_opt.systems.curves import scaling_table
 
 Shape = tuple[str, int, int]
 """The name of a plan, its GPUs and its nodes."""

@@ -13,7 +13,7 @@ from muri_opt.rounds.configurations import configurations_of
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.running_jobs import check_running
 from muri_opt.studies.worst_case.short_numbers import rounded, rounded_down
-from muri_opt.systems.afs.curves import scaling_table
+from muri_opt.systems.curves import scaling_table
 
 NUMBERS: Final = {
     "remaining_iterations": 1,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         ShortestFirstPolicy as ShortestFirstPolicy,
     )
     from muri_opt.systems.afs.clock_rules import ClockRules as ClockRules
-    from muri_opt.systems.afs.curves import NEVER as NEVER, Curves as Curves, scaling_table as scaling_table
     from muri_opt.systems.afs.decision import share_decision as share_decision
     from muri_opt.systems.afs.event_clock import run_clock as run_clock
     from muri_opt.systems.afs.greedy import afs_shares as afs_shares
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from muri_opt.systems.afs.scan_orders import SCANS as SCANS, scan_order as scan_order
     from muri_opt.systems.afs.share_steps import legal_shares as legal_shares
     from muri_opt.systems.afs.system import SYSTEM as SYSTEM
+    from muri_opt.systems.curves import NEVER as NEVER, Curves as Curves, scaling_table as scaling_table
 
 __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
@@ -44,7 +44,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.afs.baseline_rules": ("max_min_shares", "optimus_shares", "srtf_shares"),
         "muri_opt.systems.afs.baselines": ("MaxMinPolicy", "OptimusPolicy", "ShortestFirstPolicy"),
         "muri_opt.systems.afs.clock_rules": ("ClockRules",),
-        "muri_opt.systems.afs.curves": ("Curves", "NEVER", "scaling_table"),
+        "muri_opt.systems.curves": ("Curves", "NEVER", "scaling_table"),
         "muri_opt.systems.afs.decision": ("share_decision",),
         "muri_opt.systems.afs.event_clock": ("run_clock",),
         "muri_opt.systems.afs.greedy": ("afs_shares",),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from muri_opt.systems.afs.curves import Ints
 from muri_opt.systems.afs.scan_orders import checked_scan
+from muri_opt.systems.curves import Ints
 
 
 def afs_p_shares(

@@ -7,8 +7,8 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from muri_opt.systems.afs.curves import Ints
 from muri_opt.systems.afs.scan_orders import checked_scan
+from muri_opt.systems.curves import Ints
 
 
 def max_min_shares(cap: Ints, gpus: int, *, order: ArrayLike) -> Ints:

@@ -13,10 +13,10 @@ import numpy as np
 
 from muri_opt.errors import unknown_name
 from muri_opt.systems.afs.baseline_rules import max_min_shares, optimus_shares, srtf_shares
-from muri_opt.systems.afs.curves import NEVER, Ints
 from muri_opt.systems.afs.event_clock import Live, Rule
 from muri_opt.systems.afs.greedy import afs_shares
 from muri_opt.systems.afs.scan_orders import scan_order
+from muri_opt.systems.curves import NEVER, Ints
 
 INELASTIC_ORDERS: Final = ("fifo", "srtf", "srsf")
 """By arrival; by remaining time; by remaining time times GPUs."""

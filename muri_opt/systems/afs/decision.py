@@ -11,8 +11,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Decision
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.capacity.decision import Placed, group_decision
+from muri_opt.systems.curves import Curves
 
 
 def share_decision(round_: Round, curves: Curves, shares: Mapping[int, Ints]) -> Decision:

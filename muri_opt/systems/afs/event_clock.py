@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.systems.afs.curves import Ints
+from muri_opt.systems.curves import Ints
 
 Floats = NDArray[np.float64]
 

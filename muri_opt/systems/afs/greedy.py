@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from muri_opt.systems.afs.curves import Ints
 from muri_opt.systems.afs.fast_greedy import FastGreedy
 from muri_opt.systems.afs.greedy_state import GreedyState
 from muri_opt.systems.afs.pair_rule import check_rule
 from muri_opt.systems.afs.scan_orders import checked_scan
 from muri_opt.systems.afs.share_steps import Steps, check_ladder
+from muri_opt.systems.curves import Ints
 
 
 def afs_shares(

@@ -7,9 +7,9 @@ from math import inf, nan
 import numpy as np
 
 from muri_opt.systems.afs.bitset_candidates import Numbers
-from muri_opt.systems.afs.curves import Ints
 from muri_opt.systems.afs.pair_rule import UNBOUNDED, longer_wins
 from muri_opt.systems.afs.share_steps import Steps
+from muri_opt.systems.curves import Ints
 
 
 class GreedyState:

@@ -10,10 +10,10 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Round
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.capacity import Leftover, Placed, held_gpus
 from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import Groups
+from muri_opt.systems.curves import Curves
 
 
 def kept_jobs(round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], FreeCapacity]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from muri_opt.systems.afs.curves import NEVER
+from muri_opt.systems.curves import NEVER
 
 Rows = Sequence[Sequence[int]]
 

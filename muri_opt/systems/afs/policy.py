@@ -15,7 +15,6 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.class_shares import ClassShares
 from muri_opt.systems.afs.clock_rules import ClockRules
-from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
@@ -26,6 +25,7 @@ from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import HONOURED, ShareFit, counts_gpus_only
 from muri_opt.systems.capacity import place_shares
 from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.node_sizes import share_sizes
+from muri_opt.systems.curves import Curves
 
 MICROSECONDS_PER_HUNDREDTH = 10_000
 WEIGHT = 10**10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from muri_opt.systems.afs.curves import Ints
+from muri_opt.systems.curves import Ints
 
 
 def kept_shares(shares: Ints, present: Ints, time: Ints, restart: Ints, gpus: int) -> Ints:

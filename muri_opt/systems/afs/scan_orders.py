@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds.error_text import shown
-from muri_opt.systems.afs.curves import Ints
+from muri_opt.systems.curves import Ints
 
 _ORDERS: Final[dict[str, Callable[[Ints], Ints]]] = {
     "longest": lambda alone: np.argsort(-alone, kind="stable"),

@@ -15,8 +15,8 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.error_text import shown
-from muri_opt.systems.afs.curves import Ints
 from muri_opt.systems.afs.pair_rule import UNBOUNDED
+from muri_opt.systems.curves import Ints
 
 MOST_STEP: Final = 1 << 11
 """Largest step between two legal shares: twice a speed times two steps is exact in floating point."""

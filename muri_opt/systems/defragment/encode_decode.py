@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.modelling import Values
 from muri_opt.rounds.amounts import Ints
@@ -47,9 +50,24 @@ def encoded(start: Start, goal: Goal, program: Program, plan: Plan) -> Ints:
         (program.w, spread > 0),
         (program.y, chosen),
         (program.p, hosts),
+        (program.m, _insides(start, spread, program.m)),
+        (program.q, _inside_of(start.parts(goal.job), hosts)[: len(program.q)] if goal.job is not None else program.q),
     ):
         values[table[table >= 0]] = found[table >= 0]
     return values
+
+
+def _insides(start: Start, spread: Ints, columns: Ints) -> Ints:
+    """Return in which of its sets of nodes each spread job is that moves."""
+    found = np.zeros_like(columns)
+    for i, j in enumerate(start.spread):
+        inside = _inside_of(start.parts(j), spread[i])
+        found[i, : len(inside)] = inside[: found.shape[1]]
+    return found
+
+
+def _inside_of(parts: Sequence[NDArray[np.bool_]], share: Ints) -> Ints:
+    return np.array([share[part].any() for part in parts], dtype=np.int64)
 
 
 def decoded(start: Start, program: Program, values: Values) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Goal:
     @classmethod
     def free(cls, start: Start, nodes: int) -> Goal:
         """Return the goal of some nodes without a job."""
-        gpus = start.round_.amounts.G
+        gpus = start.gpus
         usable = int((gpus > 0).sum())
         wanted = whole("nodes", nodes, MAX_COUNT)
         if wanted > usable:
@@ -46,15 +46,19 @@ class Goal:
         job = _waiting(round_, name)
         amounts = round_.amounts
         chosen = fewest_nodes(round_, job)
-        empty = np.sort(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M))[::-1]
+        empty = np.sort(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M) * start.may(job))[::-1]
         least = max(1, int(amounts.g[job] - empty[: chosen - 1].sum()))
         most = start.fits(job, start.room)
         return cls(chosen=chosen, able=most >= least, job=job, least=least, most=most)
 
+    def inside(self, part: NDArray[np.bool_]) -> Goal:
+        """Return the goal with the waiting job on some of the nodes only."""
+        return replace(self, able=self.able & part, most=self.most * part)
+
     def impossible(self, start: Start) -> str | None:
         """Return why no moves reach the goal, as far as counting shows, or ``None``."""
         round_ = start.round_
-        gpus, able = round_.amounts.G, int(self.able.sum())
+        gpus, able = start.gpus, int(self.able.sum())
         used = int((gpus - start.free[:, 0]).sum())
         if self.job is None:
             if self.chosen > able:
@@ -87,4 +91,6 @@ def _waiting(round_: Round, name: str) -> int:
         raise InputError("job", f"{shown(name)}, which is running", "a waiting job")
     if round_.jobs[position].gpus == 0:
         raise InputError("job", f"{shown(name)}, which asks for no GPU", "a waiting job with GPUs")
+    if round_.waits_by_order[position]:
+        raise InputError("job", f"{shown(name)}, which is held or begins later", "a waiting job that may start now")
     return position

@@ -48,9 +48,15 @@ def _emptied(start: Start, goal: Goal) -> Plan | None:
 
 
 def _held(start: Start, goal: Goal, job: int) -> Plan | None:
-    """Place the job where the cheapest jobs have to leave, and these where they fit best."""
+    """Place the job where the cheapest jobs have to leave, of the sets of nodes it may be in the cheapest."""
+    plans = [_held_inside(start, goal.inside(part), job, part) for part in start.parts(job)]
+    return min((plan for plan in plans if plan is not None), key=lambda plan: plan.cost(start), default=None)
+
+
+def _held_inside(start: Start, goal: Goal, job: int, part: NDArray[np.bool_]) -> Plan | None:
+    """Place the job on some of the nodes where the cheapest jobs have to leave, and these where they fit best."""
     gpus = int(start.size[job, 0])
-    share = best_fit(start.fits(job, start.free), gpus)
+    share = best_fit(start.fits(job, start.free) * part, gpus)
     if share is not None and np.count_nonzero(share) <= goal.chosen:
         return Plan(moved={}, hosts={int(s): int(share[s]) for s in np.flatnonzero(share)})
     layout = Layout(start)

@@ -61,7 +61,7 @@ class Layout(JobsOnNodes[Mapping[int, int]]):
         start = self.start
         nodes = len(start.held[job])
         if nodes == 1:
-            fitting = np.flatnonzero((self.gpus >= start.size[job, 0]) & usable)
+            fitting = np.flatnonzero((self.gpus >= start.size[job, 0]) & usable & start.may(job))
             if start.size[job, 1:].any():
                 fitting = fitting[(self.left[:, fitting] >= start.size[job][:, None]).all(axis=0)]
             if not len(fitting):
@@ -69,7 +69,8 @@ class Layout(JobsOnNodes[Mapping[int, int]]):
             tightest = int(fitting[np.argmin(self.gpus[fitting])])
             return {tightest: int(start.size[job, 0])}
         room = np.where(usable, start.fits(job, self.left.T), 0)
-        share = best_fit(room, int(start.size[job, 0]))
-        if share is None or np.count_nonzero(share) > nodes:
-            return None
-        return {int(s): int(share[s]) for s in np.flatnonzero(share)}
+        for part in start.parts(job):
+            share = best_fit(room * part, int(start.size[job, 0]))
+            if share is not None and np.count_nonzero(share) <= nodes:
+                return {int(s): int(share[s]) for s in np.flatnonzero(share)}
+        return None

@@ -58,7 +58,10 @@ class Priced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
-    """Nodes that cannot be told apart: room, movable jobs per type, and GPUs and cost of leaving of spread jobs."""
+    """Nodes that cannot be told apart: room, movable jobs per type, and GPUs and cost of leaving of spread jobs.
+
+    ``takes`` are the goods that may enter.
+    """
 
     nodes: int
     able: bool
@@ -66,6 +69,7 @@ class _Kind:
     present: dict[int, int]
     parts: dict[int, tuple[int, int]]
     most: int
+    takes: frozenset[int]
 
 
 class Pricing:
@@ -84,6 +88,7 @@ class Pricing:
         self.cost = [gpus * start.weight + 1 for gpus in start.types[:, 0].tolist()]
         self.asked = 0 if goal.job is None else int(start.size[goal.job, 0])
         self.unit = [0, 0, 0] if goal.job is None else start.unit[goal.job].tolist()
+        self.may = [*map(start.type_may, range(self.types)), *map(start.may, spread)]
         self.kinds = [self._kind(start, nodes) for nodes in start.kinds()]
 
     def _kind(self, start: Start, nodes: list[int]) -> _Kind:
@@ -102,6 +107,7 @@ class Pricing:
             present={int(t): int(start.count[t, s]) for t in np.flatnonzero(start.count[:, s])},
             parts=parts,
             most=int(self.goal.most[s]),
+            takes=frozenset(good for good, may in enumerate(self.may) if may[s]),
         )
 
     def staying(self) -> list[Column]:
@@ -186,15 +192,16 @@ class Pricing:
         Only goods with a negative price enter a node that is asked what is best for it.
         """
         price, scale = prices.goods[good], prices.denominator
+        enters = price < 0 and good in kind.takes
         if good in kind.parts:
             gpus, cost = kind.parts[good]
             yield gpus, 0, 0, 0
-            for entering in range(self.total[good] + 1 if price < 0 else 1):
+            for entering in range(self.total[good] + 1 if enters else 1):
                 yield entering, entering - gpus, scale * cost + price * (entering - gpus), cost
             return
         here = kind.present.get(good, 0)
         for kept in range(here + 1):
             cost = (here - kept) * self.cost[good] if good < self.types else 0
             yield kept, kept - here, scale * cost + price * (kept - here), cost
-        for kept in range(here + 1, self.total[good] + 1 if price < 0 else here + 1):
+        for kept in range(here + 1, self.total[good] + 1 if enters else here + 1):
             yield kept, kept - here, price * (kept - here), 0

@@ -25,7 +25,8 @@ class Program:
 
     ``d[t, s]`` jobs of type t leave node s and ``a[t, s]`` enter it; ``x[i]``, ``v[i, s]`` and ``w[i, s]`` say of the
     i-th spread job whether it moves, how many GPUs it then has on node s, and whether any. ``y[s]`` chooses a node:
-    to be emptied, or to hold ``p[s]`` GPUs of the waiting job.
+    to be emptied, or to hold ``p[s]`` GPUs of the waiting job. ``m[i, k]`` says whether the i-th spread job moves to
+    its k-th set of nodes, and ``q[k]`` whether the waiting job is in its k-th, where there are several.
     """
 
     model: Model
@@ -36,6 +37,8 @@ class Program:
     w: Ints
     y: Ints
     p: Ints
+    m: Ints
+    q: Ints
 
 
 def build_program(start: Start, goal: Goal) -> Program:
@@ -49,7 +52,12 @@ class _Builder:
         self.builder = ModelBuilder("defragmentation")
         nodes, spread = range(len(start.room)), range(len(start.spread))
         total = start.count.sum(axis=1)
-        fits = np.array([_whole_fits(start, size, most) for size, most in zip(start.types, total, strict=True)])
+        fits = np.array(
+            [
+                _whole_fits(start, size, most) * start.type_may(t)
+                for t, (size, most) in enumerate(zip(start.types, total, strict=True))
+            ]
+        )
         self.enters: Ints = fits.reshape(len(total), len(start.room)).astype(np.int64)
         self.holds: Ints = np.array([start.fits(j, start.room) for j in start.spread], dtype=np.int64)
         self.holds = self.holds.reshape(len(spread), len(nodes))
@@ -60,6 +68,14 @@ class _Builder:
         self.w = self._columns("w", self.holds > 0, np.ones_like(self.holds))
         self.y = self._columns("y", goal.able, np.ones_like(goal.most))
         self.p = self._columns("p", goal.able & (goal.most > 0), goal.most)
+        self.parts = [start.parts(j) for j in start.spread]
+        self.guest = [] if goal.job is None else start.parts(goal.job)
+        several = max([0, *(len(parts) for parts in self.parts if len(parts) > 1)])
+        apart = np.array([[len(parts) > max(1, k) for k in range(several)] for parts in self.parts], dtype=np.bool_)
+        apart = apart.reshape(len(spread), several)
+        self.m = self._columns("m", apart, np.ones_like(apart, dtype=np.int64))
+        asked = np.full(len(self.guest) if len(self.guest) > 1 else 0, fill_value=True)
+        self.q = self._columns("q", asked, np.ones_like(asked, dtype=np.int64))
 
     def _columns(self, label: str, wanted: NDArray[np.bool_], upper: Ints) -> Ints:
         table: Ints = np.full(wanted.shape, -1, dtype=np.int64)
@@ -90,6 +106,7 @@ class _Builder:
         self._emptied_rows()
         self._spread_rows()
         self._goal_rows()
+        self._set_rows()
         start = self.start
         left = np.argwhere(self.d >= 0)
         model = self.builder.finish(
@@ -99,7 +116,8 @@ class _Builder:
                 [start.types[left[:, 0], 0] * start.weight + 1, start.size[list(start.spread), 0] * start.weight + 1]
             ),
         )
-        return Program(model=model, d=self.d, a=self.a, x=self.x, v=self.v, w=self.w, y=self.y, p=self.p)
+        tables = {"d": self.d, "a": self.a, "x": self.x, "v": self.v, "w": self.w, "y": self.y, "p": self.p}
+        return Program(model=model, **tables, m=self.m, q=self.q)
 
     def _balance_rows(self) -> None:
         """Add what keeps jobs and capacities in order."""
@@ -141,6 +159,23 @@ class _Builder:
         self._rows("link", link, "<=")
         used = [[(column, 1) for column in columns] for columns in self.w.tolist()]
         self._rows("few", [((i,), [*terms, (self.x[i], -nodes[i])], 0) for i, terms in enumerate(used)], "<=")
+
+    def _set_rows(self) -> None:
+        """Add what keeps moved spread jobs and the waiting job inside one of their sets of nodes."""
+        size = self.start.size[list(self.start.spread), 0].tolist()
+        inside: list[Row] = [
+            ((i, k), [*((int(c), 1) for c in self.v[i, self.parts[i][k]]), (int(self.m[i, k]), -size[i])], 0)
+            for i, k in np.argwhere(self.m >= 0).tolist()
+        ]
+        if inside:
+            self._rows("set", inside, "=")
+        asked = 0 if self.goal.job is None else int(self.start.size[self.goal.job, 0])
+        hosts: list[Row] = [
+            ((k,), [*((int(c), 1) for c in self.p[self.guest[k]]), (int(column), -asked)], 0)
+            for k, column in enumerate(self.q.tolist())
+        ]
+        if hosts:
+            self._rows("inside", hosts, "=")
 
     def _goal_rows(self) -> None:
         """Add how many nodes are chosen, what they hold of the waiting job, and which of equal nodes come first."""

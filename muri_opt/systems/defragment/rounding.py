@@ -44,13 +44,18 @@ def rounded_plan(start: Start, goal: Goal, columns: list[Column], solve: Solve, 
 
 
 def _fits(start: Start, goal: Goal, plan: Plan) -> bool:
-    """Return whether everything has room: where contents were many, prices did not look at CPUs and memory."""
+    """Return whether everything has room, and the waiting job is inside one of its sets of nodes.
+
+    Where contents were many, prices did not look at CPUs and memory, and of sets they know nothing.
+    """
     layout = Layout(start)
     for j in plan.moved:
         layout.take(j)
     for j, share in plan.moved.items():
         layout.put(j, share)
     if goal.job is not None:
+        if not any(part[list(plan.hosts)].all() for part in start.parts(goal.job)):
+            return False
         for s, gpus in plan.hosts.items():
             layout.occupy(s, *(start.unit[goal.job] * gpus).tolist())
     return bool((layout.left >= 0).all())

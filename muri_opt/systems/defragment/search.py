@@ -237,4 +237,4 @@ class _Search:
         """Return the nodes with GPUs that hold no job in the end."""
         held = {s for j, share in self.start.held.items() for s in plan.moved.get(j, share)}
         nodes = self.start.round_.cluster.nodes
-        return tuple(node.id for s, node in enumerate(nodes) if node.gpus and s not in held)
+        return tuple(node.id for s, node in enumerate(nodes) if self.start.gpus[s] and s not in held)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import (
     INFORMATION,
+    Assignment,
     Certificate,
     Evidence,
     LinearDuals,
@@ -21,6 +22,7 @@ from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.verify.amounts import empty_rooms, minus, need_of, times
 from muri_opt.verify.defragment.dual_bound import Ground, counted_out, price_bound
 from muri_opt.verify.defragment.enumeration import cheaper_cost
+from muri_opt.verify.demands import asked_of, is_lost, start_breaches
 from muri_opt.verify.enumeration import OutOfStepsError
 
 _RESOURCES = ("GPUs", "milli-CPUs", "MiB of memory")
@@ -90,11 +92,36 @@ class DefragmentationClaim(Protocol):
         """Why the search stopped."""
 
 
+HONOURED: Final = INFORMATION | {
+    "node.gpu_type",
+    "node.state",
+    "node.available_until",
+    "tenant.parent",
+    "tenant.weight",
+    "tenant.quota_by_type",
+    "tenant.borrow_gpus",
+    "tenant.lend_gpus",
+    "tenant.used_gpu_seconds",
+    "job.priority",
+    "job.deadline",
+    "job.gpu_types",
+    "job.requires",
+    "job.excludes",
+    "job.within",
+    "job.preemptible",
+    "job.movable",
+    "job.held",
+    "job.not_before",
+}
+"""Fields of which moves obey those that say where a job may be; quotas and order are no matter of moves."""
+
+
 def check_fields(round_: Round) -> None:
     """Refuse a round that uses a field which moves would ignore."""
-    field = unhonoured(round_.used_fields, INFORMATION)
+    field = unhonoured(round_.used_fields, HONOURED)
     if field is not None:
         raise refusal(round_.used_fields, field, "defragmentation", ())
+    asked_of(round_)  # refuses a place that is only preferred
 
 
 def check_defragmentation(round_: Round, claim: DefragmentationClaim) -> Certificate:
@@ -148,10 +175,22 @@ def _move_breaches(round_: Round, claim: DefragmentationClaim) -> Iterator[Viola
         held = job.placement or {}
         if job.restart_seconds is None:
             yield Violation(rule="pinned", where=move.job, detail="a job without restart_seconds stays")
+        if is_lost(round_, job):
+            yield Violation(rule="lost", where=move.job, detail="it ran on a node that is down, and is nowhere")
+            continue
         if move.source != held or move.target == held:
             detail = f"from {dict(move.source)} to {dict(move.target)}; it is on {dict(held)}"
             yield Violation(rule="source", where=move.job, detail=detail)
-        yield from _share_breaches(round_, move.job, move.target, len(held))
+        wrong = list(_share_breaches(round_, move.job, move.target, len(held)))
+        yield from wrong or _asked_breaches(round_, move.job, move.target)
+
+
+def _asked_breaches(round_: Round, name: str, share: Mapping[str, int]) -> Iterator[Violation]:
+    """Yield what a job asks of nodes, types, levels and times, and does not get where it is put."""
+    if asked_of(round_) is None:
+        return
+    job = round_.jobs[round_.job_index[name]]
+    yield from start_breaches(round_, job, Assignment(jobs=(name,), gpus=dict(share)), name)
 
 
 def _share_breaches(round_: Round, name: str, share: Mapping[str, int], most: int) -> Iterator[Violation]:
@@ -171,18 +210,21 @@ def _share_breaches(round_: Round, name: str, share: Mapping[str, int], most: in
 def _end_breaches(round_: Round, claim: DefragmentationClaim) -> Iterator[Violation]:
     """Yield what is wrong where everything ends: capacities, freed nodes, the waiting job."""
     target = {move.job: move.target for move in claim.moves}
-    ends = {job.id: target.get(job.id, job.placement or {}) for job in round_.jobs if job.state == "running"}
+    running = [job for job in round_.jobs if job.state == "running" and not is_lost(round_, job)]
+    ends = {job.id: target.get(job.id, job.placement or {}) for job in running}
     busy = {node for share in ends.values() for node in share}
     if claim.job is not None:
         limit = Ground.of(round_, None, claim.job).wanted
         wrong = list(_share_breaches(round_, claim.job, claim.placement or {}, limit))
         yield from (Violation(rule="placement", where=claim.job, detail=breach.detail) for breach in wrong)
-        if wrong:
+        asked = [] if wrong else list(_asked_breaches(round_, claim.job, claim.placement or {}))
+        yield from asked
+        if wrong or asked:
             return
         ends[claim.job] = claim.placement or {}
     yield from _overfilled(round_, ends)
     if claim.nodes is not None:
-        gpus = {node.id: node.gpus for node in round_.cluster.nodes}
+        gpus = dict(zip(round_.cluster.node_index, _gpus(round_), strict=True))
         for node in claim.freed:
             if node in busy or not gpus.get(node):
                 yield Violation(rule="freed", where=node, detail="no node with GPUs and without a job")
@@ -240,7 +282,7 @@ def _proved(
     if claim.bound is None and not impossible:
         return None, None, []
     claimed = ground.most + 1 if claim.bound is None else claim.bound[0] * ground.weight + claim.bound[1]
-    gpus = [node.gpus for node in round_.cluster.nodes]
+    gpus = _gpus(round_)
     if impossible and counted_out(ground, gpus):
         return Proof.COUNTING, None, []
     bounds = [(price_bound(ground, LinearDuals(denominator=1, multipliers={})), Proof.COUNTING)]
@@ -264,6 +306,11 @@ def _proved(
             said = _text(divmod(cheaper, ground.weight))
             wrong.append(Violation(rule="bound", where="bound", detail=f"there is a plan of cost {said}"))
     return (proof if best >= claimed else Proof.CLAIM_ONLY), None if impossible else best // ground.weight, wrong
+
+
+def _gpus(round_: Round) -> list[int]:
+    """Return the GPUs of each node; one that is down has none."""
+    return [0 if node.state == "down" else node.gpus for node in round_.cluster.nodes]
 
 
 def _over(bound: tuple[int, int], budget: int | None) -> bool:

@@ -12,8 +12,8 @@ from muri_opt.verify.enumeration import Steps, best_of, splits
 
 _STEPS = 12_000
 
-Node = tuple[Sizes, bool]
-"""What is left of a node, and whether it has GPUs and holds no job."""
+Node = tuple[Sizes, bool, int]
+"""What is left of a node, whether it has GPUs and holds no job, and what tells it from others to jobs that ask."""
 
 
 class _State(NamedTuple):
@@ -29,7 +29,7 @@ def cheaper_cost(ground: Ground, gpus: Sequence[int], below: int, *, steps: int 
     ``gpus`` are those of the empty nodes.
     """
     empty = [has > 0 and not pinned for has, pinned in zip(gpus, ground.pinned, strict=True)]
-    start = _State(tuple(zip(ground.rooms, empty, strict=True)))
+    start = _State(tuple(zip(ground.rooms, empty, _marks(ground), strict=True)))
     found = best_of(_Moves(ground=ground, steps=Steps(steps)), start, above=-below, first=True)
     return None if found is None else -found[0]
 
@@ -69,21 +69,24 @@ class _Moves:
             yield 0, state
             return
         parts = max(mover.gpus, 1)
-        holds = [held_by(room, mover.unit, parts) for room, _ in state.nodes]
-        for share in splits(holds, state.nodes, parts, nodes=limit, steps=self.steps):
-            yield 0, _State(_put(state.nodes, mover, share), state.moving)
+        holds = [held_by(room, mover.unit, parts) for room, _, _ in state.nodes]
+        for part in [None] if mover.parts is None else mover.parts:
+            inside = [most if part is None or node in part else 0 for node, most in enumerate(holds)]
+            for share in splits(inside, state.nodes, parts, nodes=limit, steps=self.steps):
+                yield 0, _State(_put(state.nodes, mover, share), state.moving)
 
     def key(self, job: int, state: _State) -> Hashable:
         if job < len(self.ground.movers):
             return state.moving
         moving = [self.ground.movers[place] for place in state.moving]
-        return (*sorted((mover.unit, mover.gpus, len(mover.held)) for mover in moving), *sorted(state.nodes))
+        alike = [(mover.unit, mover.gpus, len(mover.held), _text(mover.parts)) for mover in moving]
+        return (*sorted(alike), *sorted(state.nodes))
 
     def most(self, job: int, state: _State) -> int:
         return 0
 
     def end(self, state: _State) -> int | None:
-        reached = self.ground.guest is not None or sum(empty for _, empty in state.nodes) >= self.ground.wanted
+        reached = self.ground.guest is not None or sum(empty for _, empty, _ in state.nodes) >= self.ground.wanted
         return 0 if reached else None
 
 
@@ -91,5 +94,18 @@ def _put(nodes: Sequence[Node], mover: Mover, share: Mapping[int, int]) -> tuple
     """Return the nodes after a job was put on some of them."""
     left = list(nodes)
     for node, gpus in share.items():
-        left[node] = (minus(left[node][0], times(mover.unit, max(gpus, 1))), False)
+        left[node] = (minus(left[node][0], times(mover.unit, max(gpus, 1))), False, left[node][2])
     return tuple(left)
+
+
+def _marks(ground: Ground) -> list[int]:
+    """Return a number for each node: equal for those that are in the same parts of all jobs."""
+    jobs = (*ground.movers, *([] if ground.guest is None else [ground.guest]))
+    parts = {part for mover in jobs for part in mover.parts or ()}
+    known: dict[frozenset[frozenset[int]], int] = {}
+    inside = (frozenset(part for part in parts if node in part) for node in range(len(ground.rooms)))
+    return [known.setdefault(each, len(known)) for each in inside]
+
+
+def _text(parts: tuple[frozenset[int], ...] | None) -> str:
+    return "" if parts is None else repr(sorted(map(sorted, parts)))

@@ -8,9 +8,9 @@ from hypothesis import given, settings, strategies as st
 from benchmarks import afs_gap, afs_trace
 from muri_opt.errors import InputError
 from muri_opt.systems.afs.clock_rules import INELASTIC_ORDERS, ClockRules
-from muri_opt.systems.afs.curves import scaling_table
 from muri_opt.systems.afs.event_clock import run_clock
 from muri_opt.systems.afs.optimum.search import elastic_optimum
+from muri_opt.systems.curves import scaling_table
 
 AVERAGES = {  # AFS, Optimus, max-min, elastic SRTF
     "T1": (10.082305, 12.037037, 10.082305, 9.722222),

@@ -31,7 +31,7 @@ def test_labels_and_letters_are_those_of_the_program(example):
     program = TEXT.partition("\n## Program")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `([a-z]+)` \|", program, flags=re.MULTILINE) == list(model.labels)
     for letter in (family.label for family in model.columns):
-        assert re.search(rf"\${letter}_\{{?[tsi]", TEXT), letter
+        assert re.search(rf"\${letter}_\{{?[tsik]", TEXT), letter
 
 
 def test_the_program_of_the_example_is_the_stored_text():

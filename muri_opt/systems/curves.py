@@ -88,7 +88,7 @@ def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
         try:
             if entries not in known:
                 known[entries] = scaling_table(dict(entries))
-            units.append(_unit(job, known[entries]))
+            units.append(iteration_unit(job, known[entries]))
         except InputError as error:
             raise error.inside(f"jobs[{position}] ({job.id!r})") from None
         tables.append(known[entries])
@@ -150,7 +150,7 @@ def _row(table: Table, width: int, most_gpus: int) -> list[int]:
     return [*used, *[0] * (width - len(used))]
 
 
-def _unit(job: Job, table: Table) -> int:
+def iteration_unit(job: Job, table: Table) -> int:
     """Return the microseconds one iteration takes at speed 1.
 
     A job that says how long an iteration takes fixes the scale of its table; otherwise throughput is iterations a

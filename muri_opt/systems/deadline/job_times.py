@@ -1,0 +1,108 @@
+"""How long jobs take with every number of GPUs, how fast they are, and which deadlines they can keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.curves import Table, iteration_unit, scaling_table
+
+THOUSANDTHS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTimes:
+    """One job with each number of GPUs that it may have: ``seconds[i]`` left in microseconds, and ``speed[i]``.
+
+    ``seconds`` is empty where no deadline lies ahead: nobody asks then. Speed is in thousandths of that on one GPU, and
+    of a gang of fixed size a thousand for each of its GPUs. ``spare`` are the microseconds until the deadline, ``None``
+    for a job without one; below 0 it has passed. ``restart`` is lost when a running job does not stay as it is.
+    """
+
+    sizes: tuple[int, ...]
+    seconds: tuple[int, ...]
+    speed: tuple[int, ...]
+    period: tuple[float | None, ...]
+    spare: int | None
+    restart: int
+
+    def in_time(self, size: int, *, stays: bool) -> bool:
+        """Return whether the job is done by its deadline if it has its ``size``-th number of GPUs from now on."""
+        if self.spare is None or self.spare < 0:
+            return False
+        return self.seconds[size] + (0 if stays else self.restart) <= self.spare
+
+    def worth(self, size: int, interval: int, *, stays: bool) -> int:
+        """Return the speed with its ``size``-th number of GPUs over so many microseconds: a restart is lost of them."""
+        works = interval if stays else max(0, interval - self.restart)
+        return self.speed[size] * works // interval
+
+    def can_wait(self, interval: int) -> bool:
+        """Return whether the job could start so many microseconds later, alone, and still be done by its deadline."""
+        if self.spare is None or self.spare < 0:
+            return False
+        return interval + self.restart + min(self.seconds, default=0) <= self.spare
+
+
+@recalled
+def job_times(round_: Round) -> tuple[JobTimes, ...]:
+    """Return the times of all jobs of a round; refuse one whose deadline lies ahead and whose length nobody knows."""
+    total, now = round_.cluster.total_gpus, microseconds(round_.now)
+    known: dict[tuple[tuple[int, float], ...], Table] = {}
+    found = []
+    for position, job in enumerate(round_.jobs):
+        try:
+            found.append(_times(job, now, total, known))
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+    return tuple(found)
+
+
+def _times(job: Job, now: int, total: int, known: dict[tuple[tuple[int, float], ...], Table]) -> JobTimes:
+    if job.gpus < 1:
+        raise InputError("gpus", "0", "at least 1: CPUs and memory are counted per GPU")
+    spare = None if job.deadline is None else microseconds(job.deadline) - now
+    restart = microseconds(job.restart_seconds or 0.0) if job.state == "running" else 0
+    asked = spare is not None and spare >= 0
+    if job.scaling is None:
+        return JobTimes(
+            sizes=(job.gpus,),
+            seconds=(_gang_time(job),) if asked else (),
+            speed=(THOUSANDTHS * job.gpus,),
+            period=(job.iteration_seconds,),
+            spare=spare,
+            restart=restart,
+        )
+    entries = tuple(job.scaling.items())
+    if entries not in known:
+        known[entries] = scaling_table(job.scaling)
+    speeds, unit = known[entries].speeds, iteration_unit(job, known[entries])
+    sizes = tuple(range(1, min(len(speeds) - 1, total) + 1))
+    return JobTimes(
+        sizes=sizes,
+        seconds=tuple(_work(job) * unit // speeds[size] for size in sizes) if asked else (),
+        speed=tuple(THOUSANDTHS * speeds[size] // speeds[1] for size in sizes),
+        period=tuple(unit / (speeds[size] * 1_000_000) for size in sizes),
+        spare=spare,
+        restart=restart,
+    )
+
+
+def _work(job: Job) -> int:
+    if job.remaining_iterations is None:
+        raise InputError("remaining_iterations", "nothing", "a number: the deadline of the job lies ahead")
+    return job.remaining_iterations
+
+
+def _gang_time(job: Job) -> int:
+    """Return how long a gang of fixed size still takes: by its iterations, or else at most, by its time limit."""
+    if job.remaining_iterations is not None and job.iteration_seconds is not None:
+        return job.remaining_iterations * microseconds(job.iteration_seconds)
+    if job.time_limit_seconds is None:
+        allowed = "remaining_iterations with iteration_seconds, or a time_limit_seconds: the deadline lies ahead"
+        raise InputError("remaining_iterations", "no length of the job", allowed)
+    ran = microseconds(job.executed_seconds or 0.0) if job.state == "running" else 0
+    return max(0, microseconds(job.time_limit_seconds) - ran)

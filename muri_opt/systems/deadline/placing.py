@@ -1,0 +1,109 @@
+"""Jobs on the nodes while shares grow: what is left, and who has what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.capacity import Leftover, best_fit
+from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+from muri_opt.systems.deadline.choices import Choices
+
+
+class Placing:
+    """The GPUs per node of the jobs that run so far, and what they leave.
+
+    GPUs of running jobs that have not had their turn yet are given to others only where nothing else fits.
+    """
+
+    def __init__(self, round_: Round, choices: Choices) -> None:
+        self._choices, self._asks = choices, choices.least.copy()
+        self._left = Leftover(round_, self._asks)
+        self._kept = sum(choices.held.values(), np.zeros_like(round_.amounts.G))
+        self._in_turn = set(choices.held)
+        self.shares: dict[int, Ints] = {}
+        self.free = int(round_.amounts.G.sum())
+        """How many GPUs nobody has."""
+
+    def gpus(self, job: int) -> int:
+        """Return how many GPUs a job has so far."""
+        return int(self._asks[job]) if job in self.shares else 0
+
+    def give(self, job: int, share: Ints) -> None:
+        """Give a job GPUs per node, whatever is left."""
+        self._asks[job] = share.sum()
+        self.free -= int(self._asks[job])
+        self._left.take(share, job)
+        self.shares[job] = share
+        if job in self._in_turn:
+            self._in_turn.remove(job)
+            self._kept -= self._choices.held[job]
+
+    def try_row(self, row: int) -> bool:
+        """Give a job what a row of the choices says, in place of what it has, if there is room and quota for it."""
+        job, before = int(self._choices.job[row]), None
+        if job in self.shares:
+            before = self._take_back(job)
+        share = self._fit(job, int(self._choices.gpus[row]), home=bool(self._choices.home[row]))
+        if share is not None:
+            self.give(job, share)
+        elif before is not None:
+            self.give(job, before)
+        return share is not None
+
+    def _fit(self, job: int, gpus: int, *, home: bool) -> Ints | None:
+        self._asks[job] = gpus
+        if not self._left.within_quota(job):
+            return None
+        room = self._left.room(job)
+        if home:
+            held = self._choices.held[job]
+            return held if (held <= room).all() else None
+        others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
+        first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)
+        return self._fit_in(room, job, gpus) if first is None else first
+
+    def _fit_in(self, room: Ints, job: int, gpus: int) -> Ints | None:
+        sets = self._choices.sets
+        return best_fit(room, gpus) if sets is None else fit_in_sets(room, gpus, sets.of(job))
+
+    def _take_back(self, job: int) -> Ints:
+        share = self.shares.pop(job)
+        self._asks[job] = -share.sum()
+        self.free -= int(self._asks[job])
+        self._left.take(-share, job)
+        return share
+
+
+def placed_together(
+    round_: Round, choices: Choices, sizes: Mapping[int, int], fixed: Mapping[int, Ints], at_home: Collection[int]
+) -> dict[int, Ints] | None:
+    """Return GPUs per node of jobs of these sizes beside those that are ``fixed``, or ``None`` where not all fit.
+
+    Those ``at_home`` are where they are now, the others are placed from the largest down.
+    """
+    state = Placing(round_, choices)
+    for job, share in fixed.items():
+        state.give(job, share)
+    line = sorted(sizes, key=lambda job: (job not in at_home, -sizes[job], job))
+    for job in line:
+        home = job in at_home
+        if not any(
+            state.try_row(row)
+            for row in choices.of_job(job)
+            if choices.gpus[row] == sizes[job] and choices.home[row] == home
+        ):
+            return None
+    return state.shares
+
+
+def settled(
+    round_: Round, choices: Choices, sizes: Mapping[int, int], fixed: Mapping[int, Ints], at_home: Collection[int]
+) -> dict[int, Ints] | None:
+    """Return the same with all jobs at home that have as many GPUs as now, if they fit, else those ``at_home``."""
+    as_now = {job for job in sizes if job in choices.held and choices.held[job].sum() == sizes[job]}
+    found = placed_together(round_, choices, sizes, fixed, as_now) if as_now else None
+    return placed_together(round_, choices, sizes, fixed, at_home) if found is None else found

@@ -1,0 +1,1 @@
+"""Deadlines: rules, value, bound, enumeration."""

@@ -1,0 +1,114 @@
+"""What no decision about deadlines exceeds: by counting GPUs and quotas, and by going through all decisions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace as with_fields
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.counting import counted_best, quota_pools
+from muri_opt.verify.deadline.value import Home, Values, home_of, sizes_of
+from muri_opt.verify.demands import Asked, asked_of
+from muri_opt.verify.option_search import Option, best_options
+from muri_opt.verify.tenant_lines import with_parents
+
+MOST_STEPS = 200_000_000
+"""Sums beyond which the dynamic program is not run."""
+
+
+class Way(NamedTuple):
+    """One way to run for a job: so many GPUs, where it is (``home``) or anywhere inside one of the parts of nodes."""
+
+    gpus: int
+    home: Home | None
+    parts: tuple[frozenset[int] | None, ...]
+
+
+def ways_of(round_: Round, job: Job) -> Iterator[Way]:
+    """Yield every way to run of a job that has room in the empty cluster."""
+    asked = asked_of(round_)
+    mine, rooms, home = None if asked is None else asked[job.id], empty_rooms(round_), home_of(round_, job)
+    kinds, need = Counter(rooms), need_of(job)
+    if home is not None and _holds(round_, rooms, need, home):
+        yield Way(sum(home.values()), home, ())
+    for gpus in sizes_of(round_, job):
+        if job.stays and (home is None or gpus != sum(home.values())):
+            continue
+        parts = _parts(rooms, kinds, with_fields(need, gpus=gpus), mine)
+        if parts:
+            yield Way(gpus, None, parts)
+
+
+def counted_bound(round_: Round, values: Values) -> int | None:
+    """Return the best value within GPUs and quotas alone; ``None`` where that takes too long."""
+    tables = []
+    for job in round_.jobs:
+        table: dict[int, int] = {}
+        for way in ways_of(round_, job):
+            table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
+        tables.append((job, table))
+    large = with_room_for_staying(round_)
+    return counted_best(round_.cluster.total_gpus, quota_pools(large, tables), steps=MOST_STEPS)
+
+
+def enumerated_optimum(round_: Round, values: Values, *, steps: int) -> int | None:
+    """Return the largest value of any feasible decision, or ``None`` if it takes more than so many steps."""
+    best = {job: max(mine.values(), default=0) for job, mine in values.items()}
+    jobs = sorted(round_.jobs, key=lambda job: -best[job.id])
+    options = [list(_options(round_, job, values[job.id])) for job in jobs]
+    must = [place for place, job in enumerate(jobs) if job.stays]
+    large = with_room_for_staying(round_)
+    return best_options(large, jobs, options, [None] * len(jobs), steps=steps, must=must)
+
+
+def with_room_for_staying(round_: Round) -> Round:
+    """Return the round with quotas that are enough for the jobs which nobody may stop."""
+    held = with_parents(round_, stay_gpus(round_))
+    tenants = tuple(
+        tenant
+        if tenant.quota_gpus is None or tenant.quota_gpus >= held[tenant.id]
+        else replace(tenant, quota_gpus=held[tenant.id])
+        for tenant in round_.cluster.tenants
+    )
+    return replace(round_, cluster=replace(round_.cluster, tenants=tenants))
+
+
+def stay_gpus(round_: Round) -> Counter[str]:
+    """Return the GPUs by tenant of jobs that nobody may stop."""
+    held = Counter[str]()
+    for job in round_.jobs:
+        if job.stays:
+            held[job.tenant or ""] += sum((job.placement or {}).values())
+    return held
+
+
+def _options(round_: Round, job: Job, worth: Mapping[tuple[int, bool], int]) -> Iterator[Option]:
+    need, nodes = need_of(job), len(round_.cluster.nodes)
+    unit = (1, need.milli, need.mebibytes)
+    for way in ways_of(round_, job):
+        value = worth[way.gpus, way.home is not None]
+        if way.home is not None:
+            home = {round_.cluster.node_index[node]: gpus for node, gpus in way.home.items()}
+            yield Option(value, unit, way.gpus, way.gpus, len(home), home=home)
+        for part in way.parts:
+            yield Option(value, unit, way.gpus, way.gpus, nodes, among=part)
+
+
+def _parts(
+    rooms: list[Room], kinds: Counter[Room], need: Need, asked: Asked | None
+) -> tuple[frozenset[int] | None, ...]:
+    """Return the sets of nodes inside which so many GPUs fit if nothing else runs; ``None`` stands for all nodes."""
+    if asked is None:
+        return (None,) if smallest_node_count(kinds, need) is not None else ()
+    parts = map(frozenset, asked.parts)
+    return tuple(part for part in parts if sum(rooms[node].holds(need) for node in part) >= need.gpus)
+
+
+def _holds(round_: Round, rooms: list[Room], need: Need, home: Home) -> bool:
+    index = round_.cluster.node_index
+    return all(rooms[index[node]].holds(with_fields(need, gpus=gpus)) >= gpus for node, gpus in home.items())
