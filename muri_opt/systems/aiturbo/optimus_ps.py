@@ -25,9 +25,10 @@ class Growth(NamedTuple):
     """One more task of a job, in the order they are chosen: most gain, then a server, then the earlier job.
 
     ``loss`` is the gain by the part the task takes of its dominant resource, negative; it leads from ``here`` to
-    ``target``.
+    ``target``. Jobs of a larger priority, an earlier ``level``, come before all others.
     """
 
+    level: int
     loss: Fraction | float
     worker: bool
     place: int
@@ -42,7 +43,7 @@ class OptimusTasksPolicy(PlanPolicy):
     In the order of arrival every job gets a server and a worker, if the cluster as a whole has that much. Then the one
     task more, of all jobs, is added that gains most: the remaining time it saves by the part of the cluster it takes of
     its dominant resource. On equal gains a server is added rather than a worker, and to the earlier job. The first
-    choice that does not fit, or gains nothing, ends this. Jobs keep their kind, CPUs or GPUs, and the share of each
+    choice that does not fit, or gains nothing, ends this, for each priority apart. Jobs keep their kind, CPUs or GPUs, and the share of each
     worker; unpredictable jobs keep their configuration. ``switch`` allows other kinds to the exact program alone.
 
     Jobs are placed from the fewest tasks up, each on the fewest nodes that divide its servers and workers evenly, on
@@ -70,7 +71,7 @@ class OptimusTasksPolicy(PlanPolicy):
         grown = _Allocation(round_, options, choices).grown()
         seating = PlanAllocation(round_, options)
         order = {job: place for place, job in enumerate(arrivals(round_))}
-        for job in sorted(grown, key=lambda job: (grown[job][-1].tasks, order[job])):
+        for job in sorted(grown, key=lambda job: (options.level[job], grown[job][-1].tasks, order[job])):
             for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):
                 if options.home[option] >= 0:
                     continue  # whether the job stays where it is shows when the freest nodes are known
@@ -90,6 +91,7 @@ class _Allocation:
         amounts = round_.amounts
         self.options = options
         self.queue = arrivals(round_)
+        self.levels: list[int] = options.level.tolist()
         self.choices = choices
         limits = (amounts.G, amounts.C, amounts.M)
         self.has = [int(has.sum()) if (has < UNLIMITED).all() else None for has in limits]
@@ -104,13 +106,15 @@ class _Allocation:
                 self.paths[job] = [smallest]
         heap = [growth for place in range(len(self.queue)) for growth in self._growths(place)]
         heapify(heap)
-        while heap and heap[0].loss < 0:
+        ended = -1
+        while heap:
             growth = heappop(heap)
             job = self.queue[growth.place]
-            if growth.here != self.paths[job][-1]:
+            if growth.level == ended or growth.here != self.paths[job][-1]:
                 continue
-            if not self._take(self._added(job, growth.here, growth.target)):
-                break
+            if growth.loss >= 0 or not self._take(self._added(job, growth.here, growth.target)):
+                ended = growth.level
+                continue
             self.paths[job].append(growth.target)
             for after in self._growths(growth.place):
                 heappush(heap, after)
@@ -125,7 +129,7 @@ class _Allocation:
                     saved = self._seconds(job, here) - self._seconds(job, target)
                     part = self._dominant(self._added(job, here, target))
                     loss = -saved / part if part else -inf if saved > 0 else -saved
-                    yield Growth(loss, target.servers == here.servers, place, here, target)
+                    yield Growth(self.levels[job], loss, target.servers == here.servers, place, here, target)
 
     def _seconds(self, job: int, at: JobConfiguration) -> Fraction:
         return remaining(at, self.choices.speed(job, at), self.choices.steps[job] or 0, "time")

@@ -128,7 +128,7 @@ class AITurboPolicy(PlanPolicy):
         return near, moves
 
     def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
-        """Return the jobs as they are admitted: those out of patience, then by level and score."""
+        """Return the jobs as they are admitted: by priority, then those out of patience, then by level and score."""
         served = _attained(round_, near)
         jobs = arrivals(round_)
         scores = self.scores(sorted(jobs, key=lambda job: served[job]), moves)
@@ -137,13 +137,14 @@ class AITurboPolicy(PlanPolicy):
         rank = {job: int(score * unit) for job, score in scores.items()}  # whole numbers are sorted faster
         patience = inf if self.patience == "inf" else microseconds(float(self.patience))
 
-        def key(job: int) -> tuple[int, int, bool, int, int]:
+        def key(job: int) -> tuple[int, int, int, bool, int, int]:
+            first = -round_.jobs[job].priority
             waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
             running = round_.jobs[job].state == "running"
             if not running and waited >= patience:
-                return -1, -waited, False, rank[job], served[job]
+                return first, -1, -waited, False, rank[job], served[job]
             behind = self.within == "running" and not running
-            return levels[job], 0, behind, rank[job], served[job]
+            return first, levels[job], 0, behind, rank[job], served[job]
 
         return sorted(jobs, key=key)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from muri_opt.rounds import (
+    INFORMATION,
     Assignment,
     Decision,
     Job,
@@ -38,6 +39,16 @@ class PlanChapter(Chapter):
         "power": one_of("none", "-0.5", "-1"),
     }
 
+    honours: ClassVar[frozenset[str]] = INFORMATION | {
+        "node.gpu_type",
+        "node.available_until",
+        "tenant.parent",
+        "job.priority",
+        "job.gpu_types",
+        "job.requires",
+        "job.excludes",
+        "job.within",
+    }
     has_plans: ClassVar[bool] = True
 
     def __init__(self, round_: Round, rules: Planned) -> None:

@@ -1,0 +1,77 @@
+"""Fields of format 2 under the plan policies: brute force, program and verifier agree, and decisions keep rules."""
+
+from __future__ import annotations
+
+import pytest
+from asked_plan_rounds import GROUPS, EveryAskedChoice, asked_plan_round
+from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
+from planning_rounds import rules_for
+
+from muri_opt import Round, policy_from, solve_round, verify
+from muri_opt.modelling import evaluate
+from muri_opt.systems import program_of
+from muri_opt.systems.plans import PlanRules
+from muri_opt.systems.plans.plan_rules import rules_of_plans
+
+SEEDS = 14
+POLICIES = ("rubick", "sia:change=both", "equal-share")
+NAMED = ("synergy", "antman", "sia", "rubick:change=neither")
+
+
+def policy_of(rules: PlanRules) -> str:
+    """Return a policy of these rules."""
+    if rules.power is not None:
+        return f"sia:change={rules.change},power={rules.power}"
+    horizon = rules_of_plans(rules)["horizon"]
+    return f"rubick:change={rules.change},reference={rules.reference},horizon={horizon}"
+
+
+def checked(seed: int, group: str) -> None:
+    round_, rules = asked_plan_round(seed, group), rules_for(seed)
+    spec = policy_of(rules)
+    best = EveryAskedChoice(round_, rules).best()
+    assert enumerated_optimum(round_, spec, steps=500_000) == best
+    result = solve_round(round_, spec, "exact")
+    assert result.value == best, (seed, group)
+    assert result.certificate.violations == ()
+    assert verify(round_, result).violations == ()
+    keeps_rules(round_, spec, best)
+
+
+def keeps_rules(round_: Round, spec: str, best: int | None = None) -> None:
+    """Check that the algorithm breaks no rule, is true in its reasons, and no better than the best."""
+    policy = policy_from(spec)
+    found = policy.decide(round_, 0)
+    assert broken_rules(round_, found, spec) == []
+    assert wrong_reasons(round_, found, spec) == []
+    program = program_of(policy.rules)
+    point = program.encode(round_, found)
+    assert evaluate(program.build(round_), point).broken == ()
+    assert program.decode(round_, point).running == found.running
+    if best is not None:
+        assert decision_value(round_, spec, found) <= best
+        duals = program.quick_duals(round_)
+        bound = proved_bound(round_, spec, found, () if duals is None else (duals,))
+        assert bound is None or bound[0] >= best
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier(group: str) -> None:
+    for seed in range(SEEDS):
+        checked(seed, group)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
+    for seed in range(SEEDS, 150):
+        checked(seed, group)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_policy_breaks_a_rule(group: str) -> None:
+    for seed in range(SEEDS, 3 * SEEDS):
+        round_ = asked_plan_round(seed, group)
+        named = all(job.plan is not None for job in round_.jobs)
+        for spec in (*POLICIES, *(NAMED if named else ())):
+            keeps_rules(round_, spec)
