@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.configurations import JobConfiguration, configurations_of
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.next_configurations import next_names, reads_names, remaining_cost
+from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
 from muri_opt.systems.plans.plan_parts import Entry, check_strategy, entries_of, is_home, may_run
 from muri_opt.systems.plans.plan_places import PlanPlaces
 from muri_opt.systems.plans.plan_rules import PlanRules
@@ -54,9 +54,9 @@ class JobPlans:
         )
 
     @cached_property
-    def configurations(self) -> Mapping[str, JobConfiguration]:
-        """The configuration that each name tells; plans that are none are refused."""
-        return configurations_of(self.job)
+    def configurations(self) -> Mapping[str, Configuration]:
+        """What the plans of each name are to a policy that goes step by step."""
+        return steps_of(self.job)
 
     @cached_property
     def fastest(self) -> Mapping[str, float]:
@@ -85,21 +85,21 @@ class JobOptions:
         return len(self.rows)
 
     @cached_property
-    def ways(self) -> Mapping[JobConfiguration, Sequence[int]]:
+    def ways(self) -> Mapping[Configuration, Sequence[int]]:
         """The options of each configuration as they are to be tried: without a restart, then on the fewest nodes."""
         plans, known = self.plans.job.plans or (), self.plans.configurations
-        found: dict[JobConfiguration, list[int]] = {}
+        found: dict[Configuration, list[int]] = {}
         position = self.rows[:, 0].tolist()
         for o in np.lexsort((self.rows[:, 1], ~self.at_home)).tolist():
             found.setdefault(known[plans[position[o]].name], []).append(o)
         return found
 
     @cached_property
-    def smallest(self) -> Mapping[tuple[str, int], JobConfiguration]:
-        """Of each kind and share, the configuration of the fewest tasks, and of those the one of the fewest servers."""
-        found: dict[tuple[str, int], JobConfiguration] = {}
-        for at in sorted(self.ways, key=lambda at: (at.tasks, at.servers)):
-            found.setdefault((at.kind, at.share), at)
+    def smallest(self) -> Mapping[Hashable, Configuration]:
+        """Of each family, the smallest configuration: of the fewest tasks and servers, or the lowest rung."""
+        found: dict[Hashable, Configuration] = {}
+        for at in sorted(self.ways, key=lambda at: at.size):
+            found.setdefault(at.family, at)
         return found
 
 
@@ -164,7 +164,7 @@ class JobReader:
         fitting: Sequence[Entry],
         ways: Sequence[tuple[Entry, bool]],
         rules: PlanRules,
-        known: Mapping[str, JobConfiguration],
+        known: Mapping[str, Configuration],
     ) -> list[int]:
         """Return what each way is worth; where remaining times count, what that costs, negative."""
         restarts = job.state == "running" and bool(job.placement)

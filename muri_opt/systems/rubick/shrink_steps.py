@@ -25,9 +25,8 @@ class ShrinkSteps:
     """The steps by which jobs shrink.
 
     ``firm`` jobs run and may not restart, ``starving`` ones are not evicted; for a guaranteed job that does not run yet
-    (``forced``) neither counts. No guaranteed job is ever left with nothing. All of this is among jobs of one
-    ``level`` of priorities: those of later levels lose next to nothing by whatever they give, those of earlier ones give
-    nothing.
+    (``forced``) neither counts. No guaranteed job is ever left with nothing. All of this is among jobs of one ``level``
+    of priorities: those of later levels lose next to nothing by whatever they give, and earlier ones give nothing.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.demands import asked_of
 from muri_opt.verify.plans.grounds import Grounds, Spot
 from muri_opt.verify.plans.levels import weights_of
-from muri_opt.verify.plans.next_configurations import check_configurations, may_step_to
+from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
 from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
 from muri_opt.verify.plans.value import Planned, plan_values
 
@@ -119,7 +119,8 @@ class PlanChoices:
             try:
                 mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
                 check_configurations(job, planned.change, planned.objective)
-                allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
+                steps = Steps.of(job, mine) if is_stepwise(planned.change) else None
+                allowed = [may_have(job, plan, planned, steps) and keeps_promise(job, plan) for plan, _ in mine]
                 spots = [grounds.open_spots(job, entry) for entry in mine]
                 held = [round_.cluster.node_index[node] for node in _held(job)]
                 fits = [
@@ -204,9 +205,9 @@ def _asks_alike(before: Round, now: Round) -> bool:
     return before.now == now.now or "node.available_until" not in now.used_fields
 
 
-def may_have(job: Job, plan: Plan, planned: Planned) -> bool:
-    """Return whether the policy lets the job run by the plan."""
-    stepwise = may_step_to(job, plan, planned.change, planned.objective, switch=planned.switch)
+def may_have(job: Job, plan: Plan, planned: Planned, steps: Steps | None) -> bool:
+    """Return whether the policy lets the job run by the plan; ``steps`` say how its plans follow each other."""
+    stepwise = may_step_to(job, plan, steps, planned.change, planned.objective, switch=planned.switch)
     return may_change_to(job, plan, planned.change) and stepwise
 
 

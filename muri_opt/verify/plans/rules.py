@@ -11,6 +11,7 @@ from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, Wai
 from muri_opt.verify.amounts import said_of
 from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.plans.grounds import Grounds
+from muri_opt.verify.plans.next_configurations import Steps, is_stepwise
 from muri_opt.verify.plans.plan_choices import PlanChoices, Way, has_cpus, has_shape, is_for, may_have, stays, types_of
 from muri_opt.verify.plans.plan_parts import Entry, Piece, keeps_promise
 from muri_opt.verify.plans.value import Planned
@@ -51,7 +52,8 @@ def plan_breaches(
             promised = 0.0 if job.guarantee is None else job.guarantee.throughput
             detail = f"job {job.id!r} has a throughput of {plan.throughput:g}; it was promised {promised:g}"
             yield Violation(rule="guarantee", where=where, detail=detail)
-        if not may_have(job, plan, planned):
+        steps = Steps.of(job, menu.entries[position]) if is_stepwise(planned.change) else None
+        if not may_have(job, plan, planned, steps):
             detail = f"job {job.id!r} may not change to plan {plan.name!r} of {plan.gpus} GPUs: {planned.change}"
             yield Violation(rule="change", where=where, detail=detail)
 
