@@ -52,6 +52,7 @@ def _program(round_: Round, policy: str) -> Model:
 
     chosen = policy_from(policy)
     admit(chosen, round_)
+    round_ = chosen.decided_part(round_)
     formulation = program_of(chosen.rules)
     model = formulation.build(round_)
     stages = formulation.stages(round_, model)

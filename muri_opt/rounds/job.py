@@ -50,7 +50,7 @@ STATES = ("running", "waiting")
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
 
-    ``gpus`` 0 is a plan for CPUs only. All its GPUs are of ``gpu_type``, or of one of ``gpu_types``; of any if neither is.
+    ``gpus`` 0 is a plan for CPUs only. All its GPUs are of ``gpu_type`` or of one of ``gpu_types``, if either is said.
 
     >>> Plan(name="dp2", gpus=2, throughput=7.5).throughput
     7.5

@@ -43,7 +43,7 @@ def certificate_of(round_: Round, rules: Rules, decision: Decision, splits: int 
     >>> kernel.check(certificate_of(round_, result.rules, result.decision))
     (114, 114)
     """
-    chapter_of(round_, rules)  # refuses a round of which these rules ignore a field
+    round_, decision = chapter_of(round_, rules).decided(decision)  # refuses a round of which they ignore a field
     formulation = program_of(rules)
     model = formulation.build(round_)
     objective = [0] * model.column_count

@@ -7,12 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.history import JobHistory
+
+if TYPE_CHECKING:
+    from muri_opt.systems.capacity.set_apart import SetApart
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", flags=re.ASCII | re.IGNORECASE)
 
@@ -128,6 +131,15 @@ class Policy(ABC):
     @abstractmethod
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not the policy's to decide; ``None``: all of it is."""
+        return None
+
+    def decided_part(self, round_: Round) -> Round:
+        """Return the part of a round that the policy and its exact program decide."""
+        apart = self.set_apart(round_)
+        return round_ if apart is None else apart.rest
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""

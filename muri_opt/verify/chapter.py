@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
@@ -29,6 +29,8 @@ from muri_opt.verify.settings import Rules, Setting, chosen
 
 Amounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB."""
+SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
+"""The fields of format 2 that a chapter honours by setting jobs and nodes apart."""
 Bound = tuple[int, Proof]
 """What no decision is worth more than, and who proves it."""
 
@@ -43,6 +45,8 @@ class Chapter(ABC):
     settings: ClassVar[Mapping[str, Setting]] = {}
     honours: ClassVar[frozenset[str]] = INFORMATION
     """Which fields of format 2 its rules check; a round that uses another is refused, not called feasible."""
+    sets_apart: ClassVar[bool] = False
+    """Whether what may not be stopped or may not start is no part of what is decided (:mod:`.set_apart`)."""
     has_plans: ClassVar[bool] = False
     """Whether jobs run by plans."""
     most_jobs: int = 1
@@ -95,6 +99,10 @@ class Chapter(ABC):
             found += shape or self.assignment_breaches(members, assignment, where)
         return found or [*self.total_breaches(decision)]
 
+    def decided(self, decision: Decision) -> tuple[Round, Decision]:
+        """Return the round that is decided, and the part of a decision that is about it: here all of both."""
+        return self.round_, decision
+
     def least_gpus(self, members: Sequence[Job], assignment: Assignment) -> int:
         """Return the fewest GPUs an assignment may have on a node that it names."""
         return 1
@@ -102,6 +110,10 @@ class Chapter(ABC):
     @abstractmethod
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> Iterable[Violation]:
         """Yield what is wrong with one assignment that makes sense in itself."""
+
+    def as_it_is_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> Iterable[Violation]:
+        """Yield what is wrong with jobs that go on as they are: by default, what is wrong with any."""
+        return self.assignment_breaches(members, assignment, where)
 
     def total_breaches(self, decision: Decision) -> Iterator[Violation]:
         """Yield what is wrong with all assignments together: they must fit nodes and quotas."""

@@ -13,7 +13,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.plugins import added
 from muri_opt.rounds.used_fields import refusal, unhonoured
-from muri_opt.verify.chapter import Chapter
+from muri_opt.verify.chapter import SET_APART, Chapter
+from muri_opt.verify.set_apart import RestChapter
 from muri_opt.verify.settings import Rules
 
 _PLACES: Final = {
@@ -64,4 +65,6 @@ def _chapter(round_: Round, said: tuple[tuple[str, str], ...]) -> Chapter:
     if field is not None:
         able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
         raise refusal(round_.used_fields, field, f"the chapter {rules['chapter']!r} of rules", able)
-    return kind.of(round_, rules)
+    chapter = kind.of(round_, rules)
+    apart = kind.sets_apart and not SET_APART.isdisjoint(round_.used_fields)
+    return RestChapter(chapter) if apart else chapter

@@ -84,6 +84,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
     admit(chosen, round_)
+    round_ = chosen.decided_part(round_)
     formulation = program_of(chosen.rules)
     if not isinstance(formulation, GroupingFormulation):
         raise TypeError(f"{chosen.spec} has no grouping program")

@@ -17,9 +17,11 @@ from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.event_clock import Rule
+from muri_opt.systems.afs.kept_jobs import kept_jobs
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.capacity import held_gpus, place_shares
+from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
 
@@ -72,7 +74,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
-    honours: ClassVar[frozenset[str]] = INFORMATION
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 
@@ -110,11 +112,19 @@ class ElasticPolicy(Policy):
                 raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
         Curves.of(round_.jobs, round_.cluster.total_gpus)
         share_sizes(round_.cluster, self.packing)
+        self.set_apart(round_)
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not to be decided."""
+        return set_apart(round_, kept_jobs, sharing=False)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision: shares from nothing by the rule, within quotas, changes that do not pay left out."""
         self.check_honoured(round_)
         self.check(round_)
+        apart = self.set_apart(round_)
+        if apart is not None:
+            return apart.joined(self.decide(apart.rest, seed))
         total = round_.cluster.total_gpus
         curves, sizes = Curves.of(round_.jobs, total), share_sizes(round_.cluster, self.packing)
         demand = Demand(

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.capacity import Placed, group_decision
+from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpus
+from muri_opt.systems.capacity.decision import assignment_of
+from muri_opt.systems.capacity.set_apart import SET_APART, Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
@@ -50,7 +53,7 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
 
     chapter: ClassVar[str] = "grouping"
-    honours: ClassVar[frozenset[str]] = INFORMATION
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
@@ -126,11 +129,38 @@ class MuriPolicy(Policy):
             found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
             said = f"preset={self.preset}" if self.pattern == "preset" else f"pattern={self.pattern}"
             raise InputError("resources", found, f"3 (data, gpu, network) under {said}; or use pattern=cyclic")
+        self.set_apart(round_)
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not to be decided."""
+        return set_apart(round_, self._kept, sharing=True)
+
+    def _kept(self, round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], FreeCapacity]:
+        """Return running groups as they are, with their orders and periods, and what they leave."""
+        left, shares = Leftover(round_), dict[Group, Ints]()
+        options = self.options
+        most = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
+        for group in groups:
+            share = held_gpus(round_, group[0])
+            asks = [round_.jobs[job].gpus for job in group]
+            uneven = self.sizes == "equal" and len(set(asks)) > 1
+            if share is None or len(group) > most or share.sum() != max(asks) or uneven:
+                first = round_.jobs[group[0]]
+                found = f"{[round_.jobs[job].id for job in group]} on {dict(first.placement or {})}, to go on as it is"
+                allowed = f"a group that {self.spec!r} could make, with the GPUs of its largest job"
+                raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
+            left.take(share, *group)
+            shares[group] = share
+        placed = _timed(round_, stage_times(round_.jobs), shares, options) if shares else ()
+        return tuple(assignment_of(round_, group) for group in placed), left
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
         self.check_honoured(round_)
         self.check(round_)
+        apart = self.set_apart(round_)
+        if apart is not None:
+            return apart.joined(self.decide(apart.rest, seed))
         options, stages = self.options, stage_times(round_.jobs)
         rank = {job: place for place, job in enumerate(self._queue(round_))}
         groups: Sequence[Group] = self.grouped(round_).groups

@@ -11,7 +11,9 @@ from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
 from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_places import PLACES
 from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
@@ -30,7 +32,7 @@ class PlanPolicy(Policy):
     """
 
     chapter: ClassVar[str] = "planning"
-    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | {"job.priority", "tenant.parent"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART | PLACES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str]
     needs_beside: ClassVar[tuple[str, ...]] = ()
 
@@ -65,10 +67,18 @@ class PlanPolicy(Policy):
                 where = f"jobs[{position}] ({job.id!r}).within.required"
                 raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
         PlanOptions.of(round_, self.plan_rules)
+        self.set_apart(round_)
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not to be decided."""
+        return set_apart(round_, kept_plans, sharing=False)
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the policy's own algorithm."""
         self.check_honoured(round_)
+        apart = self.set_apart(round_)
+        if apart is not None:
+            return apart.joined(self.decide(apart.rest, seed))
         options = PlanOptions.of(round_, self.plan_rules)
         return plan_decision(round_, options, self.choose(round_, options, seed))
 

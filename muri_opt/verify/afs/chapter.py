@@ -6,12 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import (
+    INFORMATION,
+    Assignment,
+    Decision,
+    Job,
+    Prices,
+    Proof,
+    Round,
+    Violation,
+    Waiting,
+    WaitingReason,
+)
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.afs.rules import SETTINGS, share_breaches
 from muri_opt.verify.afs.value import Curve, Elastic
 from muri_opt.verify.amounts import Need, need_of
-from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
+from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import cpu_breaches
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -21,6 +32,8 @@ class ShareChapter(Chapter):
     """Shares within GPUs, CPUs, memory and quotas, worth what the speed they give is."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    sets_apart: ClassVar[bool] = True
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
 
     def __init__(self, round_: Round, rules: Elastic) -> None:
         super().__init__(round_, rules)

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from muri_opt.rounds import Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import need_of
-from muri_opt.verify.chapter import Bound, Chapter, best_bound
+from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound
 from muri_opt.verify.feasibility import cpu_breaches, gang_breaches, period_breaches
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.rules import SETTINGS, Sharing
@@ -23,6 +23,8 @@ class GroupChapter(Chapter):
     """Groups of jobs on the GPUs of the largest, at the period of their best or worst order."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    sets_apart: ClassVar[bool] = True
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
 
     def __init__(self, round_: Round, rules: Sharing) -> None:
         super().__init__(round_, rules)

@@ -19,7 +19,7 @@ from muri_opt.rounds import (
     WaitingReason,
 )
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
+from muri_opt.verify.chapter import SET_APART, Amounts, Bound, Chapter, best_bound, linear
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.optimum import planned_optimum
@@ -39,17 +39,22 @@ class PlanChapter(Chapter):
         "power": one_of("none", "-0.5", "-1"),
     }
 
-    honours: ClassVar[frozenset[str]] = INFORMATION | {
-        "node.gpu_type",
-        "node.available_until",
-        "tenant.parent",
-        "job.priority",
-        "job.gpu_types",
-        "job.requires",
-        "job.excludes",
-        "job.within",
-    }
+    honours: ClassVar[frozenset[str]] = (
+        INFORMATION
+        | SET_APART
+        | {
+            "node.gpu_type",
+            "node.available_until",
+            "tenant.parent",
+            "job.priority",
+            "job.gpu_types",
+            "job.requires",
+            "job.excludes",
+            "job.within",
+        }
+    )
     has_plans: ClassVar[bool] = True
+    sets_apart: ClassVar[bool] = True
 
     def __init__(self, round_: Round, rules: Planned) -> None:
         super().__init__(round_, rules)
@@ -93,6 +98,16 @@ class PlanChapter(Chapter):
             for position in positions
             for breach in plan_breaches(self.round_, self.menu, position, assignment, where, self.rules)
         ]
+
+    def as_it_is_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> Iterator[Violation]:
+        """Yield why a job does not go on by the plan that it runs by; what it may change to is not asked."""
+        for job in members:
+            if assignment.plan != job.plan:
+                detail = f"job {job.id!r} runs by {job.plan!r}, and goes on by {assignment.plan!r}"
+                yield Violation(rule="plan", where=where, detail=detail)
+            elif dict(assignment.cpus) != self.cpus([job], assignment):
+                detail = f"{dict(assignment.cpus)} CPUs; the plan takes {self.cpus([job], assignment)}"
+                yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
 
     def taken(self, decision: Decision) -> Iterable[tuple[str, Amounts]]:
         """Yield what every part of a plan takes from its node."""

@@ -1,0 +1,24 @@
+"""The result of a round of which only a part was to be decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from muri_opt.rounds import Certificate, Result
+from muri_opt.verify import verify
+
+if TYPE_CHECKING:
+    from muri_opt.systems.capacity.set_apart import SetApart
+
+
+def joined(apart: SetApart, result: Result) -> Result:
+    """Return the result of the rest as that of the whole round, verified as such; the value counts what is decided."""
+    draft = replace(
+        result,
+        fingerprint=apart.whole.fingerprint,
+        decision=None if result.decision is None else apart.joined(result.decision),
+        certificate=Certificate(feasible=False, evidence=result.certificate.evidence),
+    )
+    return replace(draft, certificate=verify(apart.whole, draft))

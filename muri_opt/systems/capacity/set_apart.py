@@ -1,0 +1,151 @@
+"""What a policy does not decide, set apart: jobs that go on as they are, jobs that may not start, nodes that take none.
+
+The rest is a smaller round, which the policy and its exact program decide as they decide any round.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.cluster import Cluster, Node, Tenant
+from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.job import Job
+from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
+from muri_opt.rounds.running_jobs import MOST_SHARING
+from muri_opt.systems.capacity.binding_in_sets import kept_back
+from muri_opt.systems.capacity.node_sets import is_lost
+
+SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
+"""The fields of format 2 that are honoured by setting jobs and nodes apart."""
+Groups = tuple[tuple[int, ...], ...]
+"""Positions of jobs that have the same GPUs."""
+Keep = Callable[[Round, Groups], tuple[tuple[Assignment, ...], FreeCapacity]]
+"""Returns groups that go on as they are as assignments, and what they leave; refuses what the policy has no way for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetApart:
+    """A round in two parts: the ``rest`` is to be decided; those ``kept`` run on, and those ``waiting`` wait."""
+
+    whole: Round
+    rest: Round
+    kept: tuple[Assignment, ...]
+    waiting: tuple[Waiting, ...]
+
+    def joined(self, decision: Decision) -> Decision:
+        """Return a decision of the rest as one of the whole round; a job that was lost with its node is stopped."""
+        index = self.whole.job_index
+        lost = {job.id for place, job in enumerate(self.whole.jobs) if is_lost(self.whole, place)}
+        waits = (_stopped(wait) if wait.job in lost else wait for wait in decision.waiting)
+        waiting = sorted((*waits, *self.waiting), key=lambda wait: index[wait.job])
+        return Decision(assignments=(*self.kept, *decision.assignments), waiting=tuple(waiting))
+
+    def without(self, decision: Decision) -> Decision:
+        """Return the part of a decision of the whole round that is about the rest."""
+        rest = self.rest.job_index
+        return Decision(
+            assignments=tuple(one for one in decision.assignments if one.jobs[0] in rest),
+            waiting=tuple(wait for wait in decision.waiting if wait.job in rest),
+        )
+
+
+def set_apart(round_: Round, keep: Keep, *, sharing: bool) -> SetApart | None:
+    """Return the round in two parts, ``None`` where it does not use the fields that set anything apart.
+
+    What runs goes on as it is if it may not be stopped, may not be moved, or is on a node that is being drained; so do
+    those that have the same GPUs, where the policy lets jobs share (``sharing``). A job that is held or is to begin
+    later waits. A node that is down, or being drained, takes nothing.
+    """
+    if SET_APART.isdisjoint(round_.used_fields):
+        return None
+    groups = kept_groups(round_, sharing=sharing)
+    back = round_.waits_by_order
+    shut = {node.id for node in round_.cluster.nodes if node.state != "up"}
+    kept, left = keep(round_, groups)
+    away = {job for group in groups for job in group}
+    jobs = tuple(_open(job, shut) for place, job in enumerate(round_.jobs) if place not in away and not back[place])
+    waiting = tuple(_waiting(round_, place) for place in back.nonzero()[0].tolist())
+    rest = replace(round_, cluster=_rest_of(round_.cluster, left), jobs=jobs)
+    return SetApart(whole=round_, rest=rest, kept=kept, waiting=waiting)
+
+
+def kept_groups(round_: Round, *, sharing: bool) -> Groups:
+    """Return the running jobs that go on as they are, those that have the same GPUs together, in the round's order."""
+    draining = {node.id for node in round_.cluster.nodes if node.state == "drain"}
+    found = list[tuple[int, ...]]()
+    for group in _on_same_gpus(round_) if sharing else _alone(round_):
+        jobs = [round_.jobs[place] for place in group]
+        fixed = any(job.stays or job.stays_put for job in jobs) or not draining.isdisjoint(jobs[0].placement or ())
+        if fixed and not is_lost(round_, group[0]):
+            found.append(group)
+    return tuple(sorted(found))
+
+
+def _alone(round_: Round) -> list[tuple[int, ...]]:
+    return [(place,) for place, job in enumerate(round_.jobs) if job.state == "running"]
+
+
+def _on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
+    """Return the running jobs, those together that share GPUs.
+
+    A round says where jobs run and not which GPUs of a node they have. Jobs with the same placement are taken to share
+    where a node could not hold all that runs there apart.
+    """
+    running = [place for (place,) in _alone(round_)]
+    held, alike = Counter[str](), dict[tuple[tuple[str, int], ...], list[int]]()
+    for place in running:
+        placement = round_.jobs[place].placement or {}
+        held.update(placement)
+        alike.setdefault(tuple(placement.items()), []).append(place)
+    has = {node.id: node.gpus for node in round_.cluster.nodes}
+    found = list[tuple[int, ...]]()
+    for where, places in alike.items():
+        most = MOST_SHARING if any(held[node] > has[node] for node, _ in where) else 1
+        found += [tuple(places[start : start + most]) for start in range(0, len(places), most)]
+    return found
+
+
+def _open(job: Job, shut: set[str]) -> Job:
+    """Return a job as the rest of the round has it: what is set apart is not asked again, and what is lost waits."""
+    lost = job.state == "running" and not shut.isdisjoint(job.placement or ())
+    plain = replace(job, preemptible=None, movable=None, held=None, not_before=None)
+    return replace(plain, state="waiting", placement=None) if lost else plain
+
+
+def _stopped(wait: Waiting) -> Waiting:
+    detail = f"it is lost: it ran on a node that is down; {wait.detail}"
+    return replace(wait, reason=WaitingReason.STOPPED, detail=detail)
+
+
+def _waiting(round_: Round, place: int) -> Waiting:
+    binding = kept_back(round_, place)
+    return Waiting(job=round_.jobs[place].id, reason=binding.reason, detail=binding.detail, remedy=binding.remedy)
+
+
+def _rest_of(cluster: Cluster, left: FreeCapacity) -> Cluster:
+    """Return the nodes that take jobs and the tenants, with what is left of both."""
+    amounts: Sequence[Sequence[int]] = left.left.T.tolist()
+    nodes = [_node(node, *has) for node, has in zip(cluster.nodes, amounts, strict=True) if node.state == "up"]
+    tenants = [_tenant(tenant, gpus) for tenant, gpus in zip(cluster.tenants, left.quota.tolist(), strict=True)]
+    return replace(cluster, nodes=tuple(nodes), tenants=tuple(tenants))
+
+
+def _node(node: Node, gpus: int, cpus: int, memory: int) -> Node:
+    return replace(
+        node,
+        gpus=gpus,
+        cpus=None if node.cpus is None else cpus / MILLI_PER_CPU,
+        memory_gib=None if node.memory_gib is None else memory / MIB_PER_GIB,
+    )
+
+
+def _tenant(tenant: Tenant, left: int) -> Tenant:
+    return tenant if tenant.quota_gpus is None else replace(tenant, quota_gpus=max(0, min(left, UNLIMITED)))
