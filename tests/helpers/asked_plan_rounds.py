@@ -66,7 +66,7 @@ def _tenant(draw: Random, place: int, tenant: Tenant, fields: tuple[str, ...]) -
 
 
 def _job(draw: Random, job: Job, fields: tuple[str, ...]) -> Job:
-    said: dict[str, object] = {}
+    said: dict[str, object] = {"remaining_iterations": draw.choice([0, 1, 50, 4000, 10**6])}
     if "gpu_types" in fields:
         said["gpu_types"] = draw.choice([None, None, ("A",), ("A", "B")])
     if "labels" in fields and draw.random() < 0.6:

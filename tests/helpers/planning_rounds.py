@@ -179,7 +179,13 @@ class EveryChoice:
         ways = [(plan, part) for plan, part in fitting if self._allowed(job, plan)]
         running = job.state == "running" and bool(job.placement)
         lost = round((job.restart_seconds or 0) * 10**6) if running else 0
-        if rules.power is None:
+        if rules.objective == "completions":
+
+            def worth(plan: Plan, restart: bool) -> int:
+                seconds = Fraction(job.remaining_iterations) / Fraction(plan.throughput)
+                seconds += Fraction(lost, 10**6) if restart else 0
+                return max(1, int(10**9 / max(seconds, Fraction(1, 1000))))
+        elif rules.power is None:
             if rules.reference == "best":
                 unit = max((Fraction(plan.throughput) for plan, _ in fitting), default=1)
             else:

@@ -103,6 +103,16 @@ class PlanAllocation:
                 return True
         return False
 
+    def grow(self, job: int, wanted: Iterable[int]) -> None:
+        """Give a job the first of the options that fits; a seat it has already is left only for one worth more."""
+        seat = self.seats.get(job)
+        if seat is None:
+            self.start(job, wanted)
+            return
+        self.leave(job)
+        if not self.start(job, (o for o in wanted if self.options.e[o] > self.options.e[seat.option]), seat.nodes):
+            self.take(job, *seat)
+
     def stay(self, jobs: Iterable[int]) -> None:
         """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
         for job in jobs:

@@ -18,8 +18,15 @@ from muri_opt.systems.plans.next_configurations import next_names, reads_names, 
 from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
 from muri_opt.systems.plans.plan_parts import Entry, check_strategy, entries_of, is_home, may_run
 from muri_opt.systems.plans.plan_places import PlanPlaces
-from muri_opt.systems.plans.plan_rules import PlanRules
-from muri_opt.systems.plans.plan_value import MILLION, fair_worth, kept_after_restart, reference_of, worth
+from muri_opt.systems.plans.plan_rules import COMPLETIONS, PlanRules
+from muri_opt.systems.plans.plan_value import (
+    MILLION,
+    completion_worth,
+    fair_worth,
+    kept_after_restart,
+    reference_of,
+    worth,
+)
 
 _HOME: Final = -1
 """Stands for the nodes that a job holds, where others have a kind of places."""
@@ -169,7 +176,9 @@ class JobReader:
         """Return what each way is worth; where remaining times count, what that costs, negative."""
         restarts = job.state == "running" and bool(job.placement)
         lost = microseconds(job.restart_seconds or 0.0) if restarts else 0
-        if rules.objective != "throughput":
+        if rules.objective == COMPLETIONS:
+            return [completion_worth(job, entry.plan, 0 if at_home else lost) for entry, at_home in ways]
+        if rules.counts_time:
             return [-remaining_cost(job, entry.plan, 0 if at_home else lost, rules, known) for entry, at_home in ways]
         if rules.power is not None:
             lowest = min((entry.plan.throughput for entry, _ in ways), default=1.0)

@@ -36,7 +36,7 @@ def next_names(job: Job, rules: PlanRules, known: Mapping[str, Configuration]) -
     CPUs, or on GPUs.
     """
     bound = rules.change in ("same", "neighbours", "configurations")
-    fixed = rules.change == "same" or (rules.objective != "throughput" and not is_predictable(job))
+    fixed = rules.change == "same" or (rules.counts_time and not is_predictable(job))
     if not bound and not fixed:
         return None
     if job.plan is None:

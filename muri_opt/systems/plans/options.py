@@ -96,7 +96,7 @@ class PlanOptions:
             homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
         able = [mine for mine in jobs if len(mine)]
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
-        started = 1 - sum(mine.least for mine in able) if rules.objective != "throughput" else 0
+        started = 1 - sum(mine.least for mine in able) if rules.counts_time else 0
         served = 1 + sum(mine.best for mine in able) + started * len(able) if guaranteed.any() else 0
         if (served + started + max((mine.best for mine in able), default=0)) * len(able) >= LARGEST:
             large = f"{len(able):,} jobs, each worth up to {served + started:,}"

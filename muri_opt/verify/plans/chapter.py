@@ -37,6 +37,7 @@ class PlanChapter(Chapter):
         "reference": one_of("best", "requested"),
         "horizon": Setting(usual="600", least=1e-6),
         "power": one_of("none", "-0.5", "-1"),
+        "objective": one_of("throughput", "completions"),
     }
 
     honours: ClassVar[frozenset[str]] = (
@@ -68,6 +69,7 @@ class PlanChapter(Chapter):
             reference=settings["reference"],
             horizon=micro(float(settings["horizon"])),
             power=None if settings["power"] == "none" else settings["power"],
+            objective=settings["objective"],
         )
 
     @property

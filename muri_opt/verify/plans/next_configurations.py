@@ -104,7 +104,7 @@ def check_configurations(job: Job, change: str, objective: str) -> None:
 
 def may_step_to(job: Job, plan: Plan, steps: Steps | None, change: str, objective: str, *, switch: bool) -> bool:
     """Return whether the policy lets the job run by the plan, as far as its present configuration tells."""
-    kept = change == "same" or (objective != "throughput" and steps_left(job) is None)
+    kept = change == "same" or (objective in ("time", "service") and steps_left(job) is None)
     if change not in _STEPWISE and not kept:
         return True
     if job.plan is None:

@@ -82,7 +82,7 @@ class PlanChoices:
         Where remaining times count, more than the largest costs of all jobs together if it runs at all; if it has a
         guarantee, more than the best of all jobs together on top.
         """
-        runs = 1 - sum(order.least for order in self.orders) if self.planned.objective != "throughput" else 0
+        runs = 1 - sum(order.least for order in self.orders) if self.planned.counts_time else 0
         jobs = self.round_.jobs
         if all(job.guarantee is None for job in jobs):
             return (runs,) * len(jobs)

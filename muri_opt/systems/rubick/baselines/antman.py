@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,7 +40,7 @@ class AntManPolicy(ThroughputPolicy):
         promised, largest = _promised(round_, options), _largest(options)
         for job in guaranteed_first(options, queue):
             if not options.guaranteed[job]:
-                _expand(seating, job, largest[job])
+                seating.grow(job, largest[job])
             elif not seating.start(job, promised[job]) and job not in seating.seats:
                 _evict_for(seating, job, promised[job], rank)
         return seating.chosen
@@ -78,15 +78,3 @@ def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mappi
 
 def _fits_at(seating: PlanAllocation, seat: Seat) -> bool:
     return bool(np.all(seating.free.room(seat.option)[seat.nodes]))
-
-
-def _expand(seating: PlanAllocation, job: int, largest: Sequence[int]) -> None:
-    """Give a best-effort job its largest option that fits; a seat it has already is left only for one worth more."""
-    options = seating.options
-    seat = seating.seats.get(job)
-    if seat is None:
-        seating.start(job, largest)
-        return
-    seating.leave(job)
-    if not seating.start(job, (o for o in largest if options.e[o] > options.e[seat.option]), seat.nodes):
-        seating.take(job, *seat)
