@@ -11,7 +11,7 @@ from planning_rounds import EveryChoice, random_plan_round
 from running_states import settled
 
 from muri_opt import Cluster, Job, Node, Plan, Round, Tenant
-from muri_opt.rounds import Within
+from muri_opt.rounds import NodeRange, Within
 from muri_opt.systems.plans import PlanRules
 
 GROUPS = {
@@ -19,9 +19,10 @@ GROUPS = {
     "labels": ("labels",),
     "within": ("within",),
     "until": ("until",),
+    "shape": ("nodes", "even"),
     "priority": ("priority",),
     "tenants": ("parent",),
-    "all": ("gpu_type", "gpu_types", "plan_types", "labels", "within", "until", "priority", "parent"),
+    "all": ("gpu_type", "gpu_types", "plan_types", "labels", "within", "until", "nodes", "priority", "parent"),
 }
 """Which fields the rounds of a group may use; of all fields a round has some."""
 
@@ -77,6 +78,12 @@ def _job(draw: Random, job: Job, fields: tuple[str, ...]) -> Job:
         said["priority"] = draw.randint(-1, 1)
     if "within" in fields and draw.random() < 0.6:
         said["within"] = Within(level="rack")
+    if "nodes" in fields and job.gpus:
+        said["nodes"] = draw.choice([None, NodeRange(least=1, most=1), NodeRange(least=1, most=2)])
+        if job.gpus > 1:
+            said["nodes"] = draw.choice([said["nodes"], NodeRange(least=2)])
+    if "even" in fields:
+        said["even"] = draw.random() < 0.3
     if "parent" in fields:
         said["tenant"] = draw.choice(["a", "b", "c", None])
     if "plan_types" in fields:
@@ -144,7 +151,8 @@ class EveryAskedChoice(EveryChoice):
     def _places(self, job: Job, plan: Plan) -> list[tuple[int, ...]]:
         wanted = plan.gpu_types if plan.gpu_type is None else (plan.gpu_type,)
         own = [s for s, node in enumerate(self.nodes) if wanted is None or node.gpu_type in wanted]
-        chosen = [some for some in combinations(own, plan.nodes) if self._may_start(job, some)]
+        few = job.nodes is None or job.nodes.least <= plan.nodes <= (job.nodes.most or plan.nodes)
+        chosen = [some for some in combinations(own, plan.nodes) if few and self._may_start(job, some)]
         held = job.placement or {} if job.state == "running" else {}
         home = tuple(s for s in own if self.nodes[s].id in held)
         same = plan.name == job.plan and sorted(held.values()) == [plan.gpus // plan.nodes] * plan.nodes

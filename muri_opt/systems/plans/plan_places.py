@@ -14,9 +14,18 @@ from muri_opt.systems.plans.plan_parts import Entry, Part, is_home, nodes_with_r
 
 Bools = NDArray[np.bool_]
 PLACES: Final = frozenset(
-    {"node.gpu_type", "node.available_until", "job.gpu_types", "job.requires", "job.excludes", "job.within"}
+    {
+        "node.gpu_type",
+        "node.available_until",
+        "job.gpu_types",
+        "job.nodes",
+        "job.even",
+        "job.requires",
+        "job.excludes",
+        "job.within",
+    }
 )
-"""Fields of format 2 that say where a plan may start."""
+"""Fields of format 2 that say where a plan may start; all plans are even."""
 
 
 class PlanPlaces:
@@ -24,7 +33,7 @@ class PlanPlaces:
 
     Where jobs ask for nothing, a plan is for the nodes of its GPU type. Else all parts of it are inside one of the sets
     of nodes that its job may start in, which never have two GPU types: a plan of one part has one kind of place for all
-    of these sets together, a plan of several parts one for each set.
+    of these sets together, a plan of several parts one for each set, and one on too few or too many nodes has none.
     """
 
     def __init__(self, round_: Round) -> None:
@@ -81,6 +90,9 @@ class PlanPlaces:
             return ()
         if self._asked is None:
             return (kind,)
+        shape = self._round.jobs[position].nodes
+        if shape is not None and not shape.least <= plan.nodes <= (shape.most or plan.nodes):
+            return ()
         key = int(self._asked.kind[position]), plan.types, plan.nodes == 1
         if key not in self._sets:
             self._sets[key] = self._parts(self._asked.of(position), self._rows[kind], together=plan.nodes == 1)

@@ -49,6 +49,8 @@ class PlanChapter(Chapter):
             "tenant.parent",
             "job.priority",
             "job.gpu_types",
+            "job.nodes",
+            "job.even",
             "job.requires",
             "job.excludes",
             "job.within",

@@ -33,7 +33,11 @@ class Grounds:
         Each is of one GPU type, and in one unit of a level if the job asks for that; they are one for a plan on a
         single node. Where no job asks for anything, it is all nodes of the plan's GPU type.
         """
-        types, alone = entry.plan.types, entry.plan.nodes == 1
+        types, alone, shape = entry.plan.types, entry.plan.nodes == 1, job.nodes
+        if shape is not None and (
+            entry.plan.nodes < shape.least or entry.plan.nodes > (shape.most or entry.plan.nodes)
+        ):
+            return ()
         parts = None if self.asked is None else self.asked[job.id].parts
         key = types, alone, None if parts is None else id(parts)
         if key not in self._spots:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from asked_plan_rounds import GROUPS, EveryAskedChoice, asked_plan_round
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
+from hypothesis import given, settings, strategies as st
 from planning_rounds import rules_for
 
-from muri_opt import Round, policy_from, solve_round, verify
+from muri_opt import InputError, RefusalError, Round, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.systems import program_of
 from muri_opt.systems.plans import PlanRules
 from muri_opt.systems.plans.plan_rules import rules_of_plans
+from muri_opt.testing import demanding_rounds, full_rounds
 
 SEEDS = 6
 POLICIES = ("rubick", "sia:change=both", "equal-share", "srs")
@@ -83,3 +85,44 @@ def test_no_policy_breaks_a_rule(group: str) -> None:
         named = all(job.plan is not None for job in round_.jobs)
         for spec in (*POLICIES, *(NAMED if named else ())):
             keeps_rules(round_, spec)
+
+
+FAMILIES = {
+    "rubick": "plans",
+    "sia": "plans",
+    "srs": "plans",
+    "antman": "plans",
+    "synergy": "plans",
+    "equal-share": "plans",
+    "aiturbo": "configurations",
+    "optimus-ps": "configurations",
+}
+
+
+@st.composite
+def demanding_cases(draw: st.DrawFn) -> tuple[str, Round]:
+    policy = draw(st.sampled_from(sorted(FAMILIES)))
+    honoured = policy_from(policy).honours
+    return policy, draw(demanding_rounds(full_rounds(FAMILIES[policy]), fields=honoured))
+
+
+def refused(policy: str, round_: Round) -> bool:
+    """Return whether a level is only preferred, or a job has to go on in a way that it does not have."""
+    try:
+        policy_from(policy).check(round_)
+    except RefusalError as error:
+        return "within.required" in str(error)
+    except InputError as error:
+        return "as it is" in str(error)
+    return False
+
+
+@given(demanding_cases())
+@settings(max_examples=60)
+def test_with_all_that_is_honoured_no_rule_is_broken(case: tuple[str, Round]) -> None:
+    policy, round_ = case
+    if refused(policy, round_):
+        return
+    decision = policy_from(policy).decide(round_, 0)
+    assert broken_rules(round_, decision, policy) == []
+    assert wrong_reasons(round_, decision, policy) == []

@@ -13,6 +13,7 @@ from muri_opt.rounds import (
     Decision,
     Job,
     Node,
+    NodeRange,
     Plan,
     Round,
     Tenant,
@@ -67,6 +68,8 @@ MUTANTS = {
     "within/two": (one(job(within=Within(level="rack"))), "dp2", {"n0": 1, "n1": 1}),
     "within/none": (one(job(within=Within(level="rack"))), "dp2", {"n2": 2}),
     "available-until/limit": (one(job(time_limit_seconds=51.0), cluster(available_until=150.0)), "dp2", {"n2": 2}),
+    "shape/many": (one(job(nodes=NodeRange(most=1))), "dp2", {"n0": 1, "n1": 1}),
+    "shape/few": (one(job(nodes=NodeRange(least=2))), "dp2", {"n0": 2}),
     "available-until/over": (one(job(), cluster(available_until=100.0)), "dp2", {"n2": 2}),
 }
 
