@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
-    from muri_opt.errors import InputError as InputError, RefusalError as RefusalError
+    from muri_opt.errors import InputError as InputError, NoAnswer as NoAnswer, RefusalError as RefusalError
     from muri_opt.rounds import (
         Assignment as Assignment,
         Certificate as Certificate,
+        Changes as Changes,
         Cluster as Cluster,
         Decision as Decision,
         Guarantee as Guarantee,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Waiting as Waiting,
         WaitingReason as WaitingReason,
         Within as Within,
+        changes as changes,
         parse_round as parse_round,
         read_round as read_round,
         result_json as result_json,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from muri_opt.solve.loading import warm_up as warm_up
     from muri_opt.solve.results import parse_result as parse_result, read_result as read_result
     from muri_opt.solve.round import solve_round as solve_round
+    from muri_opt.solve.session.session import Session as Session, Step as Step
     from muri_opt.systems import (
         POLICIES as POLICIES,
         Policy as Policy,
@@ -59,10 +62,11 @@ __version__ = "0.1.0"
 _all, _on_demand, _names = names_on_demand(
     __name__,
     {
-        "muri_opt.errors": ("InputError", "RefusalError"),
+        "muri_opt.errors": ("InputError", "NoAnswer", "RefusalError"),
         "muri_opt.rounds": (
             "Assignment",
             "Certificate",
+            "Changes",
             "Cluster",
             "Decision",
             "Guarantee",
@@ -83,6 +87,7 @@ _all, _on_demand, _names = names_on_demand(
             "Waiting",
             "WaitingReason",
             "Within",
+            "changes",
             "parse_round",
             "read_round",
             "result_json",
@@ -91,6 +96,7 @@ _all, _on_demand, _names = names_on_demand(
         "muri_opt.solve.loading": ("warm_up",),
         "muri_opt.solve.results": ("parse_result", "read_result"),
         "muri_opt.solve.round": ("solve_round",),
+        "muri_opt.solve.session.session": ("Session", "Step"),
         "muri_opt.systems": ("POLICIES", "Policy", "System", "policy_from", "register_system"),
         "muri_opt.systems.muri.interleaving": (
             "Interleaving",

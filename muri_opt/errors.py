@@ -36,6 +36,15 @@ class RefusalError(InputError):
     """
 
 
+class NoAnswer(RuntimeError):  # noqa: N818 - it is no error that a round is not decided in time
+    """A result has no decision: infeasible, or out of time; the text says which.
+
+    >>> raise NoAnswer("NO_SOLUTION: no time left")
+    Traceback (most recent call last):
+    muri_opt.errors.NoAnswer: NO_SOLUTION: no time left
+    """
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Return the error for an unknown name, with the nearest known one suggested."""
     names = sorted(known)

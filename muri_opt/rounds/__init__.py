@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from muri_opt.rounds.files import parse_round as parse_round, read_round as read_round, write_round as write_round
     from muri_opt.rounds.job import Guarantee as Guarantee, Job as Job, Plan as Plan
+    from muri_opt.rounds.job_changes import Changes as Changes, JobChange as JobChange, changes as changes
     from muri_opt.rounds.limits import Limits as Limits, relative_gap as relative_gap
     from muri_opt.rounds.next_round import after as after, changed as changed
     from muri_opt.rounds.result import (
@@ -63,6 +64,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
             "Violation",
         ),
         "muri_opt.rounds.change_wording": ("change_text",),
+        "muri_opt.rounds.job_changes": ("Changes", "JobChange", "changes"),
         "muri_opt.rounds.claims": ("Claims",),
         "muri_opt.rounds.cluster": ("Cluster", "Node", "Tenant"),
         "muri_opt.rounds.configurations": ("JobConfiguration", "configurations_of"),

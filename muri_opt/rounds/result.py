@@ -6,9 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from muri_opt.errors import InputError
+from muri_opt.errors import InputError, NoAnswer
 from muri_opt.rounds.certificate import Certificate, Proof
 from muri_opt.rounds.decision import Decision
+from muri_opt.rounds.job_changes import Changes
 from muri_opt.rounds.limits import relative_gap
 from muri_opt.rounds.termination import Limit, Reason, Termination
 
@@ -36,7 +37,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ``bound`` and ``gap`` were checked or are those of two solvers that agree, as ``certificate.proof`` says.
     ``claimed_bound`` is a better bound on the word of one solver; it is left out of the JSON where there is none.
     ``rules`` are those it is checked by: a chapter and its settings. Files of format 1 have none; they are read as if
-    they had those of their policy.
+    they had those of their policy. ``changes`` says what is to be done, job by job; files need not have it.
 
     >>> result = solve_round(shipped_round("toy/two-gangs"), "fifo", "exact")
     >>> result.value, result.bound, result.gap
@@ -55,8 +56,20 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     value_unit: str = ""
     termination: Termination
     decision: Decision | None = None
+    changes: Changes | None = None
     certificate: Certificate
     stats: Stats = Stats()
+
+    @property
+    def answer(self) -> Decision:
+        """The decision; where there is none, :class:`~muri_opt.NoAnswer` says why.
+
+        >>> len(solve_round(shipped_round("toy/two-gangs"), "fifo", "heuristic").answer.assignments)
+        2
+        """
+        if self.decision is None:
+            raise NoAnswer(f"{self.termination.reason}: {self.termination.detail}")
+        return self.decision
 
 
 def result_json(result: Result) -> str:
@@ -66,8 +79,9 @@ def result_json(result: Result) -> str:
     True
     """
     content = msgspec.to_builtins(result)
-    if result.claimed_bound is None:
-        del content["claimed_bound"]
+    for field in ("claimed_bound", "changes"):
+        if content[field] is None:
+            del content[field]
     return msgspec.json.format(msgspec.json.encode(content), indent=1).decode()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from muri_opt.rounds import Certificate, Result
+from muri_opt.rounds import Certificate, Result, changes
 from muri_opt.verify import verify
 
 if TYPE_CHECKING:
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 def joined(apart: SetApart, result: Result) -> Result:
     """Return the result of the rest as that of the whole round, verified as such; the value counts what is decided."""
+    decision = None if result.decision is None else apart.joined(result.decision)
     draft = replace(
         result,
         fingerprint=apart.whole.fingerprint,
-        decision=None if result.decision is None else apart.joined(result.decision),
+        decision=decision,
+        changes=None if decision is None else changes(apart.whole, decision),
         certificate=Certificate(feasible=False, evidence=result.certificate.evidence),
     )
     return replace(draft, certificate=verify(apart.whole, draft))

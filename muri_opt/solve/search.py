@@ -24,6 +24,7 @@ from muri_opt.rounds import (
     Round,
     Stats,
     Termination,
+    changes,
     relative_gap,
 )
 from muri_opt.solve.decided import decided
@@ -247,6 +248,7 @@ class Search:
             value_unit=unit_of(self.rules),
             termination=self.termination,
             decision=self.decision,
+            changes=None if self.decision is None else changes(self.round_, self.decision),
             certificate=Certificate(feasible=False, evidence=self._all_evidence()),
         )
         certificate = verify(self.round_, draft)

@@ -6,6 +6,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Agreement, Certificate, Decision, Evidence, Proof, Reason, Result, Round, Violation
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.bound_rules import bound_breaches, proof_of, undecided
+from muri_opt.verify.change_list import change_list_breaches
 from muri_opt.verify.chapter import Chapter
 from muri_opt.verify.chapters import chapter_of
 from muri_opt.verify.settings import Rules
@@ -66,6 +67,7 @@ def verify(round_: Round, result: Result) -> Certificate:
         return undecided(result, found)
     broken = chapter.breaches(decision)
     found += broken if broken else chapter.reason_breaches(decision)
+    found += change_list_breaches(round_, result, decision)
     value = chapter.value(decision)
     if result.value != value:
         found.append(Violation(rule="value", where="value", detail=f"said {result.value}; it is {value}"))

@@ -16,7 +16,7 @@ from muri_opt.rounds.round import canonical_json
 
 RESULT_KEYS = [
     *("format", "fingerprint", "policy", "rules", "method", "value", "bound", "gap", "value_unit"),
-    *("termination", "decision", "certificate", "stats"),
+    *("termination", "decision", "changes", "certificate", "stats"),
 ]
 
 
@@ -29,8 +29,8 @@ def test_text_says_who_runs_who_waits_and_who_proved_it(run, toy):
     assert "waiting: 2 jobs (1 for quota, 1 for fragmentation)" in lines
     assert any(line.split()[:2] == ["t5", "quota"] for line in lines)
     assert any("and raise the quota of its tenant by 5 GPUs" in line for line in lines)
-    told = dict(line.split(maxsplit=1) for line in lines[-7:])
-    assert list(told) == ["policy", "value", "bound", "gap", "termination", "proof", "seconds"]
+    told = dict(line.split(maxsplit=1) for line in lines[-8:])
+    assert list(told) == ["policy", "value", "bound", "gap", "termination", "proof", "changes", "seconds"]
     assert told["policy"] == "srtf, method auto"
     assert told["value"].startswith("114 (GPUs weighted by rank")
     assert (told["bound"], told["gap"]) == ("114", "0 %")

@@ -19,6 +19,8 @@ from muri_opt import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("formulations/**/*.md")])
+PRINTING = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL)
+"""Python, and the text right after it, which is what it prints."""
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
 
@@ -88,11 +90,13 @@ def test_the_commands_of_a_page_print_what_it_shows(page, desk):
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if blocks(p, "python")], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_the_python_of_a_page_runs(page, desk):
+def test_the_python_of_a_page_runs_and_prints_what_it_shows(page, desk, capsys):
     names: dict[str, object] = {"__name__": "shown"}
-    for text in blocks(page, "python"):
+    for text, prints in PRINTING.findall(page.read_text()):
         # No path: hypothesis would read the whole page as if it were Python.
         exec(compile(text, f"<{page.name}>", "exec"), names)  # noqa: S102
+        printed = capsys.readouterr().out
+        assert not prints or printed == prints
     assert len(names) > 2
     assert [found for found in names.values() if isinstance(found, Result) and overstated_result(found)] == []
 

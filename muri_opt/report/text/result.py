@@ -22,7 +22,9 @@ from muri_opt.rounds import (
     WaitingReason,
     relative_gap,
 )
+from muri_opt.rounds.job_changes import Changes, kind_of
 from muri_opt.rounds.percent import percent
+from muri_opt.rounds.sharing_now import sharing_now
 
 _NAME = 32
 _MOST_NODES = 6
@@ -65,6 +67,7 @@ def outcome_lines(result: Result, certificate: Certificate) -> list[str]:
         *(() if result.claimed_bound is None else (("claimed", claimed_text(result)),)),
         ("termination", termination_text(result.termination)),
         ("proof", proof_sentence(result, certificate)),
+        *(("changes", changes_text(found)) for found in (result.changes,) if found is not None and found.before),
         ("seconds", f"{sum(spent for _, spent in phases):.3f} ({seconds}){starting}"),
     )
     return labelled(pairs)
@@ -130,13 +133,27 @@ def nodes_text(gpus: Mapping[str, int], most: int = _MOST_NODES) -> str:
     return ", ".join(parts)
 
 
-def change_of(job: Job, assignment: Assignment) -> str:
-    """Return what the decision means for a job that runs after it: it starts, stays, moves or changes its plan."""
-    if job.state != "running":
-        return "starts"
-    if (job.placement or assignment.gpus) != assignment.gpus:
-        return "moves"
-    return "stays" if assignment.plan is None or assignment.plan == job.plan else "new plan"
+_WORDS = {"start": "starts", "move": "moves", "resize": "new size", "regroup": "new partners", "keep": "stays"}
+
+
+def change_of(job: Job, assignment: Assignment, together: set[str] | None = None) -> str:
+    """Return what a decision means for a job that runs after it; ``together`` are those on its GPUs now, if known."""
+    kind = kind_of(job, assignment, set(assignment.jobs) if together is None else together)
+    same_size = sum((job.placement or {}).values()) == sum(assignment.gpus.values())
+    return "new plan" if kind == "resize" and same_size else _WORDS[kind]
+
+
+def changes_text(found: Changes) -> str:
+    """Return what is to be done in one line, such as ``2 start, 1 moves; 30 s of restarts``."""
+    words = [f"{number:,} {_verb(kind, number)}" for kind, number in found.counts.items()]
+    lost = f"; {amount(found.restart_seconds)} s of restarts" if found.restart_seconds else ""
+    return (", ".join(words) or "none") + lost
+
+
+def _verb(kind: str, number: int) -> str:
+    word = {"keep": "stay", "resize": "change size", "regroup": "change partners"}.get(kind, kind)
+    verb, _, rest = word.partition(" ")
+    return f"{verb}s {rest}".rstrip() if number == 1 else word
 
 
 def needs_text(job: Job) -> str:
@@ -152,7 +169,7 @@ def needs_text(job: Job) -> str:
 def _running(round_: Round, decision: Decision, whole: bool) -> list[str]:
     if not decision.assignments:
         return ["running: none"]
-    jobs, index = round_.jobs, round_.job_index
+    jobs, index, now = round_.jobs, round_.job_index, sharing_now(round_)
     used = sum(sum(assignment.gpus.values()) for assignment in decision.assignments)
     kept, rest = shortened(decision.assignments, whole=whole)
     columns = {
@@ -161,7 +178,7 @@ def _running(round_: Round, decision: Decision, whole: bool) -> list[str]:
         "GPUs": [str(sum(assignment.gpus.values())) for assignment in kept],
         "CPUs": [amount(sum(assignment.cpus.values())) for assignment in kept],
         "change": [
-            ", ".join(dict.fromkeys(change_of(jobs[index[job]], assignment) for job in assignment.jobs))
+            ", ".join(dict.fromkeys(change_of(jobs[index[job]], assignment, now.get(job)) for job in assignment.jobs))
             for assignment in kept
         ],
         "nodes": [nodes_text(assignment.gpus) for assignment in kept],

@@ -5,7 +5,6 @@ The rest is a smaller round, which the policy and its exact program decide as th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +18,7 @@ from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReaso
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
-from muri_opt.rounds.running_jobs import MOST_SHARING
+from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
 from muri_opt.systems.capacity.node_sets import is_lost
 
@@ -81,7 +80,7 @@ def kept_groups(round_: Round, *, sharing: bool) -> Groups:
     """Return the running jobs that go on as they are, those that have the same GPUs together, in the round's order."""
     draining = {node.id for node in round_.cluster.nodes if node.state == "drain"}
     found = list[tuple[int, ...]]()
-    for group in _on_same_gpus(round_) if sharing else _alone(round_):
+    for group in on_same_gpus(round_) if sharing else _alone(round_):
         jobs = [round_.jobs[place] for place in group]
         fixed = any(job.stays or job.stays_put for job in jobs) or not draining.isdisjoint(jobs[0].placement or ())
         if fixed and not is_lost(round_, group[0]):
@@ -91,26 +90,6 @@ def kept_groups(round_: Round, *, sharing: bool) -> Groups:
 
 def _alone(round_: Round) -> list[tuple[int, ...]]:
     return [(place,) for place, job in enumerate(round_.jobs) if job.state == "running"]
-
-
-def _on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
-    """Return the running jobs, those together that share GPUs.
-
-    A round says where jobs run and not which GPUs of a node they have. Jobs with the same placement are taken to share
-    where a node could not hold all that runs there apart.
-    """
-    running = [place for (place,) in _alone(round_)]
-    held, alike = Counter[str](), dict[tuple[tuple[str, int], ...], list[int]]()
-    for place in running:
-        placement = round_.jobs[place].placement or {}
-        held.update(placement)
-        alike.setdefault(tuple(placement.items()), []).append(place)
-    has = {node.id: node.gpus for node in round_.cluster.nodes}
-    found = list[tuple[int, ...]]()
-    for where, places in alike.items():
-        most = MOST_SHARING if any(held[node] > has[node] for node, _ in where) else 1
-        found += [tuple(places[start : start + most]) for start in range(0, len(places), most)]
-    return found
 
 
 def _open(job: Job, shut: set[str]) -> Job:

@@ -1,0 +1,65 @@
+"""Are the changes that a result tells those that its decision makes?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
+from muri_opt.verify.amounts import room_of
+
+_MOST_TOGETHER = 4
+
+
+def change_list_breaches(round_: Round, result: Result, decision: Decision) -> Iterator[Violation]:
+    """Yield each job of which a result tells another change than its decision makes; telling none is allowed."""
+    if result.changes is None:
+        return
+    told: dict[str, list[tuple[str, float, object, object]]] = {}
+    for kind in ("start", "stop", "move", "resize", "regroup", "keep"):
+        for change in getattr(result.changes, kind):
+            facts = kind, change.restart_seconds, change.before, change.after
+            told.setdefault(change.job, []).append(facts)
+    runs = {job: one for one in decision.assignments for job in one.jobs}
+    sharing = _sharing(round_)
+    for job in round_.jobs:
+        said, one = told.pop(job.id, []), runs.get(job.id)
+        true = [_true(job, one, sharing.get(job.id, frozenset()))] if one or job.state == "running" else []
+        if said != true:
+            detail = f"said {said}; it is {true}"
+            yield Violation(rule="changes", where=job.id, detail=detail)
+    for name in told:
+        yield Violation(rule="changes", where=name, detail="the round has no such job")
+
+
+def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str, float, object, object]:
+    cost, before = job.restart_seconds or 0.0, job.placement if job.state == "running" else None
+    if one is None:
+        return "stop", cost, before, None
+    after = one.gpus
+    if job.state == "waiting":
+        return "start", 0.0, None, after
+    held = before or {}
+    other_plan = one.plan is not None and job.plan is not None and one.plan != job.plan
+    if other_plan or (held and sum(held.values()) != sum(after.values())):
+        return "resize", cost, before, after
+    if held and dict(held) != dict(after):
+        return "move", cost, before, after
+    return ("keep", 0.0, before, after) if mates == set(one.jobs) else ("regroup", cost, before, after)
+
+
+def _sharing(round_: Round) -> dict[str, frozenset[str]]:
+    """Return each running job with all that have its GPUs: those of its placement, where a node is too small."""
+    use, by_place = Counter[str](), dict[tuple[tuple[str, int], ...], list[str]]()
+    for job in round_.jobs:
+        if job.state == "running":
+            use.update(dict(job.placement or {}))
+            by_place.setdefault(tuple(sorted((job.placement or {}).items())), []).append(job.id)
+    small = {node.id for node in round_.cluster.nodes if use[node.id] > room_of(node).gpus}
+    found: dict[str, frozenset[str]] = {}
+    for placement, jobs in by_place.items():
+        size = _MOST_TOGETHER if any(node in small for node, _ in placement) else 1
+        for first in range(0, len(jobs), size):
+            group = frozenset(jobs[first : first + size])
+            found |= dict.fromkeys(group, group)
+    return found
