@@ -233,7 +233,11 @@ def _rest_round(chapter: Chapter, kept: Sequence[Assignment]) -> Round:
     jobs = [job for job in round_.jobs if job.id not in stay and kept_back(round_, job) is None]
     cluster = replace(
         round_.cluster,
-        nodes=tuple(_node(node, rooms[node.id]) for node in round_.cluster.nodes if node.state == "up"),
+        nodes=tuple(
+            _node(node, rooms[node.id]) if node.state == "up" else _closed(node, round_.now)
+            for node in round_.cluster.nodes
+            if node.state == "up" or any(job.within is not None for job in round_.jobs)
+        ),
         tenants=tuple(_tenant(tenant, held[tenant.id]) for tenant in round_.cluster.tenants),
     )
     return replace(round_, cluster=cluster, jobs=tuple(_plain(round_, job) for job in jobs))
@@ -254,6 +258,11 @@ def _node(node: Node, room: Room) -> Node:
         cpus=None if room.milli is None else room.milli / 1000,
         memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
     )
+
+
+def _closed(node: Node, now: float) -> Node:
+    """Return a node that has nothing and takes nothing; its level may have no other."""
+    return replace(node, state="up", gpus=0, cpus=0.0, memory_gib=0.0, available_until=now)
 
 
 def _tenant(tenant: Tenant, held: int) -> Tenant:
