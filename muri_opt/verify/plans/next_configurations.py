@@ -74,7 +74,7 @@ class Steps(NamedTuple):
             return (before in self.on_gpus) != (after in self.on_gpus)
         return (tasks_of(before).shares == 0) != (tasks_of(after).shares == 0)
 
-    def count(self, before: str, after: str) -> int:
+    def apart(self, before: str, after: str) -> int:
         """Return how many steps lead from one plan to another."""
         if self.places is not None:
             return abs(self.places[before] - self.places[after])
@@ -113,7 +113,7 @@ def may_step_to(job: Job, plan: Plan, steps: Steps | None, change: str, objectiv
         return plan.name == job.plan
     if steps is None or (not switch and steps.switches(job.plan, plan.name)):
         return False
-    return change == "configurations" or steps.count(job.plan, plan.name) <= 1
+    return change == "configurations" or steps.apart(job.plan, plan.name) <= 1
 
 
 def is_stepwise(change: str) -> bool:
