@@ -58,6 +58,6 @@ SYSTEM: Final = System(
         "antman": frozenset({"more-capacity"}),
         "synergy": frozenset({"more-capacity", "preempts-for-a-start"}),
         "equal-share": _PLACED | {"waiting-removed"},
-        "srs": frozenset(),
+        "srs": frozenset({"node-order", "idempotent"}),
     },
 )
