@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import combinations
+from math import ceil
 from random import Random
 
+from configuration_rounds import allowed, cost, random_round, renamed
 from msgspec.structs import replace
 from planning_rounds import EveryChoice, random_plan_round
 from running_states import settled
@@ -29,14 +32,27 @@ GROUPS = {
 
 def asked_plan_round(seed: int, group: str) -> Round:
     """Return one round of a group: that of the seed without it, with fields added."""
-    base, draw, fields = random_plan_round(seed), Random(f"{group}/{seed}"), GROUPS[group]
+    return with_fields(random_plan_round(seed), seed, group)
+
+
+def asked_configuration_round(seed: int, group: str) -> Round:
+    """Return the same of jobs that say their configurations, of some seeds by names that do not tell them."""
+    base = random_round(Random(seed), jobs=3, nodes=3)
+    return with_fields(renamed(base, Random(seed)) if seed % 2 else base, seed, group)
+
+
+def with_fields(base: Round, seed: int, group: str) -> Round:
+    """Return a round with fields of a group."""
+    draw, fields = Random(f"{group}/{seed}"), GROUPS[group]
     if group == "all":
         fields = tuple(field for field in fields if draw.random() < 0.4)
     nodes = tuple(_node(draw, place, node, fields) for place, node in enumerate(base.cluster.nodes))
-    tenants = tuple(_tenant(draw, place, one, fields) for place, one in enumerate(base.cluster.tenants))
+    tenants = base.cluster.tenants
     if "parent" in fields:
-        tenants = (*tenants, Tenant(id="c", parent="b"))
-    jobs = [_job(draw, job, fields) for job in base.jobs]
+        first, *others = tenants
+        tenants = (first, *(_below(draw, one, first.id) for one in others), Tenant(id="c", parent=tenants[-1].id))
+    names = [tenant.id for tenant in tenants]
+    jobs = [_job(draw, job, fields, names) for job in base.jobs]
     levels = ("rack",) if "within" in fields else ()
     cluster = Cluster(levels=levels, nodes=nodes, tenants=tenants)
     return Round(
@@ -61,13 +77,14 @@ def _node(draw: Random, place: int, node: Node, fields: tuple[str, ...]) -> Node
     return replace(node, **said)
 
 
-def _tenant(draw: Random, place: int, tenant: Tenant, fields: tuple[str, ...]) -> Tenant:
-    parent = "a" if "parent" in fields and place and draw.random() < 0.8 else None
-    return replace(tenant, parent=parent)
+def _below(draw: Random, tenant: Tenant, parent: str) -> Tenant:
+    return replace(tenant, parent=parent) if draw.random() < 0.8 else tenant
 
 
-def _job(draw: Random, job: Job, fields: tuple[str, ...]) -> Job:
-    said: dict[str, object] = {"remaining_iterations": draw.choice([0, 1, 50, 4000, 10**6])}
+def _job(draw: Random, job: Job, fields: tuple[str, ...], tenants: list[str]) -> Job:
+    said: dict[str, object] = {}
+    if job.predictable is None and job.remaining_iterations is None:
+        said["remaining_iterations"] = draw.choice([0, 1, 50, 4000, 10**6])
     if "gpu_types" in fields:
         said["gpu_types"] = draw.choice([None, None, ("A",), ("A", "B")])
     if "labels" in fields and draw.random() < 0.6:
@@ -85,7 +102,7 @@ def _job(draw: Random, job: Job, fields: tuple[str, ...]) -> Job:
     if "even" in fields:
         said["even"] = draw.random() < 0.3
     if "parent" in fields:
-        said["tenant"] = draw.choice(["a", "b", "c", None])
+        said["tenant"] = draw.choice([*tenants, None])
     if "plan_types" in fields:
         said["plans"] = tuple(_plan(draw, plan, job) for plan in job.plans or ())
     return replace(job, **said)
@@ -148,11 +165,16 @@ class EveryAskedChoice(EveryChoice):
         parents = {one.id: one.parent for one in self.round_.cluster.tenants}
         return tenant is not None and (tenant == other or self._is_below(parents[tenant], other))
 
-    def _places(self, job: Job, plan: Plan) -> list[tuple[int, ...]]:
+    def _own(self, plan: Plan) -> list[int]:
         wanted = plan.gpu_types if plan.gpu_type is None else (plan.gpu_type,)
-        own = [s for s, node in enumerate(self.nodes) if wanted is None or node.gpu_type in wanted]
+        return [s for s, node in enumerate(self.nodes) if wanted is None or node.gpu_type in wanted]
+
+    def _starts(self, job: Job, plan: Plan) -> list[tuple[int, ...]]:
         few = job.nodes is None or job.nodes.least <= plan.nodes <= (job.nodes.most or plan.nodes)
-        chosen = [some for some in combinations(own, plan.nodes) if few and self._may_start(job, some)]
+        return [some for some in combinations(self._own(plan), plan.nodes) if few and self._may_start(job, some)]
+
+    def _places(self, job: Job, plan: Plan) -> list[tuple[int, ...]]:
+        own, chosen = self._own(plan), self._starts(job, plan)
         held = job.placement or {} if job.state == "running" else {}
         home = tuple(s for s in own if self.nodes[s].id in held)
         same = plan.name == job.plan and sorted(held.values()) == [plan.gpus // plan.nodes] * plan.nodes
@@ -173,6 +195,36 @@ class EveryAskedChoice(EveryChoice):
             and (node.available_until is None or ends <= node.available_until)
             for node in nodes
         )
+
+
+class EveryAskedConfiguration(EveryAskedChoice):
+    """The same where the most jobs are to run, and then with the least remaining time."""
+
+    def __init__(self, round_: Round, rules: PlanRules) -> None:
+        super().__init__(round_, rules)
+        values = [self._values(job, ways) for job, ways in zip(round_.jobs, self.ways, strict=True)]
+        self.started = 1 - sum(min(mine, default=0) for mine in values)
+        self.served = 1 + sum(max(mine) + self.started for mine in values if mine)
+
+    def _bonus(self, job: Job) -> int:
+        return self.started + (self.served if job.guarantee is not None else 0)
+
+    def _values(self, job: Job, ways: list) -> list[int]:
+        """Return what each way is worth where it starts, if it may anywhere, and where it is."""
+        found = [value for _, _, _, at in ways for value in at.values()]
+        for plan, _, away, _ in ways:
+            found += [away] * any(self._has_room(job, plan, some) for some in self._starts(job, plan))
+        return found
+
+    def _ways(self, job: Job) -> list:
+        held = tuple(job.placement or ()) if job.state == "running" else ()
+        found = []
+        for plan in job.plans:
+            if self._fits(job, plan) and allowed(job, plan, self.rules):
+                part = (plan.gpus // plan.nodes, ceil(Fraction(round(plan.cpus * 1000), plan.nodes)), 0)
+                stays = self._home(job, plan, part, lambda plan, _: -cost(job, plan, self.rules, held))
+                found.append((plan, part, -cost(job, plan, self.rules, ()), stays))
+        return found
 
 
 def _others(node: Node) -> tuple[tuple[float | None, int], tuple[float | None, int]]:

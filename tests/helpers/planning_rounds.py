@@ -231,6 +231,9 @@ class EveryChoice:
         return list(combinations(allowed, plan.nodes))
 
     def _fits(self, job: Job, plan: Plan) -> bool:
+        return any(self._has_room(job, plan, chosen) for chosen in self._places(job, plan))
+
+    def _has_room(self, job: Job, plan: Plan, chosen: tuple[int, ...]) -> bool:
         part = _part(job, plan)
 
         def roomy(node: Node) -> bool:
@@ -240,7 +243,7 @@ class EveryChoice:
                 and _mib(node.memory_gib, 10**9) >= part[2]
             )
 
-        return any(all(roomy(self.nodes[s]) for s in chosen) for chosen in self._places(job, plan))
+        return all(roomy(self.nodes[s]) for s in chosen)
 
 
 def _part(job: Job, plan: Plan) -> tuple[int, int, int]:

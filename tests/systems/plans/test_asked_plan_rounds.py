@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from asked_plan_rounds import GROUPS, EveryAskedChoice, asked_plan_round
+from asked_plan_rounds import (
+    GROUPS,
+    EveryAskedChoice,
+    EveryAskedConfiguration,
+    asked_configuration_round,
+    asked_plan_round,
+)
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
 from hypothesis import given, settings, strategies as st
 from planning_rounds import rules_for
@@ -17,6 +23,13 @@ from muri_opt.testing import demanding_rounds, full_rounds
 
 SEEDS = 6
 POLICIES = ("rubick", "sia:change=both", "equal-share", "srs")
+CONFIGURATIONS = (
+    "aiturbo",
+    "optimus-ps",
+    "aiturbo:objective=time,switch=off",
+    "optimus-ps:switch=on",
+    "aiturbo:step=off",
+)
 NAMED = ("synergy", "antman", "sia", "rubick:change=neither")
 
 
@@ -69,6 +82,29 @@ def keeps_rules(round_: Round, spec: str, best: int | None = None) -> None:
 def test_brute_force_equals_program_and_verifier(group: str) -> None:
     for seed in range(SEEDS):
         checked(seed, group)
+
+
+def checked_configurations(seed: int, group: str) -> None:
+    round_, spec = asked_configuration_round(seed, group), CONFIGURATIONS[seed % len(CONFIGURATIONS)]
+    best = EveryAskedConfiguration(round_, policy_from(spec).plan_rules).best()
+    assert enumerated_optimum(round_, spec, steps=500_000) == best
+    result = solve_round(round_, spec, "exact")
+    assert result.value == best, (seed, group)
+    assert verify(round_, result).violations == ()
+    keeps_rules(round_, spec, best)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier_for_configurations(group: str) -> None:
+    for seed in range(SEEDS):
+        checked_configurations(seed, group)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+def test_brute_force_equals_program_and_verifier_for_configurations_on_many_rounds(group: str) -> None:
+    for seed in range(SEEDS, 130):
+        checked_configurations(seed, group)
 
 
 @pytest.mark.slow
