@@ -39,7 +39,7 @@ from muri_opt.testing import (
 TABLES = (
     ("fifo", "srtf", "srsf", "las", "max-min", "fair-share", "tiresias", "philly", "muri-s", "muri-l"),
     ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic", "deadline"),
-    ("rubick", "sia", "synergy", "antman", "equal-share", "aiturbo", "optimus-ps"),
+    ("rubick", "sia", "synergy", "antman", "equal-share", "srs", "aiturbo", "optimus-ps"),
 )
 """All policies, as they are told of together."""
 _NEAR = INVARIANTS["near-optimum"]

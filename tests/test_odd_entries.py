@@ -9,7 +9,7 @@ from muri_opt.rounds import WaitingReason
 
 GANGS = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias", "muri-s", "muri-l", "philly")
 ELASTIC = ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")
-PLANS = ("rubick", "synergy", "antman", "sia", "equal-share")
+PLANS = ("rubick", "synergy", "antman", "sia", "equal-share", "srs")
 SERVERS = ("aiturbo", "optimus-ps")
 ALL = GANGS + ELASTIC + PLANS + SERVERS
 

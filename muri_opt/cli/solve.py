@@ -11,7 +11,7 @@ from muri_opt.cli.output import Reply, exit_code
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, fair-share, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, "
-    "rubick, synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias, philly or deadline, "
+    "rubick, synergy, antman, sia, equal-share, srs, optimus-ps, aiturbo, tiresias, philly or deadline, "
     "with parameters as in fifo:objective=weighted,nodes=fewest"
 )
 

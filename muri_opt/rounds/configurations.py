@@ -9,7 +9,7 @@ from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.error_text import shown
-from muri_opt.rounds.job import Job
+from muri_opt.rounds.job import Job, Plan
 from muri_opt.rounds.quantities import MAX_GPUS, whole
 
 KINDS: Final = ("cpu", "gpu")
@@ -74,6 +74,24 @@ class JobConfiguration:
         """Service units a second: 10 for each GPU, 5 for each server and worker."""
         return SERVICE_PER_GPU * self.gpus + SERVICE_PER_TASK * (self.servers + self.workers)
 
+    @property
+    def family(self) -> tuple[str, int]:
+        """What stays the same while servers and workers are added: the kind, and the share of each worker."""
+        return self.kind, self.share
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """What those of a family are sorted by: tasks, then servers."""
+        return self.tasks, self.servers
+
+    def units(self, plan: Plan) -> int:
+        """Return the service units of one of its plans: those of the configuration."""
+        return self.service
+
+    def growths(self) -> tuple[JobConfiguration, ...]:
+        """Return what one more server or worker makes of it."""
+        return self.additions(switch=False)[:2]
+
     def additions(self, *, switch: bool) -> tuple[JobConfiguration, ...]:
         """Return what one more server, worker or share makes of it; with ``switch``, a first share moves it to GPUs."""
         more = [replace(self, servers=self.servers + 1), replace(self, workers=self.workers + 1)]
@@ -95,6 +113,20 @@ class JobConfiguration:
         elif self.share == 1 and switch:
             less.append(replace(self, kind="cpu", share=0))
         return tuple(less)
+
+
+def are_configurations(job: Job) -> bool:
+    """Return whether the names of all of a job's plans tell servers and workers.
+
+    >>> are_configurations(Job(id="a", gpus=1, plans=(Plan(name="gpu-p1-w1-s1", gpus=1, throughput=2.0),)))
+    True
+    """
+    try:
+        for plan in job.plans or ():
+            JobConfiguration.of_name(plan.name)
+    except InputError:
+        return False
+    return True
 
 
 def configurations_of(job: Job) -> dict[str, JobConfiguration]:

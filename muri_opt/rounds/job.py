@@ -15,6 +15,7 @@ from muri_opt.rounds.field_checks import (
     check_items,
     check_kind,
     check_name,
+    check_names,
     check_texts,
     check_word,
     items,
@@ -49,7 +50,7 @@ STATES = ("running", "waiting")
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
 
-    ``gpus`` 0 is a plan for CPUs only.
+    ``gpus`` 0 is a plan for CPUs only. All its GPUs are of ``gpu_type`` or of one of ``gpu_types``, if either is said.
 
     >>> Plan(name="dp2", gpus=2, throughput=7.5).throughput
     7.5
@@ -62,10 +63,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cpus: Cpus | None = None
     memory_gib: MemoryGib | None = None
     throughput: Rate
+    gpu_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
 
     def __post_init__(self) -> None:
         check_name(self, "name")
         check_texts(self, "gpu_type")
+        if self.gpu_types is not None:
+            _check_types(self)
         check_whole(self, "gpus", MAX_GPUS)
         check_whole(self, "nodes", MAX_GPUS, least=1)
         if self.gpus % self.nodes:
@@ -74,6 +78,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         check_memory(self)
         throughput = finite("throughput", self.throughput, MAX_RATE, positive=True)
         msgspec.structs.force_setattr(self, "throughput", throughput)
+
+    @property
+    def types(self) -> tuple[str, ...] | None:
+        """The GPU types that the plan is for, ``None`` where it is for any."""
+        return self.gpu_types if self.gpu_type is None else (self.gpu_type,)
 
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -217,6 +226,14 @@ def _check_placement(job: Job) -> None:
     if idle and any(held.values()):
         raise InputError(f"placement[{shortened(idle[0])}]", "0", "at least 1 GPU, or 0 on every node")
     msgspec.structs.force_setattr(job, "placement", dict(sorted(held.items())))
+
+
+def _check_types(plan: Plan) -> None:
+    check_names(plan, "gpu_types")
+    if not plan.gpu_types:
+        raise InputError("gpu_types", "an empty list", "at least one GPU type, or no list: any one type")
+    if plan.gpu_type is not None:
+        raise InputError("gpu_types", f"a list beside the gpu_type {shown(plan.gpu_type)}", "one of the two")
 
 
 def _check_plans(job: Job) -> None:

@@ -29,16 +29,18 @@ ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
     "job": DEMANDS,
 }
 """What stands in each field where it is not said."""
-LEVELS, GPU_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "round.together"
+_types_of_plan = attrgetter("gpu_types")
+LEVELS, GPU_TYPES, PLAN_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "plan.gpu_types", "round.together"
 FIELDS: Final = (
     LEVELS,
     GPU_TYPES,
     *(f"{kind}.{field}" for kind, fields in ABSENT.items() for field in fields),
+    PLAN_TYPES,
     TOGETHER,
 )
 """All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes."""
-INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds"})
-"""Fields that ask for nothing by themselves: another field has to refer to them."""
+INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds", PLAN_TYPES})
+"""Fields that ask for nothing by themselves: another field has to refer to them, or a policy has to read plans."""
 
 
 def used_fields(round_: Round) -> dict[str, str]:
@@ -57,6 +59,9 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
     found |= _uses("node", "cluster.nodes", cluster.nodes, range(len(cluster.nodes)))
     found |= _uses("tenant", "cluster.tenants", cluster.tenants, range(len(cluster.tenants)))
     found |= _uses("job", "jobs", jobs, demanding(jobs))
+    listing = next((at for at, job in enumerate(jobs) if job.plans and _lists_types(job)), None)
+    if listing is not None:
+        found[PLAN_TYPES] = _place("jobs", jobs, listing)
     if together:
         found[TOGETHER] = "round"
     if found or two:
@@ -64,6 +69,11 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
         if other is not None:
             found[GPU_TYPES] = _place("cluster.nodes", cluster.nodes, other)
     return {field: found[field] for field in FIELDS if field in found}
+
+
+def _lists_types(job: Job) -> bool:
+    """Return whether a plan of a job lists GPU types; every round that is made asks for it."""
+    return any(map(_types_of_plan, job.plans or ()))
 
 
 def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:

@@ -171,13 +171,15 @@ def best_options(
     counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
     asked = [(mine, gpus) if gpus != 0 and mine else None for mine, gpus in zip(counts, asks, strict=True)]
     tables = [_by_gpus(mine) for mine in options]
-    pools = [tables]
+    total = round_.cluster.total_gpus
+    pools = [(total, tables)]
     if quotas or more:
-        pools.append([table if ask is None else {} for table, ask in zip(tables, asked, strict=True)])
-    for quota in range(len(quotas)):
+        pools.append((total, [table if ask is None else {} for table, ask in zip(tables, asked, strict=True)]))
+    for quota, gpus in enumerate(quotas.values()):  # what is asked of a quota may be more than the cluster has
         best = zip(tables, asked, strict=True)
-        pools.append([_of_quota(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best])
-    pools += [[{} for _ in tables] for _ in more]
+        mine = [_of_quota(table, ask[1]) if ask and ask[0][0] == quota else {} for table, ask in best]
+        pools.append((gpus, mine))
+    pools += [(total, [{} for _ in tables]) for _ in more]
     search = _Options(
         options=options,
         asks=asked,
@@ -189,7 +191,7 @@ def best_options(
             ]
             for job in range(len(homes))
         ],
-        rests=[best_from_each(round_.cluster.total_gpus, pool) for pool in pools],
+        rests=[best_from_each(most, pool) for most, pool in pools],
         steps=Steps(steps),
         must=must,
         further=further,

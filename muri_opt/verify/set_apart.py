@@ -233,7 +233,11 @@ def _rest_round(chapter: Chapter, kept: Sequence[Assignment]) -> Round:
     jobs = [job for job in round_.jobs if job.id not in stay and kept_back(round_, job) is None]
     cluster = replace(
         round_.cluster,
-        nodes=tuple(_rest_nodes(round_, rooms)),
+        nodes=tuple(
+            _node(node, rooms[node.id]) if node.state == "up" else _closed(node, round_.now)
+            for node in round_.cluster.nodes
+            if node.state == "up" or any(job.within is not None for job in round_.jobs)
+        ),
         tenants=tuple(_tenant(tenant, held[tenant.id]) for tenant in round_.cluster.tenants),
     )
     return replace(round_, cluster=cluster, jobs=tuple(_plain(round_, job) for job in jobs))
@@ -247,16 +251,6 @@ def _plain(round_: Round, job: Job) -> Job:
     return replace(job, **asks)
 
 
-def _rest_nodes(round_: Round, rooms: Mapping[str, Room]) -> Iterator[Node]:
-    """Yield the nodes that take jobs; one that takes none has nothing, and is there for a level that no other is in."""
-    known = {level for node in round_.cluster.nodes if node.state == "up" for level in node.units}
-    for node in round_.cluster.nodes:
-        if node.state == "up":
-            yield _node(node, rooms[node.id])
-        elif any(level not in known for level in node.units):
-            yield _node(replace(node, state="up"), Room(gpus=0, milli=0, mebibytes=0))
-
-
 def _node(node: Node, room: Room) -> Node:
     return replace(
         node,
@@ -264,6 +258,11 @@ def _node(node: Node, room: Room) -> Node:
         cpus=None if room.milli is None else room.milli / 1000,
         memory_gib=None if room.mebibytes is None else room.mebibytes / 1024,
     )
+
+
+def _closed(node: Node, now: float) -> Node:
+    """Return a node that has nothing and takes nothing; its level may have no other."""
+    return replace(node, state="up", gpus=0, cpus=0.0, memory_gib=0.0, available_until=now)
 
 
 def _tenant(tenant: Tenant, held: int) -> Tenant:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from running_states import settled
 
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant
@@ -92,6 +93,31 @@ def counts(name: str) -> tuple[int, int, int]:
     return numbers[0], numbers[1], numbers[2] if len(numbers) > 2 else 0
 
 
+def tells_tasks(one: Job) -> bool:
+    return all(other.name.startswith(("cpu-p", "gpu-p")) for other in one.plans)
+
+
+def ladder(one: Job) -> list[tuple[str, bool]]:
+    """Return the names of plans from the smallest to the largest, and whether each has GPUs."""
+    sizes = sorted((other.gpus, other.cpus, other.name) for other in one.plans)
+    seen = dict.fromkeys(name for _, _, name in sizes)
+    return [(name, next(gpus for gpus, _, other in sizes if other == name) > 0) for name in seen]
+
+
+def renamed(round_: Round, rng: random.Random) -> Round:
+    """Return the round with names of plans that tell nothing; of some jobs two names become one."""
+    jobs = []
+    for one in round_.jobs:
+        names = sorted({other.name for other in one.plans})
+        new = dict(zip(names, rng.sample([f"plan-{letter}" for letter in "abcdefgh"], len(names)), strict=True))
+        first, last = min(one.plans, key=lambda p: p.gpus), max(one.plans, key=lambda p: p.gpus)
+        if rng.random() < 0.3 and first.gpus != last.gpus:
+            new[last.name] = new[first.name]
+        plans = tuple(replace(other, name=new[other.name]) for other in one.plans)
+        jobs.append(replace(one, plans=plans, plan=new[one.plan]))
+    return replace(round_, jobs=tuple(jobs))
+
+
 def is_known(one: Job) -> bool:
     return one.predictable in (None, True) and one.remaining_iterations is not None
 
@@ -102,6 +128,12 @@ def allowed(one: Job, other: Plan, rules: PlanRules) -> bool:
         return False
     if rules.change == "same" or not is_known(one):
         return other.name == one.plan
+    if not tells_tasks(one):
+        order = ladder(one)
+        places = [[name for name, _ in order].index(name) for name in (one.plan, other.name)]
+        if not rules.switch and len({order[place][1] for place in places}) > 1:
+            return False
+        return rules.change == "configurations" or abs(places[0] - places[1]) <= 1
     if not rules.switch and other.name[:3] != one.plan[:3]:
         return False
     steps = [abs(a - b) for a, b in zip(counts(one.plan), counts(other.name), strict=True)]
@@ -110,12 +142,16 @@ def allowed(one: Job, other: Plan, rules: PlanRules) -> bool:
 
 def cost(one: Job, other: Plan, rules: PlanRules, nodes: tuple[str, ...]) -> int:
     """Return the hundredths of a second that remain, or seconds times service units if that is the objective."""
-    p, w, s = counts(other.name)
+    if tells_tasks(one):
+        p, w, s = counts(other.name)
+        units = 10 * w * s + 5 * (p + w)
+    else:
+        units = 10 * other.gpus + 5 * other.nodes
     seconds = one.remaining_iterations / Fraction(other.throughput) if is_known(one) else Fraction(0)
     stays = one.plan == other.name and one.placement == dict.fromkeys(nodes, other.gpus // other.nodes)
     if one.state == "running" and not stays:
         seconds += Fraction(one.restart_seconds or 0)
-    return int(seconds * (10 * w * s + 5 * (p + w) if rules.objective == "service" else 100))
+    return int(seconds * (units if rules.objective == "service" else 100))
 
 
 def best_by_trying(round_: Round, rules: PlanRules) -> int:

@@ -163,7 +163,7 @@ class EveryChoice:
             if min(quota, default=0) < 0:
                 return found
         for plan, part, value, at in self.ways[j]:
-            for chosen in self._places(plan, part):
+            for chosen in self._places(job, plan):
                 left = list(room)
                 for s in chosen:
                     left[s] = tuple(has - need for has, need in zip(room[s], part, strict=True))
@@ -175,11 +175,17 @@ class EveryChoice:
     def _ways(self, job: Job) -> list[tuple[Plan, tuple[int, int, int], int, dict[tuple[int, ...], int]]]:
         """Return each plan with what a part takes, its worth, and its worth on the nodes held, if that is another."""
         rules = self.rules
-        fitting = [(plan, _part(job, plan)) for plan in job.plans if self._fits(plan, _part(job, plan))]
+        fitting = [(plan, _part(job, plan)) for plan in job.plans if self._fits(job, plan)]
         ways = [(plan, part) for plan, part in fitting if self._allowed(job, plan)]
         running = job.state == "running" and bool(job.placement)
         lost = round((job.restart_seconds or 0) * 10**6) if running else 0
-        if rules.power is None:
+        if rules.objective == "completions":
+
+            def worth(plan: Plan, restart: bool) -> int:
+                seconds = Fraction(job.remaining_iterations) / Fraction(plan.throughput)
+                seconds += Fraction(lost, 10**6) if restart else 0
+                return max(1, int(10**9 / max(seconds, Fraction(1, 1000))))
+        elif rules.power is None:
             if rules.reference == "best":
                 unit = max((Fraction(plan.throughput) for plan, _ in fitting), default=1)
             else:
@@ -220,11 +226,16 @@ class EveryChoice:
             self.rules.change
         ]
 
-    def _places(self, plan: Plan, part: tuple) -> list[tuple[int, ...]]:
+    def _places(self, job: Job, plan: Plan) -> list[tuple[int, ...]]:
         allowed = [s for s, node in enumerate(self.nodes) if plan.gpu_type in (None, node.gpu_type)]
         return list(combinations(allowed, plan.nodes))
 
-    def _fits(self, plan: Plan, part: tuple) -> bool:
+    def _fits(self, job: Job, plan: Plan) -> bool:
+        return any(self._has_room(job, plan, chosen) for chosen in self._places(job, plan))
+
+    def _has_room(self, job: Job, plan: Plan, chosen: tuple[int, ...]) -> bool:
+        part = _part(job, plan)
+
         def roomy(node: Node) -> bool:
             return (
                 node.gpus >= part[0]
@@ -232,7 +243,7 @@ class EveryChoice:
                 and _mib(node.memory_gib, 10**9) >= part[2]
             )
 
-        return any(all(roomy(self.nodes[s]) for s in chosen) for chosen in self._places(plan, part))
+        return all(roomy(self.nodes[s]) for s in chosen)
 
 
 def _part(job: Job, plan: Plan) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from muri_opt.rounds import Cluster, Job, Node, NodeRange, Round, Tenant, Together, Within
+from muri_opt.rounds import Cluster, Job, Node, NodeRange, Plan, Round, Tenant, Together, Within
 from muri_opt.rounds.round import ROUND_FORMATS
 from muri_opt.rounds.used_fields import FIELDS
 
@@ -55,6 +55,9 @@ def with_field(field: str, round_: Round = PLAIN) -> Round:
         return replace(round_, format=ROUND_FORMATS[1], cluster=replace(cluster, nodes=nodes))
     if field == "round.together":
         return replace(round_, together=(Together(models=("bert", "gpt2"), rates=(0.8, 0.9)),))
+    if field == "plan.gpu_types":
+        plans = (Plan(name="dp4", gpus=4, throughput=1.0, gpu_types=("a100", "h100")),)
+        return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], plans=plans)))
     if kind == "job":
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], **{name: JOB_VALUES[name]})))
     if kind == "node":

@@ -30,7 +30,8 @@ EXAMPLE = """{
     "id": "job-1", "tenant": "vision", "priority": 10, "gpus": 8, "gpu_types": ["a100", "h100"],
     "nodes": {"least": 1, "most": 2}, "even": true, "requires": ["nvlink"], "excludes": ["spot"],
     "within": {"level": "rack", "required": true}, "preemptible": true, "movable": true, "restart_seconds": 30.0,
-    "held": "asked", "not_before": 0.0, "deadline": 90000.0, "time_limit_seconds": 7200.0, "model": "resnet50"
+    "held": "asked", "not_before": 0.0, "deadline": 90000.0, "time_limit_seconds": 7200.0, "model": "resnet50",
+    "plans": [{"name": "dp8", "gpus": 8, "throughput": 8.0, "gpu_types": ["a100", "h100"]}]
   }],
   "together": [{"models": ["resnet50", "gpt2"], "rates": [0.82, 0.91]}]
 }"""

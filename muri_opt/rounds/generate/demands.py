@@ -17,7 +17,7 @@ from muri_opt.rounds.levels import RACK
 from muri_opt.rounds.round import ROUND_FORMATS, Round
 from muri_opt.rounds.shape import NodeRange, Within
 from muri_opt.rounds.together import Together
-from muri_opt.rounds.used_fields import FIELDS, GPU_TYPES, LEVELS, TOGETHER
+from muri_opt.rounds.used_fields import FIELDS, GPU_TYPES, LEVELS, PLAN_TYPES, TOGETHER
 
 Pick = Callable[[Sequence[Any]], Any]
 """Chooses one of several options."""
@@ -139,6 +139,12 @@ def _job(say: _Say, job: Job, cluster: Cluster, by_id: Mapping[str, Node]) -> Jo
         "model": say("job.model", (None, *MODELS)),
         **_shape(say, job, runs=runs),
     }
+    if PLAN_TYPES in say.fields and job.plans:
+        listed = [None, None, *(some for some in allowed if types <= set(some))]
+        more["plans"] = tuple(
+            plan if plan.gpu_type is not None else replace(plan, gpu_types=say(PLAN_TYPES, listed))
+            for plan in job.plans
+        )
     return replace(job, **more)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, Stage, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
-from muri_opt.systems.afs.curves import Curves
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.priority_classes import priority_classes
 from muri_opt.systems.afs.program_classes import ClassColumns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
-from muri_opt.systems.afs.curves import Curves
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.program_columns import ShareTable

@@ -11,11 +11,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from muri_opt.rounds import JobConfiguration, Round
+from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, size
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_ladder import Configuration
 from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.plans.policy import PlanPolicy
 from muri_opt.systems.policy import Allowed
@@ -25,14 +26,15 @@ class Growth(NamedTuple):
     """One more task of a job, in the order they are chosen: most gain, then a server, then the earlier job.
 
     ``loss`` is the gain by the part the task takes of its dominant resource, negative; it leads from ``here`` to
-    ``target``.
+    ``target``. Jobs of a larger priority, an earlier ``level``, come before all others.
     """
 
+    level: int
     loss: Fraction | float
     worker: bool
     place: int
-    here: JobConfiguration
-    target: JobConfiguration
+    here: Configuration
+    target: Configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,10 @@ class OptimusTasksPolicy(PlanPolicy):
     In the order of arrival every job gets a server and a worker, if the cluster as a whole has that much. Then the one
     task more, of all jobs, is added that gains most: the remaining time it saves by the part of the cluster it takes of
     its dominant resource. On equal gains a server is added rather than a worker, and to the earlier job. The first
-    choice that does not fit, or gains nothing, ends this. Jobs keep their kind, CPUs or GPUs, and the share of each
-    worker; unpredictable jobs keep their configuration. ``switch`` allows other kinds to the exact program alone.
+    choice that does not fit, or gains nothing, ends this, for each priority apart. Jobs keep their kind, CPUs or GPUs,
+    and the share of each worker; unpredictable jobs keep their configuration. ``switch`` allows other kinds to the
+    exact program alone. A job whose plans do not all tell servers and workers by their names starts with the smallest
+    plan of its kind, and one more is any larger one.
 
     Jobs are placed from the fewest tasks up, each on the fewest nodes that divide its servers and workers evenly, on
     those with the most free CPUs. Where no nodes have room, the tasks added last are taken away again.
@@ -70,7 +74,7 @@ class OptimusTasksPolicy(PlanPolicy):
         grown = _Allocation(round_, options, choices).grown()
         seating = PlanAllocation(round_, options)
         order = {job: place for place, job in enumerate(arrivals(round_))}
-        for job in sorted(grown, key=lambda job: (grown[job][-1].tasks, order[job])):
+        for job in sorted(grown, key=lambda job: (options.level[job], grown[job][-1].tasks, order[job])):
             for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):
                 if options.home[option] >= 0:
                     continue  # whether the job stays where it is shows when the freest nodes are known
@@ -90,13 +94,14 @@ class _Allocation:
         amounts = round_.amounts
         self.options = options
         self.queue = arrivals(round_)
+        self.levels: list[int] = options.level.tolist()
         self.choices = choices
         limits = (amounts.G, amounts.C, amounts.M)
         self.has = [int(has.sum()) if (has < UNLIMITED).all() else None for has in limits]
         self.free = list(self.has)
-        self.paths: dict[int, list[JobConfiguration]] = {}
+        self.paths: dict[int, list[Configuration]] = {}
 
-    def grown(self) -> dict[int, list[JobConfiguration]]:
+    def grown(self) -> dict[int, list[Configuration]]:
         """Return the configurations of each job that gets any, from the smallest to the one it is given."""
         for job in self.queue:
             smallest = self.choices.smallest(job)
@@ -104,13 +109,15 @@ class _Allocation:
                 self.paths[job] = [smallest]
         heap = [growth for place in range(len(self.queue)) for growth in self._growths(place)]
         heapify(heap)
-        while heap and heap[0].loss < 0:
+        ended = -1
+        while heap:
             growth = heappop(heap)
             job = self.queue[growth.place]
-            if growth.here != self.paths[job][-1]:
+            if growth.level == ended or growth.here != self.paths[job][-1]:
                 continue
-            if not self._take(self._added(job, growth.here, growth.target)):
-                break
+            if growth.loss >= 0 or not self._take(self._added(job, growth.here, growth.target)):
+                ended = growth.level
+                continue
             self.paths[job].append(growth.target)
             for after in self._growths(growth.place):
                 heappush(heap, after)
@@ -120,24 +127,25 @@ class _Allocation:
         """Yield what one task more would do for the job in this place of the queue."""
         job = self.queue[place]
         for here in self.paths.get(job, [])[-1:] if self.choices.steps[job] is not None else ():
-            for target in here.additions(switch=False)[:2]:
+            for target in here.growths():
                 if target in self.choices.able(job):
                     saved = self._seconds(job, here) - self._seconds(job, target)
                     part = self._dominant(self._added(job, here, target))
                     loss = -saved / part if part else -inf if saved > 0 else -saved
-                    yield Growth(loss, target.servers == here.servers, place, here, target)
+                    yield Growth(self.levels[job], loss, target.servers == here.servers, place, here, target)
 
-    def _seconds(self, job: int, at: JobConfiguration) -> Fraction:
+    def _seconds(self, job: int, at: Configuration) -> Fraction:
         return remaining(at, self.choices.speed(job, at), self.choices.steps[job] or 0, "time")
 
     def _dominant(self, needs: tuple[int, ...]) -> Fraction:
         """Return the largest part of anything the cluster has that these needs are."""
-        return max((Fraction(need, has) for need, has in zip(needs, self.has, strict=True) if has), default=Fraction(0))
+        parts = (Fraction(need, has) for need, has in zip(needs, self.has, strict=True) if has)
+        return max([Fraction(0), *parts])
 
-    def _takes(self, job: int, at: JobConfiguration) -> tuple[int, ...]:
+    def _takes(self, job: int, at: Configuration) -> tuple[int, ...]:
         return min(size(self.options, o) for o in self.choices.options(job, at))
 
-    def _added(self, job: int, here: JobConfiguration, target: JobConfiguration) -> tuple[int, ...]:
+    def _added(self, job: int, here: Configuration, target: Configuration) -> tuple[int, ...]:
         return tuple(b - a for a, b in zip(self._takes(job, here), self._takes(job, target), strict=True))
 
     def _take(self, needs: tuple[int, ...]) -> bool:

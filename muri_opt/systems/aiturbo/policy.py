@@ -13,7 +13,7 @@ import numpy as np
 
 from muri_opt.algorithms.ranking import Rankings, borda_scores
 from muri_opt.errors import InputError
-from muri_opt.rounds import JobConfiguration, Round
+from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.quantities import microseconds
@@ -21,6 +21,7 @@ from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_ladder import Configuration
 from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, PlanPolicy
 from muri_opt.systems.policy import Allowed, Span
@@ -34,7 +35,7 @@ class Move(NamedTuple):
 
     gain: Fraction | float
     grows: bool
-    target: JobConfiguration
+    target: Configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,9 @@ class AITurboPolicy(PlanPolicy):
     they lessen the remaining time times the service units of the configuration (``objective=service``), or the
     remaining time itself (``time``). The better of the two decides if the job is in the list of those to increase or of
     those to decrease; it is done only if it lessens anything, and not at all where ``step=off``, as between two full
-    rounds. With ``switch`` a first share moves a job from CPUs to GPUs, and the last one back.
+    rounds. With ``switch`` a first share moves a job from CPUs to GPUs, and the last one back. Where the names of a
+    job's plans do not all tell servers and workers, a step leads to the next larger or smaller of its plans, sorted by
+    GPUs, CPUs and memory; a service unit's 5 for a task are then for each node.
 
     A job's score is its rank in its list plus its rank by attained service; unpredictable jobs count the latter twice.
     Ranks are ``normalised`` by the length of their list, as those of a short list would win, or ``raw``. Scores below
@@ -128,7 +131,7 @@ class AITurboPolicy(PlanPolicy):
         return near, moves
 
     def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
-        """Return the jobs as they are admitted: those out of patience, then by level and score."""
+        """Return the jobs as they are admitted: by priority, then those out of patience, then by level and score."""
         served = _attained(round_, near)
         jobs = arrivals(round_)
         scores = self.scores(sorted(jobs, key=lambda job: served[job]), moves)
@@ -137,13 +140,14 @@ class AITurboPolicy(PlanPolicy):
         rank = {job: int(score * unit) for job, score in scores.items()}  # whole numbers are sorted faster
         patience = inf if self.patience == "inf" else microseconds(float(self.patience))
 
-        def key(job: int) -> tuple[int, int, bool, int, int]:
+        def key(job: int) -> tuple[int, int, int, bool, int, int]:
+            first = -round_.jobs[job].priority
             waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
             running = round_.jobs[job].state == "running"
             if not running and waited >= patience:
-                return -1, -waited, False, rank[job], served[job]
+                return first, -1, -waited, False, rank[job], served[job]
             behind = self.within == "running" and not running
-            return levels[job], 0, behind, rank[job], served[job]
+            return first, levels[job], 0, behind, rank[job], served[job]
 
         return sorted(jobs, key=key)
 
@@ -166,9 +170,9 @@ class AITurboPolicy(PlanPolicy):
 
 @lru_cache(maxsize=_MOVES)
 def best_move(
-    here: JobConfiguration,
+    here: Configuration,
     now: float,
-    speeds: tuple[tuple[JobConfiguration, float], ...],
+    speeds: tuple[tuple[Configuration, float], ...],
     steps: int,
     objective: str,
     *,
@@ -181,7 +185,7 @@ def best_move(
     able = dict(speeds)
     before = remaining(here, now, steps, objective)
 
-    def best(near: Sequence[JobConfiguration], *, grows: bool) -> Move:
+    def best(near: Sequence[Configuration], *, grows: bool) -> Move:
         moves = [Move(before - remaining(at, able[at], steps, objective), grows, at) for at in near if at in able]
         return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
 
@@ -195,5 +199,5 @@ def _attained(round_: Round, near: Choices) -> list[int]:
     for job, here in zip(round_.jobs, near.here, strict=True):
         run = microseconds(job.executed_seconds or 0.0)
         of_gpus = here.gpus * run if job.attained_gpu_seconds is None else microseconds(job.attained_gpu_seconds)
-        found.append(SERVICE_PER_GPU * of_gpus + SERVICE_PER_TASK * (here.servers + here.workers) * run)
+        found.append(SERVICE_PER_GPU * of_gpus + SERVICE_PER_TASK * here.tasks * run)
     return found

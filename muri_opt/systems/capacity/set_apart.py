@@ -72,7 +72,7 @@ def set_apart(round_: Round, keep: Keep, *, sharing: bool) -> SetApart | None:
     away = {job for group in groups for job in group}
     jobs = tuple(_open(job, shut) for place, job in enumerate(round_.jobs) if place not in away and not back[place])
     waiting = tuple(_waiting(round_, place) for place in back.nonzero()[0].tolist())
-    rest = replace(round_, cluster=_rest_of(round_.cluster, left), jobs=jobs)
+    rest = replace(round_, cluster=_rest_of(round_, left), jobs=jobs)
     return SetApart(whole=round_, rest=rest, kept=kept, waiting=waiting)
 
 
@@ -109,17 +109,18 @@ def _waiting(round_: Round, place: int) -> Waiting:
     return Waiting(job=round_.jobs[place].id, reason=binding.reason, detail=binding.detail, remedy=binding.remedy)
 
 
-def _rest_of(cluster: Cluster, left: FreeCapacity) -> Cluster:
+def _rest_of(round_: Round, left: FreeCapacity) -> Cluster:
     """Return the nodes that take jobs and the tenants, with what is left of both.
 
-    A node that takes none stays, with nothing, where jobs may name a level that no other node is in.
+    Where jobs ask to be inside a unit of a level, nodes that take none stay as empty ones on which nothing may start:
+    they may be the only ones of the level.
     """
+    cluster, levels = round_.cluster, "job.within" in round_.used_fields
     amounts: Sequence[Sequence[int]] = left.left.T.tolist()
-    levels = {level for node in cluster.nodes if node.state == "up" for level in node.units}
     nodes = [
-        _node(node, *has) if node.state == "up" else replace(node, state="up", gpus=0, cpus=0.0, memory_gib=0.0)
+        _node(node, *has) if node.state == "up" else _shut(node, round_.now)
         for node, has in zip(cluster.nodes, amounts, strict=True)
-        if node.state == "up" or not levels.issuperset(node.units)
+        if node.state == "up" or levels
     ]
     tenants = [_tenant(tenant, gpus) for tenant, gpus in zip(cluster.tenants, left.quota.tolist(), strict=True)]
     return replace(cluster, nodes=tuple(nodes), tenants=tuple(tenants))
@@ -132,6 +133,10 @@ def _node(node: Node, gpus: int, cpus: int, memory: int) -> Node:
         cpus=None if node.cpus is None else cpus / MILLI_PER_CPU,
         memory_gib=None if node.memory_gib is None else memory / MIB_PER_GIB,
     )
+
+
+def _shut(node: Node, now: float) -> Node:
+    return replace(node, state="up", gpus=0, cpus=0.0, memory_gib=0.0, available_until=now)
 
 
 def _tenant(tenant: Tenant, left: int) -> Tenant:

@@ -103,6 +103,16 @@ class PlanAllocation:
                 return True
         return False
 
+    def grow(self, job: int, wanted: Iterable[int]) -> None:
+        """Give a job the first of the options that fits; a seat it has already is left only for one worth more."""
+        seat = self.seats.get(job)
+        if seat is None:
+            self.start(job, wanted)
+            return
+        self.leave(job)
+        if not self.start(job, (o for o in wanted if self.options.e[o] > self.options.e[seat.option]), seat.nodes):
+            self.take(job, *seat)
+
     def stay(self, jobs: Iterable[int]) -> None:
         """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
         for job in jobs:
@@ -110,13 +120,15 @@ class PlanAllocation:
 
 
 def arrivals(round_: Round) -> list[int]:
-    """Return the jobs in the order of their submission, then of the round."""
-    return sorted(range(len(round_.jobs)), key=lambda job: round_.jobs[job].submitted or 0.0)
+    """Return the jobs in the order of their priority, then of their submission, then of the round."""
+    jobs = round_.jobs
+    return sorted(range(len(jobs)), key=lambda job: (-jobs[job].priority, jobs[job].submitted or 0.0))
 
 
 def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
-    """Return the jobs with a guarantee and then the others, both in the order given."""
-    return sorted(jobs, key=lambda job: not options.guaranteed[job])
+    """Return the jobs of each level of priorities: those with a guarantee and then the others, in the order given."""
+    level, promised = options.level.tolist(), options.guaranteed.tolist()
+    return sorted(jobs, key=lambda job: (level[job], not promised[job]))
 
 
 def by_worth(options: PlanOptions) -> list[list[int]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
+from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
 
@@ -48,7 +51,9 @@ class _Reasons:
     def __init__(self, round_: Round, options: PlanOptions, free: FreeNodes) -> None:
         self._round, self._options, self._free = round_, options, free
         self._gpus: list[int] = (options.q * options.g).tolist()
-        self._now, self._total = int(free.gpus.sum()), round_.cluster.total_gpus
+        self._total = round_.cluster.total_gpus
+        self._apart = node_sets(round_) is not None
+        self._now = int(free.gpus.sum())
 
     def waiting(self, job: int) -> Waiting:
         """Return the first rule that keeps the job from starting, or that it is stopped, and what binds."""
@@ -70,12 +75,14 @@ class _Reasons:
                 )
             return (
                 WaitingReason.CAPACITY,
-                "no plan it may run by fits the empty cluster",
-                "offer a plan with less on each node, or enlarge the nodes",
+                "no plan it may run by fits the empty cluster" + ", where the job may start" * self._apart,
+                "offer a plan with less on each node, or enlarge the nodes" + "; or ask for less of them" * self._apart,
             )
         if not free.within_quota(job):
-            tenant, asks = self._round.cluster.tenants[amounts.tenant[job]], int(amounts.g[job])
-            spare, quota = int(free.quota[amounts.tenant[job]]), tenant.quota_gpus or 0
+            asks = int(amounts.g[job])
+            short = next(one for one in amounts.line(int(amounts.tenant[job])) if asks > free.quota[one])
+            tenant, spare = self._round.cluster.tenants[short], int(free.quota[short])
+            quota = tenant.quota_gpus or 0
             if asks > quota:
                 return (
                     WaitingReason.QUOTA,
@@ -87,12 +94,13 @@ class _Reasons:
                 f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {quota}",
                 f"free {_gpus(asks - spare)} of the tenant's guaranteed jobs, or raise its quota by as many",
             )
-        fewest, now = min(self._gpus[mine.start : mine.stop]), self._now
+        fewest, now = min(self._gpus[mine.start : mine.stop]), self._within_reach(mine)
         if fewest > now:
+            usable = f"{now} that it could use are free" if self._apart else f"{now} of {self._total} are free"
             return (
                 WaitingReason.CAPACITY,
-                f"its smallest plan takes {_gpus(fewest)}; {now} of {self._total} are free",
-                f"free {_gpus(fewest - now, more=True)}",
+                f"its smallest plan takes {_gpus(fewest)}; {usable}",
+                f"free {_gpus(fewest - now, more=True)}" + " where it may be" * self._apart,
             )
         if not any(free.fits(o) for o in mine):
             return (
@@ -105,6 +113,13 @@ class _Reasons:
             "a plan fits what is free; the decision keeps it free",
             "use method 'auto' or 'exact', which leave no such job waiting where it adds value",
         )
+
+    def _within_reach(self, mine: range) -> int:
+        """Return the GPUs that are free on all nodes; where jobs may not be just anywhere, on those of some option."""
+        if not self._apart:
+            return self._now
+        reach = np.logical_or.reduce([self._options.nodes(o) for o in mine])
+        return int(self._free.gpus[reach].sum())
 
 
 def _gpus(count: int, *, more: bool = False) -> str:

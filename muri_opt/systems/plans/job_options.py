@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.configurations import JobConfiguration, configurations_of
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.next_configurations import next_names, reads_names, remaining_cost
-from muri_opt.systems.plans.plan_parts import Entry, Part, check_strategy, entries_of, is_home, may_run, nodes_with_room
-from muri_opt.systems.plans.plan_rules import PlanRules
-from muri_opt.systems.plans.plan_value import MILLION, fair_worth, kept_after_restart, reference_of, worth
+from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
+from muri_opt.systems.plans.plan_parts import Entry, check_strategy, entries_of, is_home, may_run
+from muri_opt.systems.plans.plan_places import PlanPlaces
+from muri_opt.systems.plans.plan_rules import COMPLETIONS, PlanRules
+from muri_opt.systems.plans.plan_value import (
+    MILLION,
+    completion_worth,
+    fair_worth,
+    kept_after_restart,
+    reference_of,
+    worth,
+)
+
+_HOME: Final = -1
+"""Stands for the nodes that a job holds, where others have a kind of places."""
+
+
+class Fitting(NamedTuple):
+    """A plan that fits the empty cluster, and the kinds of places it fits; none where the job can only stay."""
+
+    entry: Entry
+    kinds: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,7 +47,7 @@ class JobPlans:
     """
 
     job: Job
-    fitting: tuple[Entry, ...]
+    fitting: tuple[Fitting, ...]
     waiting: dict[PlanRules, tuple[tuple[object, ...], JobOptions]] = field(default_factory=dict)
 
     def are_those_of(self, job: Job) -> bool:
@@ -42,9 +61,9 @@ class JobPlans:
         )
 
     @cached_property
-    def configurations(self) -> Mapping[str, JobConfiguration]:
-        """The configuration that each name tells; plans that are none are refused."""
-        return configurations_of(self.job)
+    def configurations(self) -> Mapping[str, Configuration]:
+        """What the plans of each name are to a policy that goes step by step."""
+        return steps_of(self.job)
 
     @cached_property
     def fastest(self) -> Mapping[str, float]:
@@ -73,21 +92,21 @@ class JobOptions:
         return len(self.rows)
 
     @cached_property
-    def ways(self) -> Mapping[JobConfiguration, Sequence[int]]:
+    def ways(self) -> Mapping[Configuration, Sequence[int]]:
         """The options of each configuration as they are to be tried: without a restart, then on the fewest nodes."""
         plans, known = self.plans.job.plans or (), self.plans.configurations
-        found: dict[JobConfiguration, list[int]] = {}
+        found: dict[Configuration, list[int]] = {}
         position = self.rows[:, 0].tolist()
         for o in np.lexsort((self.rows[:, 1], ~self.at_home)).tolist():
             found.setdefault(known[plans[position[o]].name], []).append(o)
         return found
 
     @cached_property
-    def smallest(self) -> Mapping[tuple[str, int], JobConfiguration]:
-        """Of each kind and share, the configuration of the fewest tasks, and of those the one of the fewest servers."""
-        found: dict[tuple[str, int], JobConfiguration] = {}
-        for at in sorted(self.ways, key=lambda at: (at.tasks, at.servers)):
-            found.setdefault((at.kind, at.share), at)
+    def smallest(self) -> Mapping[Hashable, Configuration]:
+        """Of each family, the smallest configuration: of the fewest tasks and servers, or the lowest rung."""
+        found: dict[Hashable, Configuration] = {}
+        for at in sorted(self.ways, key=lambda at: at.size):
+            found.setdefault(at.family, at)
         return found
 
 
@@ -95,21 +114,16 @@ class JobReader:
     """Reads the jobs of a round; ``known`` are plans that jobs by these names had on the same cluster before."""
 
     def __init__(self, round_: Round, known: Mapping[str, JobPlans]) -> None:
-        nodes = round_.cluster.nodes
         self._round, self._known = round_, known
-        self._kinds: dict[str | None, int] = {None: 0}
-        for node in nodes:
-            self._kinds.setdefault(node.gpu_type, len(self._kinds))
-        self.hosts: NDArray[np.bool_] = np.array(
-            [[kind is None or node.gpu_type == kind for node in nodes] for kind in self._kinds], dtype=np.bool_
-        ).reshape(len(self._kinds), len(nodes))
-        self._able: dict[tuple[str | None, Part], int] = {}
+        self.places = PlanPlaces(round_)
 
-    def options(self, job: Job, rules: PlanRules) -> JobOptions:
+    def options(self, position: int, rules: PlanRules) -> JobOptions:
         """Return the options of a job, refusing plans that contradict each other."""
+        job = self._round.jobs[position]
         plans = self._known.get(job.id)
         if plans is None or not plans.are_those_of(job):
-            plans = JobPlans(job=job, fitting=tuple(entry for entry in entries_of(job) if self._fits(entry)))
+            fitting = (Fitting(entry, self.places.kinds(position, entry)) for entry in entries_of(job))
+            plans = JobPlans(job=job, fitting=tuple(one for one in fitting if one.kinds or self._keeps(job, one.entry)))
         if job.state == "running" and job.placement:
             return self._read(job, plans, rules)
         told = (job.plan, job.predictable, job.remaining_iterations, job.guarantee, job.tenant)
@@ -118,29 +132,25 @@ class JobReader:
             kept = plans.waiting[rules] = (told, self._read(job, plans, rules))
         return kept[1]
 
-    def _fits(self, entry: Entry) -> bool:
-        """Return whether the parts of a plan fit on distinct nodes of the empty cluster."""
-        kind = entry.plan.gpu_type
-        if kind not in self._kinds:
-            return False
-        if (kind, entry.part) not in self._able:
-            self._able[kind, entry.part] = nodes_with_room(self._round, entry.part, self.hosts[self._kinds[kind]])
-        return self._able[kind, entry.part] >= entry.plan.nodes
+    def _keeps(self, job: Job, entry: Entry) -> bool:
+        """Return whether a job may stay by a plan by which it could not start."""
+        return self.places.are_asked and self.places.keeps(job, entry)
 
     def _read(self, job: Job, plans: JobPlans, rules: PlanRules) -> JobOptions:
         check_strategy(job, rules.change)
         known = plans.configurations if reads_names(rules) else {}
         names = next_names(job, rules, known)
-        ways = [
-            (entry, at_home)
-            for entry in plans.fitting
+        found = [
+            (entry, kind)
+            for entry, kinds in plans.fitting
             if (names is None or entry.plan.name in names) and may_run(job, entry.plan, rules.change)
-            for at_home in ((True, False) if is_home(job, entry) else (False,))
+            for kind in ((_HOME, *kinds) if is_home(job, entry) else kinds)
         ]
-        values = self._values(job, plans.fitting, ways, rules, known)
+        ways = [(entry, kind == _HOME) for entry, kind in found]
+        values = self._values(job, [entry for entry, _ in plans.fitting], ways, rules, known)
         rows = [
-            (entry.position, entry.plan.nodes, *entry.part, value, self._kinds[entry.plan.gpu_type])
-            for (entry, _), value in zip(ways, values, strict=True)
+            (entry.position, entry.plan.nodes, *entry.part, value, self._kind_of(entry, kind))
+            for (entry, kind), value in zip(found, values, strict=True)
         ]
         return JobOptions(
             plans=plans,
@@ -151,18 +161,24 @@ class JobReader:
             least=min(values, default=0),
         )
 
+    def _kind_of(self, entry: Entry, kind: int) -> int:
+        """Return the kind of places of a way; a job at home may be on all nodes of the plan's GPU types that it has."""
+        return kind if kind != _HOME else self.places.by_type(entry.plan) or 0
+
     def _values(
         self,
         job: Job,
         fitting: Sequence[Entry],
         ways: Sequence[tuple[Entry, bool]],
         rules: PlanRules,
-        known: Mapping[str, JobConfiguration],
+        known: Mapping[str, Configuration],
     ) -> list[int]:
         """Return what each way is worth; where remaining times count, what that costs, negative."""
         restarts = job.state == "running" and bool(job.placement)
         lost = microseconds(job.restart_seconds or 0.0) if restarts else 0
-        if rules.objective != "throughput":
+        if rules.objective == COMPLETIONS:
+            return [completion_worth(job, entry.plan, 0 if at_home else lost) for entry, at_home in ways]
+        if rules.counts_time:
             return [-remaining_cost(job, entry.plan, 0 if at_home else lost, rules, known) for entry, at_home in ways]
         if rules.power is not None:
             lowest = min((entry.plan.throughput for entry, _ in ways), default=1.0)

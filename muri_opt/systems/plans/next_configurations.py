@@ -7,7 +7,7 @@ from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan
-from muri_opt.rounds.configurations import JobConfiguration
+from muri_opt.systems.plans.plan_ladder import Configuration
 from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.plans.plan_value import MILLION, MOST
 
@@ -28,14 +28,15 @@ def reads_names(rules: PlanRules) -> bool:
     return rules.change in ("same", "neighbours", "configurations") or rules.objective == "service"
 
 
-def next_names(job: Job, rules: PlanRules, known: Mapping[str, JobConfiguration]) -> frozenset[str] | None:
+def next_names(job: Job, rules: PlanRules, known: Mapping[str, Configuration]) -> frozenset[str] | None:
     """Return the names of the plans a job may run by next, or ``None`` where rules do not restrict names.
 
-    A job keeps what it has or asks for; if it is predictable, ``neighbours`` allows one task or share more or less, and
-    ``configurations`` any number of them. Without ``switch`` it stays on CPUs, or on GPUs.
+    A job keeps what it has or asks for; if it is predictable, ``neighbours`` allows one task or share more or less, or
+    one rung where names do not tell tasks, and ``configurations`` any number of them. Without ``switch`` it stays on
+    CPUs, or on GPUs.
     """
     bound = rules.change in ("same", "neighbours", "configurations")
-    fixed = rules.change == "same" or (rules.objective != "throughput" and not is_predictable(job))
+    fixed = rules.change == "same" or (rules.counts_time and not is_predictable(job))
     if not bound and not fixed:
         return None
     if job.plan is None:
@@ -49,7 +50,7 @@ def next_names(job: Job, rules: PlanRules, known: Mapping[str, JobConfiguration]
     return frozenset(name for name, other in known.items() if rules.switch or other.kind == here.kind)
 
 
-def remaining_cost(job: Job, plan: Plan, restart: int, rules: PlanRules, known: Mapping[str, JobConfiguration]) -> int:
+def remaining_cost(job: Job, plan: Plan, restart: int, rules: PlanRules, known: Mapping[str, Configuration]) -> int:
     """Return what it costs until a job is done: hundredths of a second or, if so asked, seconds times service units.
 
     ``restart`` are the microseconds a restart takes; the cost is rounded down. What an unpredictable job has to do
@@ -57,7 +58,7 @@ def remaining_cost(job: Job, plan: Plan, restart: int, rules: PlanRules, known: 
     """
     steps = (job.remaining_iterations or 0) if is_predictable(job) else 0
     numerator, denominator = plan.throughput.as_integer_ratio()
-    unit = known[plan.name].service if rules.objective == "service" else HUNDREDTHS
+    unit = known[plan.name].units(plan) if rules.objective == "service" else HUNDREDTHS
     cost = unit * (steps * denominator * MILLION + restart * numerator) // (numerator * MILLION)
     if cost > MOST:
         found = f"{job.remaining_iterations} at {plan.throughput:g} a second by plan {plan.name!r}"

@@ -13,8 +13,10 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.plans.job_options import JobOptions, JobReader
 from muri_opt.systems.plans.plan_rules import PlanRules
+from muri_opt.systems.plans.priority_levels import level_weights, levels_of
 
 _ANYWHERE: Final = -1
 LARGEST: Final = 1 << 62
@@ -30,7 +32,8 @@ class PlanOptions:
     ``homes[home[o]]`` it holds, without a restart, and once anywhere. The options of job j are ``first[j]`` up to
     ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
     ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
-    ``jobs`` has the options of each job by themselves.
+    ``jobs`` has the options of each job by themselves. Job j is on ``level[j]`` of priorities, 0 the first, on which a
+    unit of ``e`` counts ``weights[level[j]]``; without priorities there is one level, of weight 1.
 
     >>> options = PlanOptions.of(shipped_round("toy/five-plans"), PlanRules())
     >>> len(options.job)
@@ -54,6 +57,8 @@ class PlanOptions:
     served: int
     started: int
     jobs: tuple[JobOptions, ...]
+    level: Ints
+    weights: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.job)
@@ -84,19 +89,21 @@ class PlanOptions:
         homes: list[Ints] = []
         for j, job in enumerate(round_.jobs):
             try:
-                jobs.append(reader.options(job, rules))
+                jobs.append(reader.options(j, rules))
             except InputError as error:
                 raise error.inside(f"jobs[{j}] ({job.id!r})") from None
             held = [round_.cluster.node_index[node] for node in job.placement or ()]
             homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
         able = [mine for mine in jobs if len(mine)]
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
-        started = 1 - sum(mine.least for mine in able) if rules.objective != "throughput" else 0
+        started = 1 - sum(mine.least for mine in able) if rules.counts_time else 0
         served = 1 + sum(mine.best for mine in able) + started * len(able) if guaranteed.any() else 0
         if (served + started + max((mine.best for mine in able), default=0)) * len(able) >= LARGEST:
             large = f"{len(able):,} jobs, each worth up to {served + started:,}"
             raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
         first = np.cumsum([0, *map(len, jobs)], dtype=np.int64)
+        level = levels_of(round_)
+        best = [mine.best + started + served * bool(guaranteed[j]) if len(mine) else 0 for j, mine in enumerate(jobs)]
         job_ = np.repeat(np.arange(len(jobs)), np.diff(first))
         rows = np.concatenate([np.zeros((0, 7), dtype=np.int64), *(mine.rows for mine in able)])
         at_home = np.concatenate([np.zeros(0, dtype=np.bool_), *(mine.at_home for mine in able)])
@@ -112,20 +119,29 @@ class PlanOptions:
             kind=kind,
             home=np.where(at_home, np.cumsum(at_home) - 1, _ANYWHERE),
             throughput=np.concatenate([np.zeros(0), *(mine.throughput for mine in able)]),
-            hosts=reader.hosts,
+            hosts=reader.places.hosts,
             homes=tuple(homes),
             first=first,
             guaranteed=guaranteed,
             served=served,
             started=started,
             jobs=tuple(jobs),
+            level=level,
+            weights=level_weights(level, best),
         )
 
 
 @last_recalled
 def _options(round_: Round, rules: PlanRules) -> PlanOptions:
-    """Return the options of a round, whose jobs are mostly those of the last round of the same cluster."""
-    before = (options for (last, _), options in _options.kept if last.cluster == round_.cluster)
+    """Return the options of a round, whose jobs are mostly those of the last round of the same cluster.
+
+    Where jobs may not start just anywhere, every round is read anew: what they ask, and the time, change the places.
+    """
+    before = (
+        options
+        for (last, _), options in _options.kept
+        if last.cluster == round_.cluster and node_sets(last) is None and node_sets(round_) is None
+    )
     options = PlanOptions.read(round_, rules, before)
     for field in fields(options):
         value = getattr(options, field.name)

@@ -40,12 +40,17 @@ def entries_of(job: Job) -> list[Entry]:
     for entry in entries:
         plan = entry.plan
         same = seen.setdefault((plan.name, plan.gpus, plan.nodes, entry.part.milli), [])
-        if any(plan.gpu_type is None or other.plan.gpu_type in (None, plan.gpu_type) for other in same):
+        if any(_overlap(plan.types, other.plan.types) for other in same):
             nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
             found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
         same.append(entry)
     return entries
+
+
+def _overlap(types: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
+    """Return whether two plans are for some GPU type both; ``None`` is any."""
+    return types is None or others is None or not set(types).isdisjoint(others)
 
 
 def nodes_with_room(round_: Round, part: Part, hosts: NDArray[np.bool_]) -> int:

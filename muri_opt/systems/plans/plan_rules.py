@@ -13,6 +13,7 @@ CHANGES: Final = ("both", "plans", "resources", "neither")
 REFERENCES: Final = ("best", "requested")
 POWERS: Final = ("-0.5", "-1")
 COSTS: Final = ("service", "time")
+COMPLETIONS: Final = "completions"
 _DATA_PARALLEL = re.compile(r"(^|-)dp\d+(?=-|$)", flags=re.ASCII)
 
 
@@ -29,6 +30,7 @@ class PlanRules:
     ``neighbours`` (that and one task or share more or less) or ``configurations`` (any); without ``switch`` jobs on
     CPUs stay there, and those on GPUs. Under the ``objective`` ``time`` or ``service`` one more job that runs outweighs
     everything else, and then less remaining time is better, as it is or times the service units of the configuration.
+    Under ``completions`` an option is worth its part in the rate at which jobs are done: one job by its remaining time.
 
     >>> PlanRules(change="resources").change
     'resources'
@@ -41,12 +43,19 @@ class PlanRules:
     objective: str = "throughput"
     switch: bool = True
 
+    @property
+    def counts_time(self) -> bool:
+        """Whether the most jobs are to run and then with the least remaining time, not with the most speed."""
+        return self.objective in COSTS
+
 
 def rules_of_plans(rules: PlanRules) -> dict[str, str]:
     """Return the chapter, *planning* or *configuration*, and its settings that say the same."""
-    if rules.objective != "throughput":
+    if rules.counts_time:
         switch = "on" if rules.switch else "off"
         return {"chapter": "configuration", "objective": rules.objective, "change": rules.change, "switch": switch}
+    if rules.objective == COMPLETIONS:
+        return {"chapter": "planning", "change": rules.change, "objective": rules.objective}
     return {
         "chapter": "planning",
         "change": rules.change,
@@ -61,8 +70,10 @@ def plan_rules_of(rules: Mapping[str, str]) -> PlanRules:
     if rules["chapter"] == "configuration":
         said = {"objective": "service", "change": "neighbours", "switch": "on", **rules}
         return PlanRules(change=said["change"], objective=said["objective"], switch=said["switch"] == "on")
-    said = {"change": "both", "reference": "best", "horizon": "600", "power": "none", **rules}
+    usual = {"change": "both", "reference": "best", "horizon": "600", "power": "none", "objective": "throughput"}
+    said = {**usual, **rules}
     return PlanRules(
+        objective=said["objective"],
         change=said["change"],
         reference=said["reference"],
         horizon=microseconds(float(said["horizon"])),

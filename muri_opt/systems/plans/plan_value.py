@@ -12,6 +12,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.plan_rules import PlanRules
 
 MILLION = 1_000_000
+BILLION = 1_000_000_000
 MOST = MILLION * MILLION
 """The largest value of an option: sums over all jobs of a round stay exact in 64 bits."""
 WAITING_PRICE = 1_100_000
@@ -58,6 +59,18 @@ def fair_worth(throughput: float, lowest: float, kept: Fraction, power: str) -> 
     if power == "-0.5":
         return max(0, WAITING_PRICE - isqrt(MILLION**2 * denominator // numerator))
     return max(0, WAITING_PRICE - MILLION * denominator // numerator)
+
+
+def completion_worth(job: Job, plan: Plan, restart: int) -> int:
+    """Return a job's part in the rate of completions by a plan: one over the time it still needs, in 1e-9 per second.
+
+    ``restart`` are the microseconds a restart takes. A time below a millisecond counts as one; no part is below 1.
+    """
+    if job.remaining_iterations is None:
+        raise InputError("remaining_iterations", "nothing", "what is left to do: the policy goes by remaining service")
+    numerator, denominator = plan.throughput.as_integer_ratio()
+    needs = job.remaining_iterations * denominator * MILLION + restart * numerator
+    return MOST if needs * 1000 <= numerator * MILLION else max(1, BILLION * MILLION * numerator // needs)
 
 
 def kept_after_restart(round_: Round, job: Job) -> Fraction:

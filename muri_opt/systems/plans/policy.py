@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from muri_opt.errors import unknown_name
+from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
@@ -15,6 +15,7 @@ from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
 from muri_opt.systems.plans.decision import plan_decision
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_places import PLACES
 from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -31,7 +32,7 @@ class PlanPolicy(Policy):
     """
 
     chapter: ClassVar[str] = "planning"
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
+    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART | PLACES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str]
     needs_beside: ClassVar[tuple[str, ...]] = ()
 
@@ -60,7 +61,11 @@ class PlanPolicy(Policy):
         """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
 
     def check(self, round_: Round) -> None:
-        """Refuse a job without plans, and plans that cannot be told apart."""
+        """Refuse a job without plans, plans that cannot be told apart, and a level that is only preferred."""
+        for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
+            if job.within is not None and not job.within.required:
+                where = f"jobs[{position}] ({job.id!r}).within.required"
+                raise RefusalError(where, "false", f"true: the policy {self.name!r} prefers no place to another")
         PlanOptions.of(round_, self.plan_rules)
         self.set_apart(round_)
 

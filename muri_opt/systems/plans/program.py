@@ -6,7 +6,7 @@ whether a part of it is on s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,12 +17,15 @@ from muri_opt.rounds import Assignment, Budget, Decision, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.quantities import milli_cpus
 from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.level_duals import first_level, of_all_levels
 from muri_opt.systems.plans.node_patterns import cluster_prices
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.plans.program_columns import PlanColumns
 from muri_opt.systems.plans.program_duals import relaxed_duals
 from muri_opt.systems.plans.program_search import search_patterns
+from muri_opt.systems.plans.program_stages import plan_stages
+from muri_opt.systems.plans.quota_lines import limited_lines, pairs
 from muri_opt.systems.program import Formulation, Searched
 
 
@@ -49,7 +52,10 @@ class PlanningFormulation(Formulation):
         return PlanOptions.of(round_, self.rules)
 
     def build(self, round_: Round) -> Model:
-        """Return the program: at most one option per job, its parts on distinct nodes, within nodes and quotas."""
+        """Return the program: at most one option per job, its parts on distinct nodes, within nodes and quotas.
+
+        Its objective is what jobs of the first level of priorities are worth; stages have all levels.
+        """
         table = self.table(round_)
         options, option, several = table.options, table.option, table.several
         builder = ModelBuilder(self.chapter)
@@ -67,30 +73,19 @@ class PlanningFormulation(Formulation):
         builder.add_rows("parts", several, entries=entries, sense="=", rhs=0)
         _add_nodes(builder, round_, table, y)
         _add_quota(builder, round_, options, taken, job)
-        return builder.finish(maximise=True, columns=taken, coefficients=options.e[of_option])
+        first = options.level[job] == 0
+        return builder.finish(maximise=True, columns=taken, coefficients=np.where(first, options.e[of_option], 0))
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return one stage, or more: how many guaranteed jobs run, how many jobs, then all that is gained or lost.
 
-        The first only where jobs have guarantees, the second only where remaining times count.
+        The first only where jobs have guarantees, the second only where remaining times count; and all of them for each
+        level of priorities, the first level first.
         """
         table = self.table(round_)
-        options = table.options
-        of_option = np.append(table.several, table.option)
-        counts = model.objective > 0  # for a job that is worth something at once: not the parts of an option with an x
-        stages, rest, best = [], model.objective, 0
-        if options.served:
-            promised = options.guaranteed[options.job]
-            runs = (promised[of_option] & counts).astype(np.int64)
-            stages.append(Stage(objective=runs, weight=options.served, best=len(np.unique(options.job[promised]))))
-            rest, best = rest - options.served * runs, options.served - 1
-        if options.started:
-            runs = counts.astype(np.int64)
-            stages.append(Stage(objective=runs, weight=options.started, best=len(np.unique(options.job))))
-            rest, best = rest - options.started * runs, 0
-        return (
-            (*stages, Stage(objective=rest, weight=1, best=best)) if stages else Formulation.stages(self, round_, model)
-        )
+        stages = plan_stages(table)
+        several = len(stages) > 1 or (stages and len(table.options.weights) > 1)
+        return stages if several else Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: each option that has parts on nodes, there."""
@@ -111,8 +106,13 @@ class PlanningFormulation(Formulation):
     def search(
         self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
     ) -> Searched | None:
-        """Return what patterns of whole nodes add up to, from the start on, and their prices."""
+        """Return what patterns of whole nodes add up to, from the start on, and their prices.
+
+        They add up values of one level of priorities only.
+        """
         options = self.prepare(round_)
+        if len(options.weights) > 1:
+            return None
         known = {} if start is None else _chosen(round_, options, start)
         return search_patterns(round_, options, known, budget, relax, solve)
 
@@ -123,11 +123,14 @@ class PlanningFormulation(Formulation):
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return multipliers from the knapsack of the whole cluster, without a solver."""
-        return cluster_prices(round_, self.prepare(round_))
+        options = self.prepare(round_)
+        return of_all_levels(options, cluster_prices(round_, first_level(options)))
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""
-        return relaxed_duals(round_, self.table(round_), model, row_duals)
+        table = self.table(round_)
+        first = replace(table, options=first_level(table.options))
+        return of_all_levels(table.options, relaxed_duals(round_, first, model, row_duals))
 
 
 def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints) -> None:
@@ -144,11 +147,14 @@ def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints
 
 
 def _add_quota(builder: ModelBuilder, round_: Round, options: PlanOptions, taken: Ints, job: Ints) -> None:
-    """Add the rows of the quotas, in which guaranteed jobs count with the GPUs they ask for."""
+    """Add the rows of the quotas, in which guaranteed jobs count with the GPUs they ask for.
+
+    A job counts for its tenant and for all tenants above it.
+    """
     amounts = round_.amounts
     limited = np.flatnonzero(amounts.U < UNLIMITED)
-    counts = np.flatnonzero(np.isin(amounts.tenant[job], limited) & options.guaranteed[job])
-    rows = np.searchsorted(limited, amounts.tenant[job[counts]])
+    counts, quota = pairs(np.where(options.guaranteed, amounts.tenant, -1)[job], limited_lines(amounts))
+    rows = np.searchsorted(limited, quota)
     entries = (rows, taken[counts], amounts.g[job[counts]])
     builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
 

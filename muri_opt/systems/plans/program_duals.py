@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from muri_opt.modelling import Model
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.systems.plans.program_columns import PlanColumns
+from muri_opt.systems.plans.quota_lines import limited_lines, line_prices
 from muri_opt.systems.pooled_limits import DENOMINATOR, row_prices
 
 
@@ -28,7 +29,8 @@ def relaxed_duals(round_: Round, table: PlanColumns, model: Model, row_duals: ND
     cheapest = np.full(len(options), np.inf)
     np.minimum.at(cheapest, table.option, price[len(table.several) :])
     tenant = np.where(options.guaranteed, round_.amounts.tenant, -1)[options.job]
-    quota = np.append(prices["quota"], 0.0)[tenant] * round_.amounts.g[options.job]
+    per_gpu = line_prices(prices["quota"], limited_lines(round_.amounts))
+    quota = per_gpu[tenant] * round_.amounts.g[options.job]
     once = np.zeros(len(round_.jobs))
     np.maximum.at(once, options.job, options.e - quota - options.q * cheapest)
     multipliers = {

@@ -28,12 +28,24 @@ class Reallocation:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._costs = CachedCosts(state)
+        self._costs = CachedCosts(state, level=0)
+        self._jobs = list(state.rank)
 
     def run(self) -> None:
+        """Run the algorithm for the jobs of each level of priorities, the first one first.
+
+        Those of later levels give whatever the others gain by; those of earlier ones have what they have.
+        """
+        levels = self._state.level
+        for level in range(max(levels, default=-1) + 1):
+            self._jobs = [job for job in self._state.rank if levels[job] == level]
+            self._costs = CachedCosts(self._state, level=level)
+            self._run_level()
+
+    def _run_level(self) -> None:
         """Serve guaranteed jobs that do not run, then every job by its slope; what is free at last to the steepest."""
         state = self._state
-        for job in state.rank:
+        for job in self._jobs:
             if state.options.guaranteed[job] and job not in state.seats and not self.serve(job, taking=True):
                 self.force(job)
         changes = sum(self.serve(job, taking=True) for job in self.by_slope())
@@ -46,13 +58,13 @@ class Reallocation:
         A job that waits is among them whatever it would gain.
         """
         state = self._state
-        slopes = {job: self._costs.slope(job) for job in state.rank}
+        slopes = {job: self._costs.slope(job) for job in self._jobs}
 
         def key(job: int) -> tuple[bool, float]:
             starves = job in state.starving and job not in state.seats
             return not starves, -inf if starves else -slopes[job]
 
-        return sorted((job for job in state.rank if slopes[job] > 0 or job not in state.seats), key=key)
+        return sorted((job for job in self._jobs if slopes[job] > 0 or job not in state.seats), key=key)
 
     def serve(self, job: int, *, taking: bool) -> bool:
         """Give a job the option that adds most throughput, what others lose taken off; return whether it got one.

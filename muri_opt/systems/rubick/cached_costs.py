@@ -17,12 +17,12 @@ class CachedCosts:
     """Slopes of jobs, who is on a node and what room costs there, and which jobs got nothing.
 
     A slope depends on a job and what it has, and is kept for good. The rest depends on seats: whoever changes one says
-    so by :meth:`forget`.
+    so by :meth:`forget`. All of it is for jobs of one ``level`` of priorities, to which others give.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, level: int) -> None:
         self._state = state
-        self._steps = ShrinkSteps(state.options, state.curves, state.settled, state.firm, state.starving)
+        self._steps = ShrinkSteps(state.options, state.curves, state.settled, state.firm, state.starving, level)
         nodes = len(state.on_node)
         self._slopes: dict[tuple[int, int], float] = {}
         self._occupants: list[dict[tuple[int | None, bool], Occupants]] = [{} for _ in range(nodes)]

@@ -27,7 +27,7 @@ class Occupants:
     forced: bool
     seats: Mapping[int, Seat]
     free: Amounts
-    loss: int = 0
+    loss: float = 0
     given: Given = field(default_factory=dict)
     _after: dict[int, tuple[float, Occupants] | None] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class Occupants:
             forced=self.forced,
             seats=seats,
             free=(self.free[0] + more[0], self.free[1] + more[1], self.free[2] + more[2]),
-            loss=self.loss + curves.loss(before.option, NOTHING if seat is None else seat.option),
+            loss=self.loss + self.steps.loss(job, before.option, NOTHING if seat is None else seat.option),
             given=self.given | {job: seat},
         )
 

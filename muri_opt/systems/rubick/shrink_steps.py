@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.allocation import Seat
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.rubick.slopes import NOTHING, Curves, per_unit
+
+_OF_LATER_LEVELS: Final = 2.0**-60
+"""Part of what a job of a later level loses that others count: of several jobs, the one that loses least gives."""
 
 
 class Step(NamedTuple):
@@ -22,7 +25,8 @@ class ShrinkSteps:
     """The steps by which jobs shrink.
 
     ``firm`` jobs run and may not restart, ``starving`` ones are not evicted; for a guaranteed job that does not run yet
-    (``forced``) neither counts. No guaranteed job is ever left with nothing.
+    (``forced``) neither counts. No guaranteed job is ever left with nothing. All of this is among jobs of one ``level``
+    of priorities: those of later levels lose next to nothing by whatever they give, and earlier ones give nothing.
     """
 
     def __init__(
@@ -32,12 +36,14 @@ class ShrinkSteps:
         settled: Callable[[int, Ints], int],
         firm: set[int],
         starving: set[int],
+        level: int = 0,
     ) -> None:
         self.firm = firm
         self._starving = starving
         self._options = options
         self.curves = curves
         self._settled = settled
+        self._level, self._levels = level, options.level.tolist()
         self._known: dict[tuple[int, bytes, int, int, bool], Step | None] = {}
 
     def step(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
@@ -51,19 +57,25 @@ class ShrinkSteps:
             self._known[key] = self._smaller(job, seat, node, resource, forced=forced)
         return self._known[key]
 
+    def loss(self, job: int, now: int, then: int) -> float:
+        """Return what a job loses by a smaller option, or by being evicted, as those who get it count that."""
+        loss = self.curves.loss(now, then)
+        return loss if self._levels[job] == self._level else loss * _OF_LATER_LEVELS
+
     def _smaller(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
         curves, has = self.curves, self.curves.part[seat.option]
-        if not has[resource]:
+        if not has[resource] or self._levels[job] < self._level:
             return None
-        held = not forced and job in self.firm
+        later = self._levels[job] > self._level
+        held = not (forced or later) and job in self.firm
         smaller = self._seats(job, seat, node, resource)
         best = next((other for other in smaller if not held or self._options.home[other.option] >= 0), None)
         stays = self._options.guaranteed[job] or held or (not forced and job in self._starving)
-        if best is None and stays:
+        if best is None and stays and not later:
             return None
         then = NOTHING if best is None else best.option
         freed = -curves.more(seat.option, then)[resource]
-        return Step(per_unit(curves.loss(seat.option, then), freed, resource), best)
+        return Step(per_unit(self.loss(job, seat.option, then), freed, resource), best)
 
     def _seats(self, job: int, seat: Seat, node: int, resource: int) -> Iterator[Seat]:
         """Yield smaller seats, worth most first: a smaller part on the same nodes, or fewer parts on others of them."""

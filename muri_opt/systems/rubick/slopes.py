@@ -86,6 +86,6 @@ def _rows(amounts: Ints) -> list[tuple[int, int, int]]:
     return list(zip(*amounts.T.tolist(), strict=True))
 
 
-def per_unit(loss: int, freed: int, resource: int) -> float:
+def per_unit(loss: float, freed: int, resource: int) -> float:
     """Return a loss per GPU, CPU or GiB freed."""
     return loss * _UNITS[resource] / freed

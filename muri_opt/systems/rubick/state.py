@@ -21,8 +21,8 @@ NOWHERE: Final[Ints] = np.empty(0, dtype=np.int64)
 class State(PlanAllocation):
     """Seats, and what the algorithm knows of the jobs beside them.
 
-    ``rank`` are the jobs in the order of submission. ``firm`` jobs run and may not restart; ``starving`` ones have
-    waited too long to be evicted.
+    ``rank`` are the jobs in the order of priority and submission. ``firm`` jobs run and may not restart; ``starving``
+    ones have waited too long to be evicted. ``level`` is that of each job's priority, 0 the first.
     """
 
     def __init__(self, round_: Round, options: PlanOptions, firm: set[int], starving: set[int]) -> None:
@@ -32,6 +32,7 @@ class State(PlanAllocation):
         self.node_gpus = round_.amounts.G
         self.firm = firm
         self.starving = starving
+        self.level: list[int] = options.level.tolist()
 
     def option(self, job: int) -> int:
         """Return the option a job has now."""

@@ -19,6 +19,8 @@ _UNITS: Final = {
 }
 _FAIR: Final = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
 
+_COMPLETIONS: Final = "guaranteed jobs first, then completions of jobs, billionths of one a second"
+
 
 def program(rules: Rules) -> Formulation:
     """Return the program of plans under the rules."""
@@ -30,6 +32,8 @@ def program(rules: Rules) -> Formulation:
 
 def unit(rules: Rules) -> str:
     """Return what the value counts."""
+    if rules.get("objective", "throughput") != "throughput":
+        return _COMPLETIONS
     return _UNITS[rules.get("reference", "best")] if rules.get("power", "none") == "none" else _FAIR
 
 
@@ -44,6 +48,7 @@ SYSTEM: Final = System(
             "antman": "muri_opt.systems.rubick.baselines.antman:AntManPolicy",
             "sia": "muri_opt.systems.rubick.baselines.sia:SiaPolicy",
             "equal-share": "muri_opt.systems.rubick.baselines.equal_share:EqualSharePolicy",
+            "srs": "muri_opt.systems.plans.shortest_service:ShortestServicePolicy",
         }
     ),
     program=program,
@@ -53,5 +58,6 @@ SYSTEM: Final = System(
         "antman": frozenset({"more-capacity"}),
         "synergy": frozenset({"more-capacity", "preempts-for-a-start"}),
         "equal-share": _PLACED | {"waiting-removed"},
+        "srs": frozenset({"node-order", "idempotent"}),
     },
 )

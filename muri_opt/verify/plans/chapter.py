@@ -37,11 +37,27 @@ class PlanChapter(Chapter):
         "reference": one_of("best", "requested"),
         "horizon": Setting(usual="600", least=1e-6),
         "power": one_of("none", "-0.5", "-1"),
+        "objective": one_of("throughput", "completions"),
     }
 
+    honours: ClassVar[frozenset[str]] = (
+        INFORMATION
+        | SET_APART
+        | {
+            "node.gpu_type",
+            "node.available_until",
+            "tenant.parent",
+            "job.priority",
+            "job.gpu_types",
+            "job.nodes",
+            "job.even",
+            "job.requires",
+            "job.excludes",
+            "job.within",
+        }
+    )
     has_plans: ClassVar[bool] = True
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART
 
     def __init__(self, round_: Round, rules: Planned) -> None:
         super().__init__(round_, rules)
@@ -55,6 +71,7 @@ class PlanChapter(Chapter):
             reference=settings["reference"],
             horizon=micro(float(settings["horizon"])),
             power=None if settings["power"] == "none" else settings["power"],
+            objective=settings["objective"],
         )
 
     @property

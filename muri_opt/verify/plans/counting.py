@@ -26,6 +26,6 @@ def _by_gpus(menu: PlanChoices, job: int) -> dict[int, int]:
     """Return the best value of a job for each number of GPUs it may run with."""
     table: dict[int, int] = {}
     for way in menu.ways[job]:
-        value = menu.bonus[job] + way.best
+        value = menu.weights[job] * (menu.bonus[job] + way.best)
         table[way.plan.gpus] = max(value, table.get(way.plan.gpus, 0))
     return table

@@ -11,30 +11,26 @@ from typing import NamedTuple
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.verify.plans.next_configurations import check_configurations, may_step_to
-from muri_opt.verify.plans.plan_parts import (
-    Entry,
-    Ints,
-    NodeAmounts,
-    Piece,
-    entries_of,
-    keeps_promise,
-    may_change_to,
-    nodes_with_room,
-)
+from muri_opt.verify.demands import asked_of
+from muri_opt.verify.plans.grounds import Grounds, Spot
+from muri_opt.verify.plans.levels import weights_of
+from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
+from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
 from muri_opt.verify.plans.value import Planned, plan_values
 
 
 class Way(NamedTuple):
-    """A plan a job may run by, its parts, and its value: ``away`` anywhere, ``home`` where it needs no restart.
+    """A plan a job may run by, its parts, and its value: ``away`` where it starts, ``home`` where it needs no restart.
 
-    What it is worth that a job runs at all, and that a promise is kept, comes on top: the job's bonus.
+    It may start inside one of the ``spots``; a job that could not start where it is may still stay there. What it is
+    worth that a job runs at all, and that a promise is kept, comes on top: the job's bonus.
     """
 
     plan: Plan
     piece: Piece
     away: int
     home: int | None
+    spots: tuple[Spot, ...]
 
     @property
     def best(self) -> int:
@@ -86,12 +82,18 @@ class PlanChoices:
         Where remaining times count, more than the largest costs of all jobs together if it runs at all; if it has a
         guarantee, more than the best of all jobs together on top.
         """
-        runs = 1 - sum(order.least for order in self.orders) if self.planned.objective != "throughput" else 0
+        runs = 1 - sum(order.least for order in self.orders) if self.planned.counts_time else 0
         jobs = self.round_.jobs
         if all(job.guarantee is None for job in jobs):
             return (runs,) * len(jobs)
         kept = 1 + sum(order.most + runs for order in self.orders if order.ways)
         return tuple(runs if job.guarantee is None else runs + kept for job in jobs)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """What a unit of the value of each job, bonus and all, counts by its priority."""
+        most = [bonus + order.most if order.ways else 0 for bonus, order in zip(self.bonus, self.orders, strict=True)]
+        return weights_of(self.round_, most)
 
     @cached_property
     def homes(self) -> tuple[frozenset[str], ...]:
@@ -106,9 +108,7 @@ class PlanChoices:
     @classmethod
     def read(cls, round_: Round, planned: Planned) -> PlanChoices:
         """Return the menu; what the jobs of the last round had is not read again."""
-        floor = NodeAmounts.of(round_)
-        rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
-        holding: dict[tuple[str | None, Piece], int] = {}
+        grounds = Grounds.of(round_)
         before = _orders_before(round_, planned)
         orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
@@ -119,16 +119,27 @@ class PlanChoices:
             try:
                 mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
                 check_configurations(job, planned.change, planned.objective)
-                allowed = [may_have(job, plan, planned) and keeps_promise(job, plan) for plan, _ in mine]
-                fits = [_fits(rows, holding, entry) for entry in mine]
-                chosen = [entry for entry, fit, may in zip(mine, fits, allowed, strict=True) if fit and may]
+                steps = Steps.of(job, mine) if is_stepwise(planned.change) else None
+                allowed = [may_have(job, plan, planned, steps) and keeps_promise(job, plan) for plan, _ in mine]
+                spots = [grounds.open_spots(job, entry) for entry in mine]
+                held = [round_.cluster.node_index[node] for node in _held(job)]
+                fits = [
+                    bool(there) or (grounds.asked is not None and _at_home(job, entry) and grounds.keeps(held, entry))
+                    for entry, there in zip(mine, spots, strict=True)
+                ]
+                chosen = [place for place, (fit, may) in enumerate(zip(fits, allowed, strict=True)) if fit and may]
                 fitting = [entry.plan for entry, fit in zip(mine, fits, strict=True) if fit]
-                values = plan_values(round_, job, planned, fitting, [entry.plan for entry in chosen])
+                values = plan_values(round_, job, planned, fitting, [mine[place].plan for place in chosen])
             except InputError as error:
                 raise error.inside(f"jobs[{position}] ({job.id!r})") from None
             ways = tuple(
-                Way(*entry, away, home if _at_home(job, entry) else None)
-                for entry, (away, home) in zip(chosen, values, strict=True)
+                Way(
+                    *mine[place],
+                    away if spots[place] else home,
+                    home if _at_home(job, mine[place]) else None,
+                    spots[place],
+                )
+                for place, (away, home) in zip(chosen, values, strict=True)
             )
             orders.append(Order(said, _asks(job), mine, ways))
         return cls(round_=round_, planned=planned, orders=tuple(orders))
@@ -154,7 +165,8 @@ class PlanChoices:
                 for way in self.ways[position]:
                     if entry is not None and way.plan is entry.plan:
                         home = way.home if self.homes[position] == set(assignment.gpus) else None
-                        total += self.bonus[position] + (way.away if home is None else home)
+                        worth = self.bonus[position] + (way.away if home is None else home)
+                        total += self.weights[position] * worth
         return total
 
 
@@ -181,14 +193,21 @@ def _orders_before(round_: Round, planned: Planned) -> dict[str, Order]:
     return {
         job.id: order
         for _, last in _menu.kept
-        if last.planned == planned and last.round_.cluster == round_.cluster
+        if last.planned == planned and last.round_.cluster == round_.cluster and _asks_alike(last.round_, round_)
         for job, order in zip(last.round_.jobs, last.orders, strict=True)
     }
 
 
-def may_have(job: Job, plan: Plan, planned: Planned) -> bool:
-    """Return whether the policy lets the job run by the plan."""
-    stepwise = may_step_to(job, plan, planned.change, planned.objective, switch=planned.switch)
+def _asks_alike(before: Round, now: Round) -> bool:
+    """Return whether what jobs ask of nodes means the same in two rounds of one cluster: types and the time count."""
+    if asked_of(before) is None or asked_of(now) is None:
+        return asked_of(before) is asked_of(now)
+    return before.now == now.now or "node.available_until" not in now.used_fields
+
+
+def may_have(job: Job, plan: Plan, planned: Planned, steps: Steps | None) -> bool:
+    """Return whether the policy lets the job run by the plan; ``steps`` say how its plans follow each other."""
+    stepwise = may_step_to(job, plan, steps, planned.change, planned.objective, switch=planned.switch)
     return may_change_to(job, plan, planned.change) and stepwise
 
 
@@ -212,16 +231,13 @@ def types_of(round_: Round, assignment: Assignment) -> set[str | None]:
 
 
 def is_for(entry: Entry, types: set[str | None]) -> bool:
-    """Return whether the plan is for GPUs of these types."""
-    return entry.plan.gpu_type is None or types == {entry.plan.gpu_type}
+    """Return whether the plan is for GPUs of these types; that they are of one type is another rule."""
+    return entry.plan.types is None or types.issubset(entry.plan.types)
 
 
-def _fits(rows: dict[str | None, Ints], holding: dict[tuple[str | None, Piece], int], entry: Entry) -> bool:
-    """Return whether the plan fits the empty cluster; ``holding`` remembers how many nodes can take a piece."""
-    key = (entry.plan.gpu_type, entry.piece)
-    if key not in holding:
-        holding[key] = nodes_with_room(rows[key[0]], entry.piece) if key[0] in rows else 0
-    return holding[key] >= entry.plan.nodes
+def stays(job: Job, entry: Entry, assignment: Assignment) -> bool:
+    """Return whether a job goes on by the plan it has, on the nodes it holds."""
+    return _at_home(job, entry) and dict(assignment.gpus) == _held(job)
 
 
 def _held(job: Job) -> dict[str, int]:

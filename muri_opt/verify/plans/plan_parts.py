@@ -45,12 +45,6 @@ class NodeAmounts:
         types = [node.gpu_type for node in round_.cluster.nodes]
         return cls(free=np.array(rows, dtype=np.int64).reshape(len(rows), 3), types=types)
 
-    def of_type(self, gpu_type: str | None) -> Ints:
-        """Return the rows of the nodes a plan for this type may use; ``None`` is any."""
-        if gpu_type is None:
-            return self.free
-        return self.free[[position for position, has in enumerate(self.types) if has == gpu_type]]
-
 
 def nodes_with_room(rows: Ints, piece: Piece) -> int:
     """Return how many of the nodes can take the piece."""
@@ -63,14 +57,14 @@ def entries_of(job: Job) -> tuple[Entry, ...]:
         raise InputError("plans", "nothing", "at least one plan: the policy chooses among them")
     need = need_of(job)
     entries = tuple(Entry(plan, piece_of(plan, need)) for plan in job.plans)
-    alike: dict[tuple[str, int, int, int], list[str | None]] = {}
+    alike: dict[tuple[str, int, int, int], list[tuple[str, ...] | None]] = {}
     for plan, piece in entries:
-        types = alike.setdefault((plan.name, plan.gpus, plan.nodes, piece.milli), [])
-        if types and (plan.gpu_type is None or None in types or plan.gpu_type in types):
+        types, mine = alike.setdefault((plan.name, plan.gpus, plan.nodes, piece.milli), []), plan.types
+        if any(mine is None or other is None or not set(mine).isdisjoint(other) for other in types):
             nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
             found = f"two plans {plan.name!r} of {plan.gpus} GPUs on {nodes} with equal CPUs"
             raise InputError("plans", found, "plans that differ in name, GPUs, nodes or CPUs")
-        types.append(plan.gpu_type)
+        types.append(mine)
     return entries
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import said_of
-from muri_opt.verify.plans.plan_choices import PlanChoices, Way, has_cpus, has_shape, is_for, may_have, types_of
-from muri_opt.verify.plans.plan_parts import Ints, NodeAmounts, Piece, keeps_promise, nodes_with_room
+from muri_opt.verify.demands import asked_of, start_breaches
+from muri_opt.verify.plans.grounds import Grounds
+from muri_opt.verify.plans.next_configurations import Steps, is_stepwise
+from muri_opt.verify.plans.plan_choices import PlanChoices, Way, has_cpus, has_shape, is_for, may_have, stays, types_of
+from muri_opt.verify.plans.plan_parts import Entry, Piece, keeps_promise
 from muri_opt.verify.plans.value import Planned
+from muri_opt.verify.tenant_lines import spare_quotas
 
 
 def plan_breaches(
@@ -32,17 +38,22 @@ def plan_breaches(
         yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
         return
     types = types_of(round_, assignment)
-    typed = [entry.plan for entry in equipped if is_for(entry, types)]
+    typed = [entry for entry in equipped if is_for(entry, types)]
     if not typed:
-        needs = sorted(str(plan.gpu_type) for plan, _ in equipped)
+        needs = sorted(kind for plan, _ in equipped for kind in plan.types or ())
         detail = f"on GPUs of type {sorted(map(str, types))}; plan {assignment.plan!r} is for {needs}"
         yield Violation(rule="gpu-type", where=where, detail=detail)
-    for plan in typed:
+    if asked_of(round_) is not None and not any(stays(job, entry, assignment) for entry in typed):
+        # What runs may go on where it is, but by its own plan: by another one it would start there.
+        starts = replace(job, placement=None) if assignment.gpus == job.placement else job
+        yield from start_breaches(round_, starts, assignment, where)
+    for plan, _ in typed:
         if not keeps_promise(job, plan):
             promised = 0.0 if job.guarantee is None else job.guarantee.throughput
             detail = f"job {job.id!r} has a throughput of {plan.throughput:g}; it was promised {promised:g}"
             yield Violation(rule="guarantee", where=where, detail=detail)
-        if not may_have(job, plan, planned):
+        steps = Steps.of(job, menu.entries[position]) if is_stepwise(planned.change) else None
+        if not may_have(job, plan, planned, steps):
             detail = f"job {job.id!r} may not change to plan {plan.name!r} of {plan.gpus} GPUs: {planned.change}"
             yield Violation(rule="change", where=where, detail=detail)
 
@@ -58,29 +69,43 @@ def plan_reasons(
     round_: Round, menu: PlanChoices, decision: Decision, held: Counter[str]
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting; ``held`` are GPUs that quotas count."""
-    floor = NodeAmounts.of(round_)
+    grounds = Grounds.of(round_)
+    free = grounds.floor.free
     for node, piece in taken_by_plans(round_, menu, decision):
-        floor.free[round_.cluster.node_index[node]] -= piece
-    rows = {kind: floor.of_type(kind) for kind in (None, *floor.types)}
-    free = int(floor.free[:, 0].sum())
-    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    startable: dict[tuple[str | None, Piece, int], bool] = {}
+        free[round_.cluster.node_index[node]] -= piece
+    everything = int(free[:, 0].sum())
+    spare = spare_quotas(round_, held)
     for wait in decision.waiting:
         position = round_.job_index[wait.job]
         job, ways = round_.jobs[position], menu.ways[position]
-        quota = quotas.get(job.tenant or "") if job.guarantee is not None else None
-        if ways and quota is not None and quota - held[job.tenant or ""] < job.gpus:
+        own = [round_.cluster.node_index[node] for node in menu.homes[position]]
+        quota = spare.get(job.tenant or "") if job.guarantee is not None else None
+        if ways and quota is not None and quota < job.gpus:
             true = WaitingReason.QUOTA
-        elif not ways or free < min(way.plan.gpus for way in ways):
+        elif not ways or _usable(grounds, ways, own, everything) < min(way.plan.gpus for way in ways):
             true = WaitingReason.CAPACITY
         else:
-            fits = any(_starts(rows, startable, way) for way in ways)
+            fits = any(_starts(grounds, way, own) for way in ways)
             true = WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
         yield wait, said_of(job, true)
 
 
-def _starts(rows: dict[str | None, Ints], startable: dict[tuple[str | None, Piece, int], bool], way: Way) -> bool:
-    key = (way.plan.gpu_type, way.piece, way.plan.nodes)
-    if key not in startable:
-        startable[key] = nodes_with_room(rows[key[0]], way.piece) >= way.plan.nodes
-    return startable[key]
+def _usable(grounds: Grounds, ways: Sequence[Way], own: Sequence[int], everything: int) -> int:
+    """Return the free GPUs of the cluster or, where jobs may not be just anywhere, of the nodes of some way."""
+    if grounds.asked is None:
+        return everything
+    reach = {node for way in ways for spot in way.spots for node in spot}
+    reach.update(node for way in ways if way.home is not None for node in _allowed(grounds, way, own))
+    return int(grounds.floor.free[sorted(reach), 0].sum())
+
+
+def _starts(grounds: Grounds, way: Way, own: Sequence[int]) -> bool:
+    """Return whether a job could start by a way now, or go on where it ran."""
+    if any(grounds.count(spot, way.piece) >= way.plan.nodes for spot in way.spots):
+        return True
+    return way.home is not None and grounds.keeps(own, Entry(way.plan, way.piece))
+
+
+def _allowed(grounds: Grounds, way: Way, own: Sequence[int]) -> list[int]:
+    """Return the nodes that a job holds, of those whose GPUs the way is for."""
+    return [node for node in own if way.plan.types is None or grounds.floor.types[node] in way.plan.types]

@@ -22,8 +22,9 @@ class Planned:
     """Which plans a policy may choose, and what they are worth.
 
     Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart; or, where
-    ``power`` is given, as in Sia's program. With an ``objective`` other than throughput the time a job still needs
-    counts against it, by ``service`` units if so told. Without ``switch`` configurations stay on CPUs, or on GPUs.
+    ``power`` is given, as in Sia's program. With the ``objective`` ``completions`` a job counts one over the time it
+    still needs; with ``time`` or ``service`` that time counts against it, by service units if so told. Without
+    ``switch`` configurations stay on CPUs, or on GPUs.
     """
 
     change: str
@@ -32,6 +33,11 @@ class Planned:
     power: str | None = None
     objective: str = "throughput"
     switch: bool = True
+
+    @property
+    def counts_time(self) -> bool:
+        """Whether the time that jobs still need counts against them."""
+        return self.objective in ("time", "service")
 
 
 def plan_values(
@@ -43,7 +49,10 @@ def plan_values(
     Where time counts against a job these are negative: that a job runs at all is added by whoever knows all jobs.
     """
     restarts = job.state == "running" and bool(job.placement)
-    if planned.objective != "throughput":
+    if planned.objective == "completions":
+        lost = micro(job.restart_seconds or 0.0) if restarts else 0
+        return [(_completions(job, plan, lost), _completions(job, plan, 0)) for plan in allowed]
+    if planned.counts_time:
         pause = micro(job.restart_seconds or 0.0) if restarts else 0
         by_service = planned.objective == "service"
         home = [-cost_of(job, plan, 0, by_service) for plan in allowed]
@@ -60,6 +69,14 @@ def plan_values(
         Fraction(MILLION * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0)
     )
     return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
+
+
+def _completions(job: Job, plan: Plan, lost: int) -> int:
+    """Return billionths of a completion per second, if the job first loses so many microseconds."""
+    if job.remaining_iterations is None:
+        raise InputError("remaining_iterations", "nothing", "the iterations that are left: completions are counted")
+    seconds = job.remaining_iterations / Fraction(plan.throughput) + Fraction(lost, MILLION)
+    return max(1, floor(10**9 / max(seconds, Fraction(1, 1000))))
 
 
 def _product(throughput: float, scale: Fraction) -> int:

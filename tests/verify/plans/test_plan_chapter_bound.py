@@ -11,10 +11,11 @@ from by_policy import enumerated_optimum, proved_bound, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings, strategies as st
 from plan_rounds import plan_prices, plan_rounds, planning_policies, result_of, rules_for
+from planning_rounds import EveryChoice, random_plan_round
 
 from muri_opt import Guarantee, InputError, Job, Node, Plan, Reason, Round, Tenant, verify
 from muri_opt.rounds import LinearDuals, Proof
-from muri_opt.systems.plans import FreeNodes, PlanOptions, plan_decision
+from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.verify import node_filling
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
@@ -324,3 +325,11 @@ def test_one_table_for_many_rooms_is_as_good_as_many_tables(monkeypatch: pytest.
     apart = bound_of(round_, **prices)
     monkeypatch.setattr("muri_opt.verify.node_filling.MOST_ROOMS", 1)
     assert bound_of(round_, **prices) == apart
+
+
+def test_the_enumeration_counts_what_is_asked_of_a_quota_though_the_cluster_has_less() -> None:
+    # The job asks for 6 GPUs of a quota of 6 and runs by a plan of 3, in a cluster of 4.
+    round_, rules = random_plan_round(131), PlanRules(power="-0.5")
+    assert sum(node.gpus for node in round_.cluster.nodes) < max(job.gpus for job in round_.jobs)
+    best = EveryChoice(round_, rules).best()
+    assert enumerated_optimum(round_, "sia:change=both,power=-0.5") == best == 1_388_475

@@ -14,8 +14,11 @@ from muri_opt.algorithms.knapsack import Options, lagrangian
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.quota_lines import limited_lines
 
 _NODES = -1
+_MOST_KINDS = 40
+"""Sets of nodes that are resources of their own; those of GPU types come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,15 +34,17 @@ class ClusterKnapsack:
 
         CPUs or memory count where every such node has a limit. Single nodes are left aside, so that a bound of these
         options bounds the round. An option for any GPU type
-        counts against all nodes only, one for a type against the nodes of that type as well. A resource that another
-        implies is left out.
+        counts against all nodes only, one for a type, or for what its job asks for, against those nodes as well. A
+        resource that another implies is left out.
         """
-        amounts = round_.amounts
+        amounts, lines = round_.amounts, limited_lines(round_.amounts)
         use: list[Ints] = []
         capacity: list[int] = []
         tenant: list[int] = []
-        for kind, hosts in enumerate(options.hosts):
-            here = options.kind == kind if kind else np.ones(len(options), dtype=np.bool_)
+        for kind, hosts in enumerate(options.hosts[:_MOST_KINDS]):
+            inside = (hosts | ~options.hosts).all(axis=1)
+            inside[0] = kind == 0
+            here = inside[options.kind]
             for each, has in ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M)):
                 if (has[hosts] < UNLIMITED).all():
                     use.append(np.where(here, options.q * each, 0))
@@ -47,7 +52,8 @@ class ClusterKnapsack:
                     tenant.append(_NODES)
         owner = np.where(options.guaranteed, amounts.tenant, -1)[options.job]
         for which in np.flatnonzero(amounts.U < UNLIMITED).tolist():
-            use.append(np.where(owner == which, amounts.g[options.job], 0))
+            below = np.array([which in line for line in (*lines, ())], dtype=np.bool_)  # the last is no tenant, -1
+            use.append(np.where(below[owner], amounts.g[options.job], 0))
             capacity.append(int(amounts.U[which]))
             tenant.append(which)
         uses = np.array(use, dtype=np.int64).reshape(len(use), len(options)).T

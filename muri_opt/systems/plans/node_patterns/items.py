@@ -14,6 +14,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.plans.node_patterns.size_grid import Grid
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.quota_lines import Lines, charged, limited_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,8 +23,8 @@ class Items:
 
     ``members[k]`` are the jobs of kind k; item i is ``option[i]`` of its first member. It is worth ``e[i]`` in ``q[i]``
     parts, each of which takes ``use[i]`` (GPUs, milli-CPUs, MiB) of its node. A kind whose jobs are guaranteed uses
-    ``asks[k]`` of the quota of ``tenant[k]`` (-1: none) for each job that runs. A kind at home somewhere is one job.
-    ``base[j]`` is the first item of job j.
+    ``asks[k]`` of the quotas of ``tenant[k]`` (-1: none) and of those above it, ``lines[tenant[k]]``, for each job that
+    runs. A kind at home somewhere is one job. ``base[j]`` is the first item of job j.
     """
 
     options: PlanOptions
@@ -38,13 +39,14 @@ class Items:
     asks: Ints
     quota: Ints
     base: Ints
+    lines: Lines
 
     @classmethod
     def of(cls, round_: Round, options: PlanOptions, *, together: bool = True) -> Items:
         """Return the items of a round, equal jobs ``together`` or each a kind of its own."""
         amounts = round_.amounts
-        limited = (amounts.U < UNLIMITED)[amounts.tenant] if len(amounts.U) else np.zeros(len(amounts.g), dtype=bool)
-        tenant = np.where(options.guaranteed & (amounts.tenant >= 0) & limited, amounts.tenant, -1)
+        lines = limited_lines(amounts)
+        tenant = np.where(options.guaranteed, charged(amounts.tenant, lines), -1)
         asks = np.where(tenant >= 0, amounts.g, 0)
         table = np.column_stack([options.q, options.g, options.c, options.m, options.e, options.kind, options.home])
         kinds: dict[bytes, list[int]] = {}
@@ -73,6 +75,7 @@ class Items:
             asks=asks[heads],
             quota=np.where(amounts.U < UNLIMITED, amounts.U, 0),
             base=base,
+            lines=lines,
         )
 
     def item_of(self, option: int) -> int:

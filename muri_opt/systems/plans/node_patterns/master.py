@@ -16,6 +16,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.node_patterns.items import Items, NodeFamily
 from muri_opt.systems.plans.node_patterns.patterns import Pattern
 from muri_opt.systems.plans.node_patterns.prices import Prices
+from muri_opt.systems.plans.quota_lines import pairs
 
 NO_HOME = -1
 
@@ -174,10 +175,9 @@ class _Table:
         builder.add_rows("homes", np.arange(len(homes)), entries=(rows, self.p[places], 1), sense="<=", rhs=have)
 
     def add_quota(self, builder: ModelBuilder) -> None:
-        """Guaranteed jobs stay within the quota of their tenant."""
+        """Guaranteed jobs stay within the quota of their tenant, and of those above it."""
         items = self.master.items
         kind, column, jobs = self._runs()
-        counted = items.tenant[kind] >= 0
-        kind, column, jobs = kind[counted], column[counted], jobs[counted]
-        entries = (items.tenant[kind], column, items.asks[kind] * jobs)
+        place, quota = pairs(items.tenant[kind], items.lines)
+        entries = (quota, column[place], items.asks[kind[place]] * jobs[place])
         builder.add_rows("quota", np.arange(len(items.quota)), entries=entries, sense="<=", rhs=items.quota)

@@ -16,6 +16,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.node_patterns.items import Items, NodeFamily
 from muri_opt.systems.plans.node_patterns.node_dp import swept
 from muri_opt.systems.plans.node_patterns.size_grid import Grid
+from muri_opt.systems.plans.quota_lines import line_prices
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class Prices:
 
     def profits(self, items: Items) -> Floats:
         """Return what each part of an item is worth beyond its prices."""
-        quota = np.append(self.quota, 0.0)[items.tenant]  # the last is that of no tenant, -1
+        quota = line_prices(self.quota, items.lines)[items.tenant]
         charged = self.once + items.asks * quota
         return np.asarray((items.e - charged[items.owner]) / items.q, dtype=np.float64)
 

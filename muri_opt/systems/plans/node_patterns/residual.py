@@ -31,8 +31,8 @@ class Remaining:
         asked: Counter[int] = Counter()
         for kind, jobs in self._runs(key).items():
             rooms.append(int(self.jobs[kind]) // jobs)
-            if self.items.tenant[kind] >= 0:
-                asked[int(self.items.tenant[kind])] += jobs * int(self.items.asks[kind])
+            for tenant in self._charged(kind):
+                asked[tenant] += jobs * int(self.items.asks[kind])
         rooms += [int(self.quota[tenant]) // gpus for tenant, gpus in asked.items() if gpus]
         return min(rooms)
 
@@ -59,8 +59,8 @@ class Remaining:
             pieces, kind = int(self.items.q[item]), int(self.items.owner[item])
             if pieces > 1:
                 jobs = min(parts[item] // pieces, int(self.jobs[kind]))
-                asks, tenant = int(self.items.asks[kind]), int(self.items.tenant[kind])
-                if tenant >= 0 and asks:
+                asks = int(self.items.asks[kind])
+                for tenant in self._charged(kind) if asks else ():
                     jobs = min(jobs, int(self.quota[tenant]) // asks)
                 self._take_jobs(kind, jobs)
                 found[item] = jobs
@@ -72,5 +72,10 @@ class Remaining:
 
     def _take_jobs(self, kind: int, jobs: int) -> None:
         self.jobs[kind] -= jobs
-        if self.items.tenant[kind] >= 0:
-            self.quota[self.items.tenant[kind]] -= jobs * self.items.asks[kind]
+        for tenant in self._charged(kind):
+            self.quota[tenant] -= jobs * self.items.asks[kind]
+
+    def _charged(self, kind: int) -> tuple[int, ...]:
+        """Return the tenants whose quotas jobs of a kind use."""
+        tenant = int(self.items.tenant[kind])
+        return self.items.lines[tenant] if tenant >= 0 else ()

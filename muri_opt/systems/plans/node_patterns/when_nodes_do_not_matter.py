@@ -41,9 +41,16 @@ def equivalent_knapsack(
 
 
 def _stays_are_worth_nothing(options: PlanOptions) -> bool:
-    """Return whether every option at home is worth no more than the same one anywhere, which follows it."""
+    """Return whether every option at home is worth no more than the same one anywhere, which then follows it.
+
+    A job that could not start on the nodes it holds may have no such option.
+    """
     home = np.flatnonzero(options.home >= 0)
-    return bool((options.e[home] <= options.e[home + 1]).all())
+    if len(home) and home[-1] + 1 == len(options):
+        return False
+    same = (options.job[home] == options.job[home + 1]) & (options.plan[home] == options.plan[home + 1])
+    same &= options.kind[home] == options.kind[home + 1]
+    return bool((same & (options.e[home] <= options.e[home + 1])).all())
 
 
 def _always_placed(options: PlanOptions, some: Ints, family: NodeFamily) -> bool:

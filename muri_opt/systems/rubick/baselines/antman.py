@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ class AntManPolicy(ThroughputPolicy):
     A guaranteed job starts with the fewest GPUs that are at least those it asks for; where that does not fit, with the
     least that keeps its guarantee. Where no room is free, best-effort jobs are evicted, the latest first. Best-effort
     jobs, in the order of submission, take their largest option that fits what is left; one that runs grows if that is
-    worth its restart.
+    worth its restart. Jobs of a larger priority go through both before those of a smaller one.
 
     >>> sorted(policy_from("antman").decide(shipped_round("toy/five-plans"), 0).running)
     ['a', 'b', 'd', 'e']
@@ -38,12 +38,11 @@ class AntManPolicy(ThroughputPolicy):
         seating.stay(guaranteed_first(options, queue))
         rank = {job: place for place, job in enumerate(queue)}
         promised, largest = _promised(round_, options), _largest(options)
-        for job in queue:
-            if options.guaranteed[job] and not seating.start(job, promised[job]) and job not in seating.seats:
-                _evict_for(seating, job, promised[job], rank)
-        for job in queue:
+        for job in guaranteed_first(options, queue):
             if not options.guaranteed[job]:
-                _expand(seating, job, largest[job])
+                seating.grow(job, largest[job])
+            elif not seating.start(job, promised[job]) and job not in seating.seats:
+                _evict_for(seating, job, promised[job], rank)
         return seating.chosen
 
 
@@ -67,7 +66,7 @@ def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mappi
     guests = {
         other: seat
         for other, seat in sorted(seating.seats.items(), key=lambda held: -rank[held[0]])
-        if not options.guaranteed[other]
+        if not options.guaranteed[other] and options.level[other] >= options.level[job]
     }
     for other in guests:
         seating.leave(other)
@@ -79,15 +78,3 @@ def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mappi
 
 def _fits_at(seating: PlanAllocation, seat: Seat) -> bool:
     return bool(np.all(seating.free.room(seat.option)[seat.nodes]))
-
-
-def _expand(seating: PlanAllocation, job: int, largest: Sequence[int]) -> None:
-    """Give a best-effort job its largest option that fits; a seat it has already is left only for one worth more."""
-    options = seating.options
-    seat = seating.seats.get(job)
-    if seat is None:
-        seating.start(job, largest)
-        return
-    seating.leave(job)
-    if not seating.start(job, (o for o in largest if options.e[o] > options.e[seat.option]), seat.nodes):
-        seating.take(job, *seat)

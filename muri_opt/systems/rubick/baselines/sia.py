@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from muri_opt.algorithms.knapsack import quick_answer
+import numpy as np
+
+from muri_opt.algorithms.knapsack import Options, quick_answer
 from muri_opt.rounds import Limits, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
@@ -24,7 +26,8 @@ class SiaPolicy(PlanPolicy):
     ``power`` is the fairness power of the program: the lower, the more the slower jobs count. ``change`` says what a
     configuration may differ in: Sia chooses ``resources`` and keeps the strategy of a plan. The program knows GPUs,
     CPUs and memory of each GPU type and the quotas, not single nodes: a job whose configuration finds no nodes takes
-    its next best that does, and whoever waits at last may take what is left.
+    its next best that does, and whoever waits at last may take what is left. Where jobs have priorities, there is a
+    program for those of each, the largest first, with what is left.
 
     >>> policy_from("sia:power=-1").power
     '-1'
@@ -44,11 +47,16 @@ class SiaPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        choice = quick_answer(ClusterKnapsack.of(round_, options).options, Limits(seconds=None, seed=seed)).choice
-        wanted = choice[choice >= 0].tolist()
+        wanted = _by_level(ClusterKnapsack.of(round_, options).options, options, Limits(seconds=None, seed=seed))
         # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
         order = {
-            o: (options.home[o] < 0, not options.guaranteed[options.job[o]], -int(options.g[o]), -int(options.q[o]))
+            o: (
+                options.level[options.job[o]],
+                options.home[o] < 0,
+                not options.guaranteed[options.job[o]],
+                -int(options.g[o]),
+                -int(options.q[o]),
+            )
             for o in wanted
         }
         rank = {job: place for place, job in enumerate(arrivals(round_))}
@@ -59,3 +67,14 @@ class SiaPolicy(PlanPolicy):
         for job in rank:
             seating.start(job, seating.best_first[job])
         return seating.chosen
+
+
+def _by_level(knapsack: Options, options: PlanOptions, limits: Limits) -> list[int]:
+    """Return the answer of the program for each level of priorities, with what those before it leave."""
+    found: list[int] = []
+    for level in range(len(options.weights)):
+        some = np.flatnonzero(options.level[options.job] == level)
+        left = knapsack.capacity - knapsack.use[found].sum(axis=0)
+        choice = quick_answer(replace(knapsack.only(some), capacity=left), limits).choice
+        found += some[choice[choice >= 0]].tolist()
+    return found

@@ -124,6 +124,7 @@ def items_of(owner: np.ndarray, q: np.ndarray, count: np.ndarray) -> Items:
         asks=empty,
         quota=empty,
         base=empty,
+        lines=(),
     )
 
 

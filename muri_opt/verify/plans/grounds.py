@@ -1,0 +1,64 @@
+"""Where the parts of plans may be, by the verifier's own reading: sets of nodes that all parts of a job are inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.demands import Asked, asked_of
+from muri_opt.verify.plans.plan_parts import Entry, NodeAmounts, Piece, nodes_with_room
+
+Spot = frozenset[int]
+"""Positions of nodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """The nodes of a round, what they have left, and what jobs ask of them; ``None`` where no job asks for anything."""
+
+    floor: NodeAmounts
+    asked: dict[str, Asked] | None
+    _spots: dict[tuple[object, ...], tuple[Spot, ...]] = field(default_factory=dict)
+    _counts: dict[tuple[Spot, Piece], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, round_: Round) -> Grounds:
+        """Return the empty cluster."""
+        return cls(floor=NodeAmounts.of(round_), asked=asked_of(round_))
+
+    def spots(self, job: Job, entry: Entry) -> tuple[Spot, ...]:
+        """Return the sets of nodes that a job may start by a plan in, whatever is free there.
+
+        Each is of one GPU type, and in one unit of a level if the job asks for that; they are one for a plan on a
+        single node. Where no job asks for anything, it is all nodes of the plan's GPU type.
+        """
+        types, alone, shape = entry.plan.types, entry.plan.nodes == 1, job.nodes
+        if shape is not None and (
+            entry.plan.nodes < shape.least or entry.plan.nodes > (shape.most or entry.plan.nodes)
+        ):
+            return ()
+        parts = None if self.asked is None else self.asked[job.id].parts
+        key = types, alone, None if parts is None else id(parts)
+        if key not in self._spots:
+            fit = {place for place, kind in enumerate(self.floor.types) if types is None or kind in types}
+            every = [fit] if parts is None else [fit.intersection(part) for part in parts]
+            together = [set[int]().union(*every)] if alone else every
+            self._spots[key] = tuple(frozenset(part) for part in together if part)
+        return self._spots[key]
+
+    def open_spots(self, job: Job, entry: Entry) -> tuple[Spot, ...]:
+        """Return those of the sets that have room for all parts of the plan now."""
+        return tuple(spot for spot in self.spots(job, entry) if self.count(spot, entry.piece) >= entry.plan.nodes)
+
+    def count(self, spot: Spot, piece: Piece) -> int:
+        """Return how many of the nodes have room for a piece now."""
+        if (spot, piece) not in self._counts:
+            self._counts[spot, piece] = nodes_with_room(self.floor.free[sorted(spot)], piece)
+        return self._counts[spot, piece]
+
+    def keeps(self, held: Collection[int], entry: Entry) -> bool:
+        """Return whether a plan has room on the nodes that a job holds, and is for their GPUs."""
+        types = entry.plan.types
+        fit = frozenset(node for node in held if types is None or self.floor.types[node] in types)
+        return self.count(fit, entry.piece) == entry.plan.nodes

@@ -1,0 +1,27 @@
+"""What priorities make of values: those of a larger priority outweigh all of smaller ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muri_opt.rounds import Round
+
+MOST_LEVELS = 100
+"""How many priorities count apart; those of all smaller ones count as one."""
+
+
+def weights_of(round_: Round, most: Sequence[int]) -> tuple[int, ...]:
+    """Return what a unit of each job's value counts, ``most`` being the most that each job is worth by itself.
+
+    For the smallest priority that is 1, for any other one more than everything of smaller priorities together.
+    """
+    ranks = sorted({job.priority for job in round_.jobs}, reverse=True)
+    level = {priority: min(rank, MOST_LEVELS - 1) for rank, priority in enumerate(ranks)}
+    together = dict.fromkeys(level.values(), 0)
+    for job, worth in zip(round_.jobs, most, strict=True):
+        together[level[job.priority]] += worth
+    weight, unit = dict[int, int](), 1
+    for place in sorted(together, reverse=True):
+        weight[place] = unit
+        unit *= 1 + together[place]
+    return tuple(weight[level[job.priority]] for job in round_.jobs)
