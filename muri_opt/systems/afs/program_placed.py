@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, Stage, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
-from muri_opt.systems.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.priority_classes import priority_classes
 from muri_opt.systems.afs.program_classes import ClassColumns
@@ -23,6 +22,7 @@ from muri_opt.systems.afs.program_places import PlacedTable
 from muri_opt.systems.afs.program_rows import PlacedColumns, placed_model
 from muri_opt.systems.afs.share_fit import Shares
 from muri_opt.systems.capacity import Leftover
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.pooled_limits import DENOMINATOR
 from muri_opt.systems.program import Formulation
 

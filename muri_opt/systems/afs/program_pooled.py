@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
-from muri_opt.systems.curves import Curves
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.systems.afs.program_dp import best_shares
 from muri_opt.systems.capacity import place_shares
+from muri_opt.systems.curves import Curves
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
 
