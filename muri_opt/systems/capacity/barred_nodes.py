@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,19 @@ class BarredNodes:
         self._round, self._nodes = round_, round_.cluster.nodes
         self._now = microseconds(round_.now)
         self._known: dict[tuple[str, str], Bools] = {}
+        self._told: dict[object, list[str]] = {}
 
     def words(self, job: int, gpus: Ints) -> list[str]:
-        """Return for each rule that bars a job from nodes with some of these ``gpus`` how many it bars, and why."""
-        found = []
-        for barred, why in self._rules(job):
-            count = int(gpus[barred].sum())
-            if count:
-                found.append(f"{count} {why}")
-        return found
+        """Return for each rule that bars a job from nodes with some of these ``gpus`` how many it bars, and why.
+
+        Jobs that ask for the same are told the same: the array must not change from one to the next.
+        """
+        one = self._round.jobs[job]
+        key = one.gpu_types, one.requires, one.excludes, one.within, one.time_limit_seconds, id(gpus)
+        if key not in self._told:
+            counts = ((int(gpus[barred].sum()), why) for barred, why in self._rules(job))
+            self._told[key] = [f"{count} {why}" for count, why in counts if count]
+        return self._told[key]
 
     def _rules(self, job: int) -> Iterator[tuple[Bools, str]]:
         """Yield every rule with the nodes that it bars a job from."""
@@ -57,7 +62,7 @@ class BarredNodes:
             self._known[what, name] = np.fromiter((name in _said(node, what) for node in self._nodes), dtype=np.bool_)
         return self._known[what, name]
 
-    @property
+    @cached_property
     def _ends(self) -> Ints:
         """Until when each node is available, far in the future where that is not said."""
         far = np.iinfo(np.int64).max

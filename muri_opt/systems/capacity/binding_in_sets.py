@@ -77,7 +77,7 @@ class BindingInSets:
             said.append(quota)
             remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
             reasons.append(WaitingReason.QUOTA)
-        by_type = fitting is not None and fit_in_sets(empty, asks, open_to) is None
+        by_type = fitting is not None and open_to is not demand and fit_in_sets(empty, asks, open_to) is None
         if by_type:
             said.append(type_quota_text(self._round, left, job))
             remedies.append("free GPUs of that type of the tenant, or raise its quota")
