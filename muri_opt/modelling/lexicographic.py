@@ -19,12 +19,15 @@ class Stage:
     """One objective of several: a unit of it is worth ``weight``, more than all later stages together.
 
     ``best`` is a value no solution exceeds (for a maximisation), so that later stages have a bound before they are
-    solved.
+    solved. ``digits`` are columns, each with a unit, from the largest to 1: added up they are at most the value of the
+    objective, and can be as much, all but the first below the unit before. They are held in place of an objective whose
+    coefficients are too large for a row.
     """
 
     objective: Ints
     weight: int
     best: int
+    digits: tuple[tuple[int, int], ...] = ()
 
 
 def stage_model(model: Model, stages: Sequence[Stage], reached: Sequence[int]) -> Model:
@@ -47,6 +50,8 @@ def combined_bound(stages: Sequence[Stage], proved: Sequence[int], bound: int | 
 
 
 def _held_row(position: int, stage: Stage, value: int) -> Rows:
+    if stage.digits:
+        return _held_digits(position, stage, value)
     columns = np.flatnonzero(stage.objective)
     return Rows(
         label="stage",
@@ -56,4 +61,22 @@ def _held_row(position: int, stage: Stage, value: int) -> Rows:
         starts=np.array([0, len(columns)], dtype=np.int64),
         columns=columns.astype(np.int64),
         coefficients=stage.objective[columns],
+    )
+
+
+def _held_digits(position: int, stage: Stage, value: int) -> Rows:
+    """Return a row for each digit of the value."""
+    digits = []
+    for _, unit in stage.digits:
+        digits.append(value // unit)
+        value %= unit
+    count = len(digits)
+    return Rows(
+        label="stage",
+        index=np.array([[position, digit] for digit in range(count)], dtype=np.int64),
+        sense="=",
+        rhs=np.array(digits, dtype=np.int64),
+        starts=np.arange(count + 1, dtype=np.int64),
+        columns=np.array([column for column, _ in stage.digits], dtype=np.int64),
+        coefficients=np.ones(count, dtype=np.int64),
     )

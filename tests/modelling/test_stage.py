@@ -1,12 +1,12 @@
 """Objectives one after another: the last stage's optimum is the lexicographic one, and bounds combine."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from hypothesis import given, strategies as st
 from small_models import described
 
-from muri_opt.modelling import Stage, combined_bound, combined_value, evaluate, stage_model
+from muri_opt.modelling import ModelBuilder, Stage, combined_bound, combined_value, evaluate, stage_model
 
 
 @given(data=st.data(), it=described(continuous=False, most=2))
@@ -23,6 +23,27 @@ def test_stages_reach_the_lexicographic_optimum(data, it):
         feasible = [point for point in points if evaluate(model, np.array(point)).feasible]
         assert feasible == [point for point in points if worth[point][:number] == best[:number]]
         assert max(evaluate(model, np.array(point)).value for point in feasible) == best[number]
+
+
+def test_a_stage_is_held_by_its_digits():
+    builder = ModelBuilder("digits")
+    x = builder.add_columns("x", [0, 1], upper=3)
+    h, l = builder.add_columns("h", [0], upper=9), builder.add_columns("l", [0], upper=9)  # noqa: E741 - a letter
+    entries = ([0, 0, 0, 0], [*x, *h, *l], [-7, -12, 10, 1])
+    builder.add_rows("made", [0], entries=entries, sense="<=", rhs=0)
+    builder.add_rows("few", [0], entries=([0, 0], x, [1, 1]), sense="<=", rhs=4)
+    model = builder.finish(maximise=True, columns=x, coefficients=[7, 12])
+    digits = ((int(h[0]), 10), (int(l[0]), 1))
+    stages = [
+        Stage(objective=model.objective, weight=10, best=60, digits=digits),
+        Stage(objective=np.array([1, 0, 0, 0]), weight=1, best=3),
+    ]
+    held = stage_model(model, stages, [43])
+    (rows,) = [family for family in held.rows if family.label == "stage"]
+    assert (rows.rhs.tolist(), rows.columns.tolist(), rows.coefficients.tolist()) == ([4, 3], [2, 3], [1, 1])
+    points = [point for point in product(range(4), range(4), range(10), range(10)) if point[2:] == (4, 3)]
+    feasible = [point[:2] for point in points if evaluate(held, np.array(point)).feasible]
+    assert feasible == [(1, 3)]  # 7 + 36 is 43, and nothing is more
 
 
 def test_values_and_bounds_are_weighted_sums():

@@ -1,8 +1,8 @@
 """Priorities in the chapter *grouping*: what groups are worth to one class after another, in numbers that stay small.
 
 What all groups are worth to a class is held while the next class is optimised. As one row that would have coefficients
-in the millions, at which solvers that compute in floating point err. So it is split: it is 1000 h_c + l_c, where l_c is
-below 1000 and k_c what the last three digits of all groups together carry over.
+in the millions, at which solvers that compute in floating point err. So it is held by digits: it is at least
+1000 h_c + l_c, where l_c is below 1000 and k_c what the last three digits of all groups together carry over.
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ class ClassColumns:
         low = np.concatenate([self.values[one] % _DIGITS for one in self._held])
         for label, parts, carried, rest in (("high", high, 1, h), ("low", low, -_DIGITS, l)):
             columns = np.concatenate([groups, k, rest])
-            numbers = np.concatenate([parts, np.full_like(k, carried), np.full_like(rest, -1)])
-            builder.add_rows(
-                label, self._held, entries=(np.concatenate([rows, every, every]), columns, numbers), sense="=", rhs=0
-            )
+            numbers = np.concatenate([-parts, np.full_like(k, -carried), np.ones_like(rest)])
+            entries = (np.concatenate([rows, every, every]), columns, numbers)
+            builder.add_rows(label, self._held, entries=entries, sense="<=", rhs=0)
 
     def encoded(self, x: Ints) -> Ints:
         """Return the columns h, l and k that go with how often groups run."""
@@ -60,20 +59,14 @@ class ClassColumns:
         return np.concatenate([worth // _DIGITS, worth % _DIGITS, last // _DIGITS])
 
     def stages(self, columns: int) -> tuple[Stage, ...]:
-        """Return the stages of a program of so many columns: of each class the thousands and then the rest."""
-        first, classes = columns - 3 * len(self._held), len(self._held)
+        """Return the stages of a program of so many columns, the last of which are h, l and k: one for each class."""
+        first, held = columns - 3 * len(self._held), len(self._held)
         stages = []
-        for one in self._held:
-            for place, weight, best in (
-                (first + one, _DIGITS, self._top(one) // _DIGITS + 1),
-                (first + classes + one, 1, _DIGITS - 1),
-            ):
-                objective = np.zeros(columns, dtype=np.int64)
-                objective[place] = 1
-                stages.append(Stage(objective=objective, weight=weight * self.weights[one], best=best))
-        last = self.values[-1]
-        objective = np.append(last, np.zeros(columns - len(last), dtype=np.int64))
-        return (*stages, Stage(objective=objective, weight=self.weights[-1], best=self._top(len(self._held))))
+        for one, (value, weight) in enumerate(zip(self.values, self.weights, strict=True)):
+            objective = np.append(value, np.zeros(columns - len(value), dtype=np.int64))
+            digits = ((first + one, _DIGITS), (first + held + one, 1)) if one in self._held else ()
+            stages.append(Stage(objective=objective, weight=weight, best=self._top(one), digits=digits))
+        return tuple(stages)
 
     def _top(self, one: int) -> int:
         return self.most * int(np.abs(self.values[one]).max(initial=0))

@@ -37,6 +37,14 @@ def test_jobs_that_share_gpus_count_together_for_the_quota_of_their_tenant() -> 
     assert [left.within_quota(job) for job in range(5)] == [False, False, False, False, True]
 
 
+def test_jobs_that_share_gpus_count_together_for_the_quota_of_a_tenant_above_theirs() -> None:
+    tenants = [Tenant(id="org", quota_gpus=3), Tenant(id="t", parent="org"), Tenant(id="u", parent="org")]
+    left = Leftover(round_of([8], [gang(0, 2, tenant="t"), gang(1, 2, tenant="u"), gang(2, 2)], tenants))
+    assert left.within_quota(0, 2)
+    assert left.within_quota(1, 2)
+    assert not left.within_quota(0, 1)
+
+
 def test_what_is_left_does_not_touch_the_round() -> None:
     round_ = round_of([4], [2])
     Leftover(round_).take(np.array([2]), 0)
