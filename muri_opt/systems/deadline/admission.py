@@ -89,9 +89,11 @@ def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterab
 
 def _without(choices: Choices, rows: Ints, row: int) -> Ints:
     """Return the rows of a job but one that does not fit; no larger share does then, unless it is where the job is."""
+    stays: Ints = rows[rows != row]
     if choices.home[row]:
-        return rows[rows != row]
-    return rows[choices.home[rows] | (choices.gpus[rows] < choices.gpus[row])]
+        return stays
+    smaller: Ints = rows[choices.home[rows] | (choices.gpus[rows] < choices.gpus[row])]
+    return smaller
 
 
 def _speed(choices: Choices, state: Placing, job: int) -> int:
