@@ -31,7 +31,8 @@ def test_the_fields_of_format_2_are_marked():
     marked = {path.strip("`") for path, *_, meaning in table("All fields") if meaning.startswith("**2**")}
     parts = {"jobs[].nodes.least", "jobs[].nodes.most", "jobs[].within.level", "jobs[].within.required"}
     parts |= {"together[].models", "together[].rates", "cluster.nodes[].levels"}
-    places = {"cluster": "", "node": "cluster.nodes[].", "tenant": "cluster.tenants[].", "job": "jobs[].", "round": ""}
+    places = {"cluster": "", "node": "cluster.nodes[].", "tenant": "cluster.tenants[].", "job": "jobs[]."}
+    places |= {"plan": "jobs[].plans[].", "round": ""}
     fields = [field.partition(".") for field in FIELDS if field not in ("cluster.levels", "node.gpu_type")]
     assert marked == {"cluster.levels", *parts, *(places[kind] + name for kind, _, name in fields)}
 

@@ -46,7 +46,10 @@ PLAN_FIELDS = {
 @st.composite
 def plans(draw):
     nodes, each = draw(st.integers(1, 1000)), draw(st.integers(1, 1000))
-    return Plan(gpus=nodes * each, nodes=nodes, **draw(st.fixed_dictionaries(PLAN_FIELDS)))
+    said = draw(st.fixed_dictionaries(PLAN_FIELDS))
+    if said["gpu_type"] is None:
+        said["gpu_types"] = draw(st.none() | st.lists(name, min_size=1, max_size=2))
+    return Plan(gpus=nodes * each, nodes=nodes, **said)
 
 
 # Fields of a job that no other part of the round limits.

@@ -23,7 +23,7 @@ RATE = "a finite number above 0 and up to 1,000,000,000,000"
 FORMATS = "one of 'muri-opt/round/1', 'muri-opt/round/2'"
 GPUS = "a whole number from 0 to 1,000,000"
 SOME_GPUS = "a whole number from 1 to 1,000,000"
-PLAN_FIELDS = "an object with the fields name, gpus, nodes, gpu_type, cpus, memory_gib, throughput"
+PLAN_FIELDS = "an object with the fields name, gpus, nodes, gpu_type, cpus, memory_gib, throughput, gpu_types"
 
 
 def refused(text):

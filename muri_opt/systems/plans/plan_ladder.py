@@ -20,7 +20,7 @@ from muri_opt.rounds.configurations import (
 from muri_opt.systems.plans.plan_parts import entries_of
 
 
-class Configuration(Protocol):
+class Configuration(Hashable, Protocol):
     """What policies that go step by step know of the plans of one name: servers and workers, or a rung."""
 
     @property

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from muri_opt.rounds import canonical_json, parse_round
 from muri_opt.rounds.generate import FAMILIES, generate
@@ -9,13 +10,19 @@ from muri_opt.rounds.used_fields import FIELDS
 from muri_opt.testing import demanding_rounds, full_rounds, rounds, tenant_rounds
 from muri_opt.testing.drawing import drawn_rounds
 
-DRAWN = demanding_rounds(tenant_rounds(max_jobs=3)) | demanding_rounds(rounds(max_jobs=4))
+DRAWN = st.one_of(
+    demanding_rounds(tenant_rounds(max_jobs=3)),
+    demanding_rounds(rounds(max_jobs=4)),
+    demanding_rounds(full_rounds("plans")),
+)
 
 
 def keeps_its_demands(round_, job):
     nodes = [round_.cluster.nodes[round_.cluster.node_index[node]] for node in job.placement]
     assert len({node.gpu_type for node in nodes}) == 1
     assert job.gpu_types is None or nodes[0].gpu_type in job.gpu_types
+    listed = [plan.gpu_types for plan in job.plans or () if plan.gpu_types is not None]
+    assert all(nodes[0].gpu_type in types for types in listed)
     assert all(set(job.requires) <= set(node.labels) for node in nodes)
     assert not any(set(job.excludes) & set(node.labels) for node in nodes)
     if job.within is not None and job.within.required:
@@ -55,10 +62,12 @@ def test_a_generated_round_is_the_one_without_demands_and_more(family):
     used = {
         field for seed in range(6) for field in generate(family, jobs=60, nodes=6, seed=seed, demands=True).used_fields
     }
-    without_tenants = {field for field in FIELDS if not field.startswith("tenant.")}
-    assert used == (set(FIELDS) if plain.cluster.tenants else without_tenants)
+    kinds = {"tenant": plain.cluster.tenants, "plan": any(job.plans for job in plain.jobs)}
+    assert used == {field for field in FIELDS if kinds.get(field.partition(".")[0], True)}
     assert said.name == f"{plain.name}-demands"
     for before, after in zip(plain.jobs, said.jobs, strict=True):
-        same = ("id", "gpus", "cpus", "state", "placement", "submitted", "remaining_iterations", "plans", "scaling")
+        same = ("id", "gpus", "cpus", "state", "placement", "submitted", "remaining_iterations", "scaling")
         assert all(getattr(before, field) == getattr(after, field) for field in same)
+        plans = None if after.plans is None else tuple(replace(plan, gpu_types=None) for plan in after.plans)
+        assert plans == before.plans
     assert generate(family, jobs=60, nodes=6, seed=3, demands=True).fingerprint == said.fingerprint
