@@ -22,7 +22,7 @@ DRAWN = demanding_rounds(tenant_rounds(max_jobs=5), fields=HONOURED) | demanding
 
 
 @given(DRAWN, SPECS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_decision_keeps_the_rules_and_is_a_point_of_the_program(round_: Round, spec: str) -> None:
     policy, program = policy_from(spec), formulation_of(spec)
     try:
