@@ -10,7 +10,7 @@ from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.node_sets import Demand, is_lost
-from muri_opt.systems.capacity.quota_text import type_quota_text
+from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 
@@ -56,7 +56,7 @@ def binding_in_sets(
         reasons.append(WaitingReason.CAPACITY)
     if over:
         said.append(quota)
-        remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
+        remedies.append(quota_remedy(left, over))
         reasons.append(WaitingReason.QUOTA)
     limit = fewest if consolidate else None
     by_type = fewest <= nodes and fit_in_sets(empty_room(round_, job), asks, open_to) is None
