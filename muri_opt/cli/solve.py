@@ -10,8 +10,8 @@ from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
 
 POLICY_HELP = (
-    "fifo, srtf, srsf, las, max-min, fair-share, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, "
-    "rubick, synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias or philly, "
+    "fifo, srtf, srsf, las, max-min, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, rubick, "
+    "synergy, antman, sia, equal-share, optimus-ps, aiturbo, tiresias, fair-share or philly, "
     "with parameters as in fifo:objective=weighted,nodes=fewest"
 )
 
