@@ -18,7 +18,7 @@ from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.lacking_amounts import holders_text, lacking_amounts
 from muri_opt.systems.capacity.node_sets import Demand, is_lost
-from muri_opt.systems.capacity.quota_text import type_quota_text
+from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
@@ -75,7 +75,7 @@ class BindingInSets:
             reasons.append(WaitingReason.CAPACITY)
         if over:
             said.append(quota)
-            remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
+            remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
         by_type = fitting is not None and open_to is not demand and fit_in_sets(empty, asks, open_to) is None
         if by_type:

@@ -14,7 +14,7 @@ from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.lacking_amounts import lacking_amounts
 from muri_opt.systems.capacity.node_fit import nodes_needed
-from muri_opt.systems.capacity.quota_text import over_quota, quota_text
+from muri_opt.systems.capacity.quota_text import over_quota, quota_remedy, quota_text
 
 
 class BindingRules:
@@ -42,7 +42,7 @@ class BindingRules:
         over = over_quota(left, job)
         if over:
             said.append(quota_text(self._round, left, job))
-            remedies.append(f"free {gpus_text(over)} of the tenant, or raise its quota by as many")
+            remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
         room = left.room(job)
         nodes = fewest_nodes(self._round, job) if self._consolidate else len(room)

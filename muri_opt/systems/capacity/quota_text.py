@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from muri_opt.rounds import Round, Tenant
 from muri_opt.rounds.borrowing import Borrowed
+from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.systems.capacity.free_capacity import Leftover
 
 
@@ -23,6 +24,13 @@ def _limit_text(tenant: Tenant, spare: int) -> str:
     has = f"has {spare} left of" if spare >= 0 else f"is {-spare} over"
     more = f" and the {tenant.borrow_gpus} that it may borrow" if tenant.borrow_gpus else ""
     return f"tenant {tenant.id!r} {has} its quota of {tenant.quota_gpus}{more}"
+
+
+def quota_remedy(left: Leftover, over: int) -> str:
+    """Return what would help a job whose tenants may not have so many of its GPUs."""
+    if left.borrowed is None:
+        return f"free {gpus_text(over)} of the tenant, or raise its quota by as many"
+    return f"free {gpus_text(over)} of the tenant or of those that could lend them, or raise its quota"
 
 
 def over_quota(left: Leftover, job: int) -> int:

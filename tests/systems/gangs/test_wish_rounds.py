@@ -9,7 +9,7 @@ from wish_rounds import WISHES, wish_round
 
 from muri_opt import policy_from, solve_round, verify
 
-SEEDS = 20
+SEEDS = 8
 
 
 @pytest.mark.parametrize("group", WISHES)
@@ -19,7 +19,7 @@ def test_brute_force_equals_program_and_verifier(group: str) -> None:
 
 
 def test_the_heuristic_and_the_program_together_find_the_optimum() -> None:
-    for seed in range(12):
+    for seed in range(5):
         round_ = wish_round(seed, "shape")
         spec, chosen = setting(seed)
         result = solve_round(round_, spec, "auto")
@@ -36,7 +36,7 @@ def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> N
 
 @pytest.mark.parametrize("group", WISHES)
 def test_every_change_starts_the_job_and_deciding_again_changes_nothing(group: str) -> None:
-    for seed in range(40):
+    for seed in range(25):
         tried_changes(wish_round(seed, group), seed)
 
 
