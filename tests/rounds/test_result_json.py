@@ -49,6 +49,7 @@ def test_the_fields_of_the_file_are_the_documented_ones() -> None:
         "value_unit",
         "termination",
         "decision",
+        "changes",
         "certificate",
         "stats",
     ]

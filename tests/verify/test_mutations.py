@@ -118,7 +118,9 @@ def test_a_smaller_plan_does_not_shrink_a_gang() -> None:
             Assignment(jobs=("j1",), gpus={"n0": 2}, period_seconds=1.0),
         )
     )
-    wrong = replace(right, decision=both, value=10, bound=10, gap=0.0, termination=Termination(reason=Reason.OPTIMAL))
+    wrong = replace(
+        right, decision=both, changes=None, value=10, bound=10, gap=0.0, termination=Termination(reason=Reason.OPTIMAL)
+    )
     assert rules_broken_by(round_, wrong) == {"gang"}
 
 
@@ -135,7 +137,9 @@ def test_a_plan_of_as_many_gpus_and_nodes_is_legal_and_no_other() -> None:
         ("two", {"n0": 1, "n1": 1}, True),
     ]:
         decision = Decision(assignments=(replace(alone, plan=plan, gpus=gpus),))
-        assert rules_broken_by(round_, replace(right, decision=decision)) == (set() if legal else {"plan"})
+        assert rules_broken_by(round_, replace(right, decision=decision, changes=None)) == (
+            set() if legal else {"plan"}
+        )
 
 
 def test_every_breach_is_reported_at_its_place() -> None:
@@ -144,6 +148,6 @@ def test_every_breach_is_reported_at_its_place() -> None:
     assert right.decision is not None
     first, second = right.decision.assignments
     decision = Decision(assignments=(replace(first, gpus=second.gpus), second))
-    (violation,) = verify(round_, replace(right, decision=decision)).violations
+    (violation,) = verify(round_, replace(right, decision=decision, changes=None)).violations
     assert (violation.rule, violation.where) == ("gpu-capacity", next(iter(second.gpus)))
     assert violation.detail == "4 GPUs in use; the node has 2"
