@@ -189,7 +189,10 @@ class _Search:
                 continue
             case = cases.setdefault(one.judge, self._case(round_, one))
             found = one.measured(case)
-            refusal = case.refused if one is ANSWERS else case.unjudged
+            if case.unjudged is not None and self.strategy is not None:
+                raise case.unjudged  # a strategy of the caller's own is to draw what the rules can judge
+            refusal = case.refused if one is ANSWERS else None
+            refusal = refusal if case.unjudged is None else str(case.unjudged)
             if refusal is not None:
                 self.refused, self.refusal = self.refused + 1, self.refusal or refusal
                 return

@@ -78,7 +78,7 @@ class Case:
     mutated: str | None = None
     timed_out: bool = False
     refused: str | None = None
-    unjudged: str | None = None
+    unjudged: RefusalError | None = None
     _known: dict[str, Decision] = field(default_factory=dict)
     _breaches: dict[str, list[Violation]] = field(default_factory=dict)
 
@@ -122,7 +122,7 @@ class Case:
             try:
                 self._breaches[key] = self.judge.breaches(asked, decision)
             except RefusalError as error:
-                self.unjudged = str(error)
+                self.unjudged = error
                 raise RefusedError(f"the rules that judge it refuse the round: {error}") from error
         return self._breaches[key]
 
