@@ -102,8 +102,8 @@ def _job(
 def _running(
     draw: Random, gpus: int, before: list[Job], nodes: tuple[Node, ...], left: dict[str, int]
 ) -> dict[str, object]:
-    """Return where a job runs: with another of its GPUs, or on any free ones; nothing where there are too few."""
-    like = [job.placement for job in before if job.state == "running" and job.gpus == gpus]
+    """Return where a job runs: with one at least as large, or on any free GPUs; nothing where there are too few."""
+    like = [job.placement for job in before if job.state == "running" and job.gpus >= gpus]
     if like and draw.random() < 0.5 and like.count(like[0]) < 4:
         return {"state": "running", "placement": like[0]}
     if sum(left.values()) < gpus:

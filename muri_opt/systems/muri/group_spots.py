@@ -142,7 +142,7 @@ def _group_spots(round_: Round) -> GroupSpots:
     for job in range(len(round_.jobs)):
         spots = [] if sets is None else [Spot(frozenset(nodes.tolist())) for nodes in sets.of(job).sets]
         held = held_gpus(round_, job)
-        if held is not None and held.sum() == round_.amounts.g[job]:
+        if held is not None:  # more than it asks for where it shares with a larger job
             share = tuple((node, int(held[node])) for node in np.flatnonzero(held).tolist())
             home = Spot(frozenset(node for node, _ in share), share)
             spots += [] if any(home.nodes <= spot.nodes for spot in spots) else [home]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import OddSet, Prices, Round
+from muri_opt.rounds import Job, OddSet, Prices, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of, word_for
-from muri_opt.verify.demands import asked_of
+from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.dual_bound import PriceTable, pooled_supply
 from muri_opt.verify.gangs.counting import able_jobs
 from muri_opt.verify.muri.periods import Ints
@@ -40,7 +41,7 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     too many groups to look at.
     """
     asked = asked_of(round_)
-    able = {round_.job_index[job.id]: job for job in able_jobs(round_, asked)}
+    able = {round_.job_index[job.id]: job for job in _able(round_, rules, asked)}
     supply = {"once": [int(job in able) for job in range(len(round_.jobs))], **pooled_supply(round_)}
     if asked is not None:
         supply["gpus"] = [node.gpus for node in round_.cluster.nodes]
@@ -65,6 +66,16 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     odd_sets = (odd.price * (len(odd.jobs) // 2) for odd in duals.odd_sets)
     first = offers.sharers.classes.weights[0]
     return first * prices.bound([groups * short, *odd_sets]) + first - 1
+
+
+def _able(round_: Round, rules: Sharing, asked: Mapping[str, Asked] | None) -> list[Job]:
+    """Return the jobs that could run alone, and those that run with a larger one and could go on there."""
+    alone = able_jobs(round_, asked)
+    if asked is None or not rules.mixed:
+        return alone
+    names = {job.id for job in alone}
+    larger = {job.id for job in round_.jobs if sum((job.placement or {}).values()) > job.gpus}
+    return [job for job in round_.jobs if job.id in names | larger]
 
 
 def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, need_of, times
-from muri_opt.verify.demands import Asked, asked_of
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
-from muri_opt.verify.muri.places import shared_places
+from muri_opt.verify.muri.places import Where, shared_places, wheres
 from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
 from muri_opt.verify.tenant_lines import tenant_lines
@@ -106,10 +106,7 @@ def enumerated_optimum(round_: Round, rules: Sharing, *, steps: int) -> int | No
 
 def _groups(round_: Round, rules: Sharing, quotas: Sequence[str], steps: Steps) -> list[list[_Group]]:
     """Return for each job the groups of it and jobs after it, those of the largest value first."""
-    asked, sharers, lines = asked_of(round_), Sharers.of(round_, rules), tenant_lines(round_)
-    everywhere = Asked(
-        parts=(tuple(range(len(round_.cluster.nodes))),), fewest=1, most=1, even=False, home=None, must=False
-    )
+    where, sharers, lines = wheres(round_, asked_of(round_)), Sharers.of(round_, rules), tenant_lines(round_)
     found: list[list[_Group]] = []
     for first in range(len(round_.jobs)):
         groups = []
@@ -121,17 +118,17 @@ def _groups(round_: Round, rules: Sharing, quotas: Sequence[str], steps: Steps) 
                 if len({job.gpus for job in jobs}) > 1 and not rules.mixed:
                     continue
                 value = int(sharers.values(np.array([places]))[0])
-                mine = [everywhere if asked is None else asked[job.id] for job in jobs]
+                mine = [where[place] for place in places]
                 groups.append(_group(places, jobs, value, mine, [_held(jobs, lines, quota) for quota in quotas]))
         found.append(sorted(groups, key=lambda group: -group.value))
     return found
 
 
 def _group(
-    places: tuple[int, ...], jobs: Sequence[Job], value: int, asked: Sequence[Asked], held: Sequence[int]
+    places: tuple[int, ...], jobs: Sequence[Job], value: int, mine: Sequence[Where], held: Sequence[int]
 ) -> _Group:
     needs, gpus = [need_of(job) for job in jobs], max(job.gpus for job in jobs)
-    where = [*shared_places(asked, gpus)]
+    where = [*shared_places(mine, gpus)]
     return _Group(
         jobs=places,
         value=value,

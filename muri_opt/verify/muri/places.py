@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from muri_opt.rounds import Round
-from muri_opt.verify.demands import Asked
+from muri_opt.verify.demands import Asked, is_lost
 
-Place = frozenset[int] | tuple[tuple[int, int], ...]
+Home = tuple[tuple[int, int], ...]
+"""GPUs on each node where a job runs, by the positions of nodes."""
+Place = frozenset[int] | Home
 """Nodes inside of which all GPUs are; or the GPUs on each node of jobs that go on there."""
 
 
-def shared_places(asked: Sequence[Asked], gpus: int) -> Iterator[Place]:
-    """Yield where jobs that have ``asked`` may have so many GPUs together, whatever the nodes have.
+class Where(NamedTuple):
+    """Where a job may be: it starts inside one of the ``parts``, or goes on at home, on all GPUs that it has there."""
+
+    parts: tuple[tuple[int, ...], ...]
+    home: Home | None
+
+    def may_have(self, home: Home) -> bool:
+        """Return whether the job runs there now, or could start on just these nodes."""
+        nodes = {node for node, _ in home}
+        return self.home == home or any(nodes.issubset(part) for part in self.parts)
+
+
+def wheres(round_: Round, asked: Mapping[str, Asked] | None) -> list[Where]:
+    """Return where each job of a round may be; anywhere, if none has ``asked`` for anything."""
+    if asked is None:
+        return [Where((tuple(range(len(round_.cluster.nodes))),), None)] * len(round_.jobs)
+    index = round_.cluster.node_index
+    found = []
+    for job in round_.jobs:
+        runs = job.state == "running" and not is_lost(round_, job)
+        home = tuple(sorted((index[node], gpus) for node, gpus in (job.placement or {}).items()))
+        found.append(Where(asked[job.id].parts, home if runs else None))
+    return found
+
+
+def shared_places(jobs: Sequence[Where], gpus: int) -> Iterator[Place]:
+    """Yield where jobs may have so many GPUs together, whatever the nodes have.
 
     All of them start inside a part of each, or are exactly where some of them run now: those that do not run there must
     be able to start on just these nodes.
     """
-    parts = [frozenset(part) for part in asked[0].parts]
-    for other in asked[1:]:
+    parts = [frozenset(part) for part in jobs[0].parts]
+    for other in jobs[1:]:
         parts = [common for part in parts for mine in other.parts if (common := part.intersection(mine))]
     yield from parts
-    homes = {tuple(sorted(one.home.items())) for one in asked if one.home is not None}
-    for home in sorted(homes):
+    for home in sorted({one.home for one in jobs if one.home is not None}):
         nodes = {node for node, _ in home}
-        others = [one for one in asked if one.home is None or tuple(sorted(one.home.items())) != home]
-        may = all(any(nodes.issubset(part) for part in one.parts) for one in others)
-        if may and sum(given for _, given in home) == gpus and not any(nodes <= part for part in parts):
+        fits = sum(given for _, given in home) == gpus and not any(nodes <= part for part in parts)
+        if fits and all(one.may_have(home) for one in jobs):
             yield home
 
 
@@ -35,24 +61,17 @@ class Cheapest:
 
     def __init__(self, round_: Round, asked: Mapping[str, Asked], prices: Sequence[int]) -> None:
         self._prices, self._has = prices, [node.gpus for node in round_.cluster.nodes]
-        known: dict[object, int] = {}
-        self._asked: list[Asked] = []
-        self.kind: list[int] = []
-        for job in round_.jobs:
-            mine = asked[job.id]
-            home = None if mine.home is None else tuple(sorted(mine.home.items()))
-            key = mine.parts, home
-            if key not in known:
-                known[key] = len(self._asked)
-                self._asked.append(mine)
-            self.kind.append(known[key])
+        found = wheres(round_, asked)
+        self._wheres = [*dict.fromkeys(found)]
+        number = {where: place for place, where in enumerate(self._wheres)}
+        self.kind = [number[where] for where in found]
         self._known: dict[tuple[frozenset[int], int], int | None] = {}
 
     def cost(self, kinds: frozenset[int], gpus: int) -> int | None:
         """Return what so many GPUs of jobs of some kinds cost at least; ``None`` if they can be nowhere together."""
         key = kinds, gpus
         if key not in self._known:
-            places = shared_places([self._asked[kind] for kind in sorted(kinds)], gpus)
+            places = shared_places([self._wheres[kind] for kind in sorted(kinds)], gpus)
             costs = (self._cost(place, gpus) for place in places)
             self._known[key] = min((cost for cost in costs if cost is not None), default=None)
         return self._known[key]

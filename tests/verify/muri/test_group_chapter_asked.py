@@ -131,6 +131,16 @@ def test_jobs_at_one_home_need_it_once_each_if_they_are_apart() -> None:
     assert (together.decision.running, together.value) == ({"j0", "j1"}, 1_000_000)
 
 
+def test_a_job_may_go_on_with_a_larger_one_where_it_could_not_start() -> None:
+    here = {"state": "running", "placement": {"n0": 2}}
+    jobs = (sharer(0, SLOTS[0], 2, **here), sharer(1, SLOTS[1], 1, requires=("gone",), **here))
+    round_ = Round(resources=("cpu", "gpu"), cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=jobs)
+    mixed = solve_round(round_, "muri-s:sizes=mixed", "exact")
+    assert (mixed.decision.running, mixed.value, mixed.bound) == ({"j0", "j1"}, 750_000, 750_000)
+    equal = solve_round(round_, "muri-s", "exact")
+    assert (equal.decision.running, equal.value, equal.bound) == ({"j0"}, 500_000, 500_000)
+
+
 def every_decision(plain: Plain) -> Iterator[list[tuple[tuple[Job, ...], Split]]]:
     """Yield every grouping of the jobs with every split of their GPUs, allowed or not."""
     groupings = AskedGroupings(plain)
