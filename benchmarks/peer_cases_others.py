@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.peer_cases import BY_PRIORITY, KUEUE_QUEUES, KUEUE_TOPOLOGY, case, on, owned_by, runs, waits
+from benchmarks.peer_cases_borrowing import BORROWING
 from muri_opt import Cluster, Job, Node, Plan, Round, Tenant
 from muri_opt.rounds import NodeRange
 
@@ -292,5 +293,5 @@ GAVEL_CASES = (
     ),
 )
 
-CASES = (*KUEUE_QUEUES, *KUEUE_TOPOLOGY, *KAI_CASES, *VOLCANO_CASES, *ADAPTDL_CASES, *GAVEL_CASES)
+CASES = (*KUEUE_QUEUES, *KUEUE_TOPOLOGY, *BORROWING, *KAI_CASES, *VOLCANO_CASES, *ADAPTDL_CASES, *GAVEL_CASES)
 """All cases, in the order in which they are told."""
