@@ -46,22 +46,21 @@ def test_a_planted_bug_of_demands_is_found_by_default_under_other_seeds(kind, se
     found_small(kind, seed, SAFETY)
 
 
-def test_a_policy_and_a_correct_allocator_pass_the_default_check():
-    for allocator in (published("fifo"), CORRECT["AskedGangs"]):
-        report = check_allocator(allocator)
-        assert report.examples == 300
-        assert {one.name for one in DEMANDS} <= set(report.kept)
-        assert report.exercised["gpu-type"]["a job that takes not every type"] >= 10
+def test_a_correct_allocator_passes_the_default_check():
+    report = check_allocator(CORRECT["AskedGangs"])
+    assert report.examples == 300
+    assert {one.name for one in DEMANDS} <= set(report.kept)
+    assert report.exercised["gpu-type"]["a job that takes not every type"] >= 10
 
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_who_honours_what_jobs_ask_is_not_accused(name):
-    assert check_allocator(CORRECT[name], max_examples=80, seed=1, require_exercised=False).ok
+    assert check_allocator(CORRECT[name], max_examples=60, seed=1, require_exercised=False).ok
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies_of_gangs_honour_what_they_say(policy):
-    assert check_allocator(published(policy), max_examples=40, seed=2, require_exercised=False).ok
+    assert check_allocator(published(policy), max_examples=30, seed=2, require_exercised=False).ok
 
 
 @pytest.mark.slow
@@ -72,16 +71,18 @@ def test_who_honours_what_jobs_ask_is_not_accused_over_thousands_of_rounds(seed)
 
 
 def test_who_says_nothing_of_fields_meets_none():
-    report = check_allocator(Gangs())
+    few = {"max_examples": 40, "require_exercised": False}
+    report = check_allocator(Gangs(), **few)
     assert set(report.kept) == {one.name for one in SAFETY if not one.fields}
-    told = check_allocator(CORRECT["AskedGangs"], fields={"job.held", "node.state"})
+    told = check_allocator(CORRECT["AskedGangs"], fields={"job.held", "node.state"}, **few)
     assert {"held", "node-state"} <= set(told.kept)
     assert "labels" not in told.kept
-    assert not find_breaches(CORRECT["AskedGangs"], fields=()).exercised.keys() & {one.name for one in DEMANDS}
+    plain = find_breaches(CORRECT["AskedGangs"], fields=(), **few)
+    assert not plain.exercised.keys() & {one.name for one in DEMANDS}
 
 
 def test_who_forgets_a_field_is_found_by_naming_it():
-    report = find_breaches(Gangs(), fields={"job.held"}, require_exercised=False)
+    report = find_breaches(Gangs(), fields={"job.held"}, max_examples=60, require_exercised=False)
     assert [one.breach.invariant for one in report.broken] == ["held"]
     assert report.of("held").breach.detail.endswith("job 'j0' may not start now (held)")
 

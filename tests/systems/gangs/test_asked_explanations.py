@@ -15,7 +15,7 @@ from muri_opt.solve import solve_round
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.verify import chapter_of
 
-SEEDS = int(os.environ.get("MURI_OPT_ASKED_SEEDS", "20"))
+SEEDS = int(os.environ.get("MURI_OPT_ASKED_SEEDS", "10"))
 POLICIES = ("fifo", "srtf", "las:nodes=fewest", "max-min:preempt=no")
 
 
