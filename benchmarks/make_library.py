@@ -139,7 +139,7 @@ SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("tenants", tenants, 8, (10, 12), ("fifo", "fifo:preempt=yes", "max-min", "srtf:nodes=fewest")),
     ("interleaving", interleaving, 12, (6, 8, 10), ("muri-s", "muri-l", "muri-s:objective=progress")),
     ("elastic", elastic, 10, (6, 8), ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")),
-    ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share")),
+    ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share", "srs")),
     ("configurations", configurations, 8, (4, 5), ("aiturbo", "aiturbo:objective=time", "optimus-ps")),
     ("philly", philly, 10, (16, 20), ("philly", "philly:objective=weighted")),
     ("deadlines", deadlines, 4, (6, 8), ("deadline",)),
