@@ -136,7 +136,7 @@ def _configured(draws: Draws, position: int) -> Job:
 GANGS = ("fifo", "fifo:objective=weighted,preempt=yes", "srtf", "srsf", "las", "max-min", "tiresias")
 SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("gangs", gangs, 12, (8, 10, 12, 14), GANGS),
-    ("tenants", tenants, 8, (10, 12), ("fifo", "fifo:preempt=yes", "max-min", "srtf:nodes=fewest")),
+    ("tenants", tenants, 8, (10, 12), ("fifo", "fifo:preempt=yes", "max-min", "fair-share", "srtf:nodes=fewest")),
     ("interleaving", interleaving, 12, (6, 8, 10), ("muri-s", "muri-l", "muri-s:objective=progress")),
     ("elastic", elastic, 10, (6, 8), ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")),
     ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share", "srs")),
