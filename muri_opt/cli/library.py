@@ -34,7 +34,7 @@ value or bound replaces the old one after verification."""
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("action", metavar="ACTION", nargs="?", default="list", help="list, verify, refresh or table")
-    parser.add_argument("--family", metavar="F", help="only this family: toy, small, paper, stress or worst")
+    parser.add_argument("--family", metavar="F", help="only this family: toy, small, paper, stress, worst or peers")
     parser.add_argument("--policy", metavar="P", help="only this policy, with any parameters unless some are given")
     parser.add_argument("--jobs", metavar="N", type=int, help="only rounds of at most so many jobs")
     parser.add_argument(
