@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.afs.program_columns import ShareTable
-
-MOST_BITS = 10_000
-"""How long a number the classes before the last make together, so that a value can be written as a decimal number."""
+from muri_opt.systems.priority_levels import level_weights, levels_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,27 +27,13 @@ class PriorityClass:
 def priority_classes(round_: Round, table: ShareTable) -> tuple[PriorityClass, ...]:
     """Return the classes of a round's jobs, the largest priority first; where no job says one, all are one class.
 
-    ``best`` is the sum of what each job's best share is worth. Of very many classes those are one at the end that would
-    make the values of the classes before it longer than ``MOST_BITS``.
+    ``best`` is the sum of what each job's best share is worth.
     """
     best = np.zeros(len(round_.jobs), dtype=np.int64)
     np.maximum.at(best, table.jobs, table.value)
-    priorities, rest = round_.priorities, len(round_.jobs)
-    found: list[PriorityClass] = []
-    reach = 1
-    for priority in np.unique(priorities)[::-1]:
-        jobs = np.flatnonzero(priorities == priority)
-        most = int(best[jobs].sum(dtype=object))
-        reach *= most + 1
-        if reach.bit_length() > MOST_BITS:
-            jobs = np.flatnonzero(priorities <= priority)
-            most = int(best[jobs].sum(dtype=object))
-        found.append(PriorityClass(jobs=jobs, weight=1, best=most))
-        rest -= len(jobs)
-        if not rest:
-            break
-    weight = 1
-    for place in reversed(range(len(found))):
-        found[place] = replace(found[place], weight=weight)
-        weight *= found[place].best + 1
-    return tuple(found)
+    level, worth = levels_of(round_), best.tolist()
+    members = [np.flatnonzero(level == place) for place in range(int(level.max(initial=-1)) + 1)]
+    return tuple(
+        PriorityClass(jobs=jobs, weight=weight, best=sum(worth[job] for job in jobs.tolist()))
+        for jobs, weight in zip(members, level_weights(level, worth), strict=False)
+    )

@@ -11,22 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_values import UNITS, GroupRules, Members
-
-MOST_CLASSES = 64
-"""Priorities that are told apart, so that a value can be written as a decimal number; all below count as one class."""
-
-
-def priority_classes(round_: Round) -> Ints:
-    """Return the class of each job: 0 for those of the largest priority."""
-    if "job.priority" not in round_.used_fields:
-        return np.zeros(len(round_.jobs), dtype=np.int64)
-    priorities = np.array([job.priority for job in round_.jobs], dtype=np.int64)
-    _, rising = np.unique(priorities, return_inverse=True)
-    falling: Ints = rising.max(initial=0) - rising.reshape(-1)
-    return np.minimum(falling, MOST_CLASSES - 1)
 
 
 def class_ranges(rules: GroupRules, members: Members, class_of: Ints, gpus: int) -> list[int]:

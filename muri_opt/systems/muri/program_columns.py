@@ -20,9 +20,10 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
 from muri_opt.systems.muri.group_values import GroupRules, Members, class_values
 from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
-from muri_opt.systems.muri.priority_classes import class_ranges, class_weights, priority_classes
+from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.muri.program_classes import ClassColumns
 from muri_opt.systems.orders import priority_order
+from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
@@ -169,7 +170,7 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     position = jobs if rules.distinct else same
     spots = group_spots(round_)
     place = same if spots is None else spots.kind
-    asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, priority_classes(round_), place]
+    asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, levels_of(round_), place]
     return np.column_stack([*asked, stages.reshape(len(jobs), len(round_.resources))])
 
 

@@ -16,7 +16,7 @@ from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.plans.job_options import JobOptions, JobReader
 from muri_opt.systems.plans.plan_rules import PlanRules
-from muri_opt.systems.plans.priority_levels import level_weights, levels_of
+from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _ANYWHERE: Final = -1
 LARGEST: Final = 1 << 62

@@ -12,7 +12,7 @@ from math import isqrt
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.verify.afs.priorities import by_priority
+from muri_opt.verify.priorities import weights_of
 
 LARGEST_SPEED = 1 << 30
 
@@ -56,7 +56,10 @@ class Elastic:
             else:
                 weight = 10**10 // max(1000, isqrt(ends[place][1])) if self.timed and legal else 1000
                 found.append({k: weight * curve.speeds[k] // curve.speeds[1] for k in legal})
-        return by_priority(round_, found) if "job.priority" in round_.used_fields else found
+        if "job.priority" not in round_.used_fields:
+            return found
+        counts = weights_of(round_, [max([0, *table.values()]) for table in found])
+        return [{k: value * count for k, value in table.items()} for table, count in zip(found, counts, strict=True)]
 
     @property
     def timed(self) -> bool:

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.verify.muri.rules import Sharing
-
-MOST_CLASSES = 64
-"""Priorities that are told apart; all below the last count as one class with it."""
+from muri_opt.verify.priorities import level_of_each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,11 +31,10 @@ class Classes:
         more unit; and under *GPU time* all GPUs. No period is shorter than the stages of a job, but that of the
         authors' recurrence.
         """
-        priorities = sorted({job.priority for job in round_.jobs}, reverse=True)
-        if len(priorities) < 2:
+        number = level_of_each(round_)
+        if len(number) < 2:
             return cls(of_job=np.zeros(len(round_.jobs), dtype=np.int64), weights=(1,))
-        number = {priority: min(place, MOST_CLASSES - 1) for place, priority in enumerate(priorities)}
-        total = [0] * min(len(priorities), MOST_CLASSES)
+        total = [0] * (1 + max(number.values()))
         for job, length, time, rank in zip(round_.jobs, stages, alone, ranks, strict=True):
             shortest = 1 if sharing.pattern == "muri-4slot" else max(1, length)
             counted, longest = {

@@ -13,10 +13,10 @@ from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.demands import asked_of
 from muri_opt.verify.plans.grounds import Grounds, Spot
-from muri_opt.verify.plans.levels import weights_of
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
 from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
 from muri_opt.verify.plans.value import Planned, plan_values
+from muri_opt.verify.priorities import weights_of
 
 
 class Way(NamedTuple):

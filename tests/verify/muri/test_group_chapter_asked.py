@@ -216,12 +216,12 @@ def test_a_higher_priority_is_not_slowed_down_for_lower_ones() -> None:
 
 
 def test_priorities_beyond_the_last_class_count_as_one() -> None:
-    jobs = tuple(sharer(place, (1, 1), priority=-place) for place in range(70))
+    jobs = tuple(sharer(place, (1, 1), priority=-place) for place in range(107))
     round_ = Round(resources=("cpu", "gpu"), cluster=Cluster(nodes=(Node(id="n0", gpus=3),)), jobs=jobs)
     plain = Plain(round_=round_, largest=1)
     values = [decision_value(round_, plain.spec, decided(plain, [([job], {"n0": 1})])) for job in jobs]
-    assert values[63:] == [500_000] * 7
-    assert all(first > 10**6 * second for first, second in pairwise(values[:64]))
+    assert values[99:] == [500_000] * 8
+    assert all(first > 10**6 * second for first, second in pairwise(values[:100]))
     result = solve_round(round_, plain.spec, "heuristic")
     assert result.decision.running == {"j0", "j1", "j2"}
     assert result.value == sum(values[:3])

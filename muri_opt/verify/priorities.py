@@ -10,13 +10,18 @@ MOST_LEVELS = 100
 """How many priorities count apart; those of all smaller ones count as one."""
 
 
+def level_of_each(round_: Round) -> dict[int, int]:
+    """Return the level of each priority that jobs have: 0 for the largest, 1 for the next one, and so on."""
+    ranks = sorted({job.priority for job in round_.jobs}, reverse=True)
+    return {priority: min(rank, MOST_LEVELS - 1) for rank, priority in enumerate(ranks)}
+
+
 def weights_of(round_: Round, most: Sequence[int]) -> tuple[int, ...]:
     """Return what a unit of each job's value counts, ``most`` being the most that each job is worth by itself.
 
     For the smallest priority that is 1, for any other one more than everything of smaller priorities together.
     """
-    ranks = sorted({job.priority for job in round_.jobs}, reverse=True)
-    level = {priority: min(rank, MOST_LEVELS - 1) for rank, priority in enumerate(ranks)}
+    level = level_of_each(round_)
     together = dict.fromkeys(level.values(), 0)
     for job, worth in zip(round_.jobs, most, strict=True):
         together[level[job.priority]] += worth
