@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Waiting as Waiting,
         WaitingReason as WaitingReason,
     )
+    from muri_opt.rounds.dropped_fields import without_fields as without_fields
     from muri_opt.rounds.files import parse_round as parse_round, read_round as read_round, write_round as write_round
     from muri_opt.rounds.job import Guarantee as Guarantee, Job as Job, Plan as Plan
     from muri_opt.rounds.job_changes import Changes as Changes, JobChange as JobChange, changes as changes
@@ -79,5 +80,6 @@ __all__, __getattr__, __dir__ = names_on_demand(
         "muri_opt.rounds.termination": ("Limit", "Reason", "Termination"),
         "muri_opt.rounds.together": ("Together",),
         "muri_opt.rounds.used_fields": ("INFORMATION",),
+        "muri_opt.rounds.dropped_fields": ("without_fields",),
     },
 )

@@ -84,7 +84,9 @@ def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:
 def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]) -> RefusalError:
     """Return the refusal of what uses a field that ``who`` would ignore; ``others`` would not."""
     able = ", ".join(others)
-    remedy = "a round without the field" + f"; or what honours it: {able}" * bool(able)
+    remedy = f"a round without the field (muri-opt convert --without {field})" + f"; or what honours it: {able}" * bool(
+        able
+    )
     return RefusalError(field, f"it in {used[field]}; {who} does not honour it", remedy)
 
 
