@@ -79,7 +79,7 @@ def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    return left, Holders(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
+    return left, Holders.of(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
