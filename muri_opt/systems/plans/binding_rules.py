@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +19,16 @@ from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.lacking_amounts import holders_text
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.quota_text import short_tenants
+from muri_opt.systems.plans.allocation import sizes
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.unfit_plans import unfit_plans
 
 Bools = NDArray[np.bool_]
+
+
+_Places = frozenset[tuple[int, ...]]
+"""Kinds of nodes, each with the number of a home in it or -1."""
 
 
 class Binding(NamedTuple):
@@ -31,6 +37,14 @@ class Binding(NamedTuple):
     reason: WaitingReason
     detail: str
     remedy: str
+
+
+class _Wants(NamedTuple):
+    """The smallest option of a job (parts; GPUs, milli-CPUs and MiB of each), and the places of it and of all."""
+
+    size: tuple[int, ...]
+    places: _Places
+    smallest: _Places
 
 
 def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Holders:
@@ -47,7 +61,7 @@ def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]
 class BindingRules:
     """The rules that keep jobs from starting beside what runs; ``free`` is what that leaves.
 
-    Jobs whose options need the same, on the same nodes and of the same quotas, are told the same and looked at once.
+    Jobs whose smallest options need the same, on the same nodes and of the same quotas, are looked at once.
     """
 
     def __init__(self, round_: Round, options: PlanOptions, free: FreeNodes, holders: Holders) -> None:
@@ -57,26 +71,44 @@ class BindingRules:
         self._types = [node.gpu_type for node in round_.cluster.nodes]
         self._typed = any(gpu_type is not None for gpu_type in self._types)
         self._known: dict[tuple[object, ...], Binding] = {}
+        self._reached: dict[_Places, Bools] = {}
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
-        mine = self._options.of_job(job)
-        if not mine:
-            return self._found(job, mine)
-        quota = (int(self._free.amounts.g[job]), int(self._free.amounts.tenant[job]))
+        mine, amounts = self._options.of_job(job), self._free.amounts
+        wants = self._wants(job, mine) if mine and not any(self._free.fits(o) for o in mine) else None
         key = (
-            tuple(self._free.demands[mine.start : mine.stop]),
-            quota if self._options.guaranteed[job] else None,
+            wants,
+            (int(amounts.g[job]), int(amounts.tenant[job])) if self._options.guaranteed[job] else None,
             None if self._sets is None else int(self._sets.kind[job]),
             self._types_of(job) if self._typed else None,
         )
+        if not mine:
+            return self._found(job, wants, able=False)
         if key not in self._known:
-            self._known[key] = self._found(job, mine)
+            self._known[key] = self._found(job, wants, able=True)
         return self._known[key]
 
-    def _found(self, job: int, mine: range) -> Binding:
+    def _wants(self, job: int, mine: range) -> _Wants:
+        """Return the smallest of the options, and where it and all of them may be."""
+        demands = self._free.demands
+        size = demands[self._smallest[job]][:4]
+        places = frozenset([demands[o][4:] for o in mine])
+        alike = places if len(places) == 1 else frozenset([demands[o][4:] for o in mine if demands[o][:4] == size])
+        return _Wants(size=size, places=places, smallest=alike)
+
+    @cached_property
+    def _smallest(self) -> list[int]:
+        """The option of each job with the fewest GPUs, then CPUs, then memory in all; of a job without any another."""
+        order = np.lexsort((*reversed(sizes(self._options)), self._options.job))
+        first = np.minimum(self._options.first[:-1], len(order) - 1)
+        found: list[int] = order[first].tolist()
+        return found
+
+    def _found(self, job: int, wants: _Wants | None, *, able: bool) -> Binding:
+        """Return all that binds for a job that is ``able`` to run in the empty cluster, and ``wants`` what is taken."""
         said, remedies, reasons = list[str](), list[str](), list[WaitingReason]()
-        if not mine:
+        if not able:
             words, remedy = unfit_plans(self._round, self._options.jobs[job].plans, job)
             said += [words, *self._others(job, self._round.amounts.G, "others are")]
             remedies.append(remedy)
@@ -86,8 +118,8 @@ class BindingRules:
             said.append(words)
             remedies.append(remedy)
             reasons.append(WaitingReason.QUOTA)
-        if mine and not any(self._free.fits(o) for o in mine):
-            reason, words, remedy = self._no_room(mine)
+        if wants is not None:
+            reason, words, remedy = self._no_room(wants)
             said += [words, *self._others(job, self._free.gpus, "others are free")]
             remedies.append(remedy)
             reasons.append(reason)
@@ -108,16 +140,11 @@ class BindingRules:
         lacks = asks - min(int(quota[one]) for one in short)
         return words, f"free {gpus_text(lacks)} of the tenant's guaranteed jobs, or raise its quota by as many"
 
-    def _no_room(self, mine: range) -> tuple[WaitingReason, str, str]:
+    def _no_room(self, wants: _Wants) -> tuple[WaitingReason, str, str]:
         """Return what is free, and what the smallest plan lacks of it; it is told with the jobs that hold that."""
-        options, free = self._options, self._free
-        q, g, c, m = (column[mine.start : mine.stop] for column in (options.q, options.g, options.c, options.m))
-        least = int(np.lexsort((q * m, q * c, q * g))[0])
-        size = (int(q[least]), int(g[least]), int(c[least]), int(m[least]))
-        alike = [o for o in mine if (options.q[o], options.g[o], options.c[o], options.m[o]) == size]
-        parts, here = size[0], self._reach(alike)
-        fewest, reach = parts * size[1], self._reach(mine)
-        now = self._now if self._sets is None else int(free.gpus[reach].sum())
+        parts, size, here = wants.size[0], wants.size, self._reach(wants.smallest)
+        fewest, reach = parts * size[1], self._reach(wants.places)
+        now = self._now if self._sets is None else int(self._free.gpus[reach].sum())
         usable = f"{now} of {self._total} are free" if self._sets is None else f"{now} that it could use are free"
         words = f"its smallest plan takes {gpus_text(fewest)}{f' on {parts} nodes' if parts > 1 else ''}; {usable}"
         if fewest > now:
@@ -127,11 +154,11 @@ class BindingRules:
             lacking = self._lacking(size, here, gpus=False)
             return WaitingReason.CAPACITY, "; ".join([words, *lacking]), remedy
         words += ", but no plan finds its GPUs, CPUs and memory together on each of its nodes"
-        words += ", in one part of the cluster" * (parts > 1 and len(alike) > 1)
+        words += ", in one part of the cluster" * (parts > 1 and len(wants.smallest) > 1)
         remedy = "free more on one node, or move a running job"
         return WaitingReason.FRAGMENTATION, "; ".join([words, *self._lacking(size, here, gpus=True)]), remedy
 
-    def _lacking(self, size: tuple[int, int, int, int], here: Bools, *, gpus: bool) -> list[str]:
+    def _lacking(self, size: tuple[int, ...], here: Bools, *, gpus: bool) -> list[str]:
         """Return on how few nodes each resource is enough for a part, where they are too few, and who holds it."""
         free, holders, words = self._free, self._holders, list[str]()
         for name, need, unit, has, held in (
@@ -150,10 +177,12 @@ class BindingRules:
     def _most(self, held: Ints, nodes: Bools) -> list[tuple[str, int]]:
         return self._holders.most(held, np.flatnonzero(nodes))
 
-    def _reach(self, some: range | list[int]) -> Bools:
-        """Return the nodes that may have a part of one of the options."""
-        reach: Bools = np.logical_or.reduce([self._options.nodes(o) for o in some])
-        return reach
+    def _reach(self, places: _Places) -> Bools:
+        """Return the nodes of places: kinds of them, or homes of running jobs."""
+        if places not in self._reached:
+            masks = [self._options.place(kind, home) for kind, home in places]
+            self._reached[places] = np.logical_or.reduce(masks)
+        return self._reached[places]
 
     def _others(self, job: int, gpus: Ints, begin: str) -> list[str]:
         """Return which rules bar a job from other nodes with such GPUs, as one sentence or none."""
