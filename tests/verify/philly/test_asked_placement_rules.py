@@ -260,7 +260,10 @@ def test_a_job_that_is_held_or_begins_later_or_is_lost_is_told_so() -> None:
     ]
     assert [wait.remedy for wait in waiting[:2]] == ["release it", "wait for 1 s"]
     lost = "it is lost: it ran on a node that is down"
-    assert waiting[2].detail == f"{lost}; asks for 4 GPUs; the nodes where it may start have 0 that it could use"
+    assert waiting[2].detail == (
+        f"{lost}; asks for 4 GPUs; the nodes where it may start have 0 that it could use; "
+        "others are: 4 on nodes that are down, 12 on nodes without the label 'x'"
+    )
 
 
 def test_changes_that_touch_pinned_jobs_or_nodes_not_asked_for_are_found_out() -> None:
