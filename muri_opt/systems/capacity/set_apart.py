@@ -15,12 +15,12 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.rounds.cluster import Cluster, Node, Tenant
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
-from muri_opt.systems.capacity.node_sets import is_lost
 
 SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
 """The fields of format 2 that are honoured by setting jobs and nodes apart."""

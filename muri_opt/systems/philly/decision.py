@@ -81,7 +81,7 @@ def _waiting(changes: SmallestChanges, rules: BindingRules, asked: AskedRules | 
         reason, detail, remedy, _, _ = asked.of(job, reason)
     return Waiting(
         job=one.id,
-        reason=WaitingReason.STOPPED if one.state == "running" else reason,
+        reason=WaitingReason.STOPPED if one.state == "running" and not changes.round.waits_by_order[job] else reason,
         detail=detail,
         remedy=change_text(ways[0]) if ways else remedy,
         changes=ways,
