@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
@@ -27,38 +27,49 @@ class AskedRules:
         holders = Holders.of(round_, [((job,), share) for job, share in shares.items()])
         self._sets = BindingInSets(round_, self._left, holders, consolidate=False)
         self._known: dict[tuple[int, ...], Binding] = {}
+        self._short: dict[tuple[int, int], list[str]] = {}
 
     def of(self, job: int, reason: WaitingReason) -> Binding:
         """Return all that binds for a job, of which ``reason`` is the first, and what would help."""
         if reason is WaitingReason.PRIORITY:
             asks = gpus_text(int(self._round.amounts.g[job]))
             return Binding(reason, f"asks for {asks}, free now; the decision keeps them free", "decide again", 0, True)
-        found = self._binding(job, quota=False)
-        able, by_order = self._fits_empty(job), bool(self._round.waits_by_order[job])
-        told = self._binding(job, quota=True) if able and not (found.room and by_order) else found
+        found, able = self._binding(job), self._fits_empty(job)
+        by_order = bool(self._round.waits_by_order[job])
+        # GPUs that are freed may be borrowed, so a quota is told and need not be raised.
+        quota = self._quota(job) if able else []
         if by_order:
-            return kept_back(self._round, job, None if found.room else found._replace(detail=told.detail))
-        said, remedy = [told.detail], found.remedy  # GPUs that are freed may be borrowed, so no quota need be raised
+            told = found._replace(detail="; ".join([found.detail, *quota]))
+            return kept_back(self._round, job, None if found.room else told)
+        said, remedy = [found.detail], found.remedy
         if found.room:  # it finds its GPUs, but not as close together as it must be
             said = [said[0].removesuffix(", free now; the decision keeps them free"), self._apart(job)]
             remedy = "free GPUs that it can use together where it may start"
+        said += quota
         if reason is WaitingReason.BACKOFF:
             said.append(self._rules.backing_off(job))
         elif able:
             said.append(self._rules.may_sit(job))
-        return Binding(reason, "; ".join(said), remedy, told.quota, found.room)
+        return Binding(reason, "; ".join(said), remedy, 0, found.room)
 
-    def _binding(self, job: int, *, quota: bool) -> Binding:
-        """Return what binds whatever a job has waited for, with its quotas or without them."""
+    def _binding(self, job: int) -> Binding:
+        """Return what binds whatever a job has waited for, quotas aside."""
         amounts, one = self._round.amounts, self._round.jobs[job]
         own = job if one.state == "running" or self._round.waits_by_order[job] else -1
         what = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
-        key = (*what, self._floor.standing.kind(job), own, int(amounts.tenant[job]) if quota else UNLIMITED)
+        key = (*what, self._floor.standing.kind(job), own)
         if key not in self._known:
-            over = over_quota(self._left, job) if quota else 0
-            words = quota_text(self._round, self._left, job) if over else ""
-            self._known[key] = self._sets.binding(job, over=over, quota=words)
+            self._known[key] = self._sets.binding(job, over=0, quota="")
         return self._known[key]
+
+    def _quota(self, job: int) -> list[str]:
+        """Return whose quotas are short, as one text or none."""
+        amounts = self._round.amounts
+        key = int(amounts.g[job]), int(amounts.tenant[job])
+        if key not in self._short:
+            over = over_quota(self._left, job) > 0
+            self._short[key] = [quota_text(self._round, self._left, job)] if over else []
+        return self._short[key]
 
     def _fits_empty(self, job: int) -> bool:
         """Return whether the job fits the empty cluster; of one that is kept back, were it not."""
