@@ -135,5 +135,5 @@ def test_a_guaranteed_job_above_its_quota_takes_nothing_from_the_promises_of_oth
             result = solve_round(round_, policy, method, LIMITS)
             assert result.decision.running == {"kept", "free"}, (policy, method)
             (wait,) = result.decision.waiting
-            assert wait.detail == "guaranteed for 3 GPUs; the quota of tenant 'z' is 2"
-            assert wait.remedy == "raise the quota to 3, or let the job ask for less"
+            assert wait.detail.startswith("guaranteed for 3 GPUs; tenant 'z' has 0 left of its quota of 2")
+            assert wait.remedy.startswith("raise the quota to 3, or let the job ask for less")

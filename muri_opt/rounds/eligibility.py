@@ -104,12 +104,25 @@ class _Nodes:
 
 
 def waits_by_order(round_: Round) -> Bools:
-    """Return which jobs may not start in this round: they wait, and are held or are to begin later."""
+    """Return which jobs may not start in this round: they do not run, and are held or are to begin later.
+
+    One that was lost with its node does not run any more.
+    """
     now = round_.now
     return _bools(
-        job.state == "waiting" and (job.held is not None or (job.not_before is not None and job.not_before > now))
-        for job in round_.jobs
+        (job.held is not None or (job.not_before is not None and job.not_before > now))
+        and (job.state == "waiting" or is_lost(round_, position))
+        for position, job in enumerate(round_.jobs)
     )
+
+
+def is_lost(round_: Round, position: int) -> bool:
+    """Return whether a job runs on a node that is down."""
+    job = round_.jobs[position]
+    if "node.state" not in round_.used_fields or job.state != "running":
+        return False
+    nodes, index = round_.cluster.nodes, round_.cluster.node_index
+    return any(nodes[index[node]].state == "down" for node in job.placement or ())
 
 
 def gpu_type_codes(cluster: Cluster) -> Ints:

@@ -112,14 +112,13 @@ def _asked(round_: Round, job: Job, parts: tuple[tuple[int, ...], ...]) -> Asked
 
 
 def kept_back(round_: Round, job: Job) -> WaitingReason | None:
-    """Return why a job that waits may not start now, whatever is free."""
-    if job.state == "running":
+    """Return why a job that waits, or was lost with its node, may not start now, whatever is free."""
+    later = job.not_before is not None and micro(job.not_before) > micro(round_.now)
+    if job.held is None and not later:
         return None
-    if job.held is not None:
-        return WaitingReason.HELD
-    if job.not_before is not None and micro(job.not_before) > micro(round_.now):
-        return WaitingReason.NOT_BEFORE
-    return None
+    if job.state == "running" and not is_lost(round_, job):
+        return None
+    return WaitingReason.NOT_BEFORE if job.held is None else WaitingReason.HELD
 
 
 def is_lost(round_: Round, job: Job) -> bool:

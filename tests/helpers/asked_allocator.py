@@ -52,7 +52,8 @@ class AskedGangs(Gangs):
         return sorted(waiting, key=lambda job: (-job.priority, job.submitted, job.id))
 
     def may_start(self, job):
-        return job.state == "running" or not (self.is_held(job) or self.is_early(job))
+        runs = job.state == "running" and not self.is_lost(job)
+        return runs or not (self.is_held(job) or self.is_early(job))
 
     def is_held(self, job):
         return job.held is not None

@@ -64,7 +64,7 @@ def _is_fixed(round_: Round, job: Job, preempt: bool) -> bool:
 
 def _starts(round_: Round, job: Job, fewest: bool) -> list[Split]:
     """Return every split with which the job may start in the empty cluster, or those on the fewest nodes."""
-    waits = job.state == "waiting"
+    waits = job.state == "waiting" or _lost(round_, job)
     if waits and (job.held is not None or (job.not_before is not None and job.not_before > round_.now)):
         return []
     nodes = round_.cluster.nodes

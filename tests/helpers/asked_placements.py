@@ -76,7 +76,8 @@ class AskedPlacement(EveryPlacement):
     def _starts(self, j: int) -> list[Place]:
         """Return every place where the job may start, or be put."""
         job = self.jobs[j]
-        if job.state == "waiting" and (job.held is not None or (job.not_before or 0.0) > self.round.now):
+        waits = job.state == "waiting" or is_lost(self.round, job)
+        if waits and (job.held is not None or (job.not_before or 0.0) > self.round.now):
             return []
         movable = job.preemptible is not False if job.movable is None else job.movable
         if self.now[j] is not None and not movable:

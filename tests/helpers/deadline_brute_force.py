@@ -77,7 +77,7 @@ def _ways(round_: Round, job: Job) -> list[Split | None]:
     runs = job.state == "running" and not _lost(round_, job)
     pinned = job.preemptible is False and job.state == "running"
     movable = not runs or (job.preemptible is not False if job.movable is None else job.movable)
-    kept_back = job.state == "waiting" and (job.held is not None or (job.not_before or 0.0) > round_.now)
+    kept_back = not runs and (job.held is not None or (job.not_before or 0.0) > round_.now)
     ways: list[Split | None] = [] if pinned else [None]
     for split in product(*(range(node.gpus + 1) for node in nodes)):
         if sum(split) not in _sizes(round_, job) or (pinned and sum(split) != sum(held)):

@@ -5,7 +5,7 @@ All rules that bind are told: those that bar it from nodes with GPUs, its shape,
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.lacking_amounts import holders_text, lacking_amounts
-from muri_opt.systems.capacity.node_sets import Demand, is_lost
+from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demand_of
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
+
+_LOST: Final = "it is lost: it ran on a node that is down"
 
 
 class Binding(NamedTuple):
@@ -39,7 +42,7 @@ class Binding(NamedTuple):
 def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Binding:
     """Return what binds for a job that is held, or is to begin later; ``otherwise`` is what would bind if not."""
     one = round_.jobs[job]
-    said, remedies = list[str](), list[str]()
+    said, remedies = [_LOST] * is_lost(round_, job), list[str]()
     if one.held is not None:
         said.append(f"is held: {one.held}" if one.held else "is held")
         remedies.append("release it")
@@ -126,7 +129,7 @@ class BindingInSets:
 def _before(round_: Round, job: int) -> list[str]:
     """Return what a running job must be told first: that it is lost, or that it may not go elsewhere."""
     if is_lost(round_, job):
-        return ["it is lost: it ran on a node that is down"]
+        return [_LOST] * (not round_.waits_by_order[job])  # one that is kept back is told so before its order
     return ["it may not be moved from where it runs"] if round_.jobs[job].stays_put else []
 
 

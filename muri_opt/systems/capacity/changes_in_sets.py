@@ -58,19 +58,7 @@ class ChangesInSets:
         """
         if self._consolidate:
             return None
-        asks, room = int(self._left.asks[job]), self._left.room(job)
-        found = [
-            (gpus, int(nodes[0]))
-            for nodes in demand.sets
-            if (gpus := self._added(room[nodes], asks, demand)) is not None
-        ]
-        return min(found, default=None)
-
-    def _added(self, room: Ints, asks: int, demand: Demand) -> int | None:
-        if not demand.shaped:
-            return asks - int(room.sum())
-        sizes = (*range(1, min(asks, MOST_PARTS + 1)), asks)
-        return next((gpus for gpus in sizes if _fits(np.append(room, gpus), asks, demand, demand.most)), None)
+        return further_node(self._left.room(job), int(self._left.asks[job]), demand)
 
     def _in_part(self, job: int, nodes: Ints, demand: Demand, most: int | None) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
@@ -108,6 +96,22 @@ class ChangesInSets:
             [job], left.gpus[nodes] + gpus, left.cpus[nodes] + cpus, left.memory[nodes] + memory
         )
         return _fits(room, int(left.asks[job]), demand, most)
+
+
+def further_node(room: Ints, asks: int, demand: Demand) -> tuple[int, int] | None:
+    """Return the GPUs of the smallest further node that lets a gang start beside ``room``, and a node of its part.
+
+    ``None`` where one node is not enough. Of a gang that asks for a shape a few sizes are tried.
+    """
+    found = [(gpus, int(nodes[0])) for nodes in demand.sets if (gpus := _added(room[nodes], asks, demand)) is not None]
+    return min(found, default=None)
+
+
+def _added(room: Ints, asks: int, demand: Demand) -> int | None:
+    if not demand.shaped:
+        return asks - int(room.sum())
+    sizes = (*range(1, min(asks, MOST_PARTS + 1)), asks)
+    return next((gpus for gpus in sizes if _fits(np.append(room, gpus), asks, demand, demand.most)), None)
 
 
 def _fits(room: Ints, asks: int, demand: Demand, most: int | None) -> bool:

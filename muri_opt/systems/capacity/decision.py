@@ -79,7 +79,7 @@ def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple
         left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    return left, Holders(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
+    return left, Holders.of(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
@@ -101,7 +101,8 @@ def _waiting(
 ) -> tuple[Waiting, ...]:
     """Return why each of the jobs does not run beside what does; alike ones are asked once.
 
-    A job that runs now and is not among those that go on is stopped, whatever binds.
+    A job that runs now and is not among those that go on is stopped, whatever binds; one that is lost and is held, or
+    is to begin later, waits for that.
     """
     amounts = round_.amounts
     alike_of = [left.asks, amounts.g, amounts.c, amounts.m, amounts.tenant, *_unlike(round_, left)]
@@ -116,7 +117,7 @@ def _waiting(
             known[demand] = Waiting(
                 job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=remedy, changes=ways
             )
-        stops = round_.jobs[job].state == "running"
+        stops = round_.jobs[job].state == "running" and not round_.waits_by_order[job]
         alike = known[demand]
         reason = WaitingReason.STOPPED if stops else alike.reason
         found.append(replace(alike, job=round_.jobs[job].id, reason=reason))

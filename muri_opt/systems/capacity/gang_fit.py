@@ -8,9 +8,10 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
-from muri_opt.systems.capacity.node_sets import is_lost, node_sets
+from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets, only_where
 
 

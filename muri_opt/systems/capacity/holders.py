@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Holders:
     """Entries (group, node) with the GPUs, milli-CPUs and MiB that the group has there.
 
@@ -17,22 +19,52 @@ class Holders:
     of the groups' jobs, ``size`` the GPUs of each group, ``tenant`` the tenant of its first job.
     """
 
-    def __init__(self, round_: Round, groups: Sequence[tuple[Sequence[int], Ints]]) -> None:
+    node: Ints
+    group: Ints
+    gpus: Ints
+    cpus: Ints
+    memory: Ints
+    size: Ints
+    tenant: Ints
+    names: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, round_: Round, groups: Sequence[tuple[Sequence[int], Ints]]) -> Holders:
+        """Return who holds what where groups of jobs have GPUs per node, and CPUs and memory with each GPU."""
         amounts = round_.amounts
-        used = [np.flatnonzero(share) for _, share in groups]
-        none = np.zeros(0, dtype=np.int64)
-        self.node: Ints = np.concatenate([none, *used])
-        self.group: Ints = np.repeat(np.arange(len(groups)), [len(nodes) for nodes in used]).astype(np.int64)
-        self.gpus: Ints = np.concatenate(
-            [none, *(share[nodes] for (_, share), nodes in zip(groups, used, strict=True))]
-        )
         c = np.array([amounts.c[list(jobs)].sum() for jobs, _ in groups], dtype=np.int64)
         m = np.array([amounts.m[list(jobs)].sum() for jobs, _ in groups], dtype=np.int64)
-        self.cpus: Ints = self.gpus * c[self.group]
-        self.memory: Ints = self.gpus * m[self.group]
-        self.size: Ints = np.bincount(self.group, weights=self.gpus, minlength=len(groups)).astype(np.int64)
-        self.tenant: Ints = np.array([amounts.tenant[jobs[0]] for jobs, _ in groups], dtype=np.int64)
-        self.names = [tuple(round_.jobs[job].id for job in jobs) for jobs, _ in groups]
+        used = [np.flatnonzero(share) for _, share in groups]
+        gpus = [share[nodes] for (_, share), nodes in zip(groups, used, strict=True)]
+        return cls.of_parts(
+            round_,
+            [jobs for jobs, _ in groups],
+            used,
+            [(part, part * cpus, part * memory) for part, cpus, memory in zip(gpus, c, m, strict=True)],
+        )
+
+    @classmethod
+    def of_parts(
+        cls,
+        round_: Round,
+        groups: Sequence[Sequence[int]],
+        nodes: Sequence[Ints],
+        parts: Sequence[tuple[Ints, Ints, Ints]],
+    ) -> Holders:
+        """Return who holds what where each group has such parts (GPUs, milli-CPUs, MiB) of its nodes."""
+        none = np.zeros(0, dtype=np.int64)
+        gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
+        group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
+        return cls(
+            node=np.concatenate([none, *nodes]),
+            group=group,
+            gpus=gpus,
+            cpus=cpus,
+            memory=memory,
+            size=np.bincount(group, weights=gpus, minlength=len(groups)).astype(np.int64),
+            tenant=np.array([round_.amounts.tenant[jobs[0]] for jobs in groups], dtype=np.int64),
+            names=tuple(tuple(round_.jobs[job].id for job in jobs) for jobs in groups),
+        )
 
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
         """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""

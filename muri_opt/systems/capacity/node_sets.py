@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes
+from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes, is_lost
 from muri_opt.rounds.levels import unit_codes
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.shape import NodeRange
@@ -132,14 +132,6 @@ def _node_sets(round_: Round) -> NodeSets:
             demands.append(Demand(sets=sets, least=key[3].least, most=key[3].most, even=job.even, near=near))
         kind.append(known[key])
     return NodeSets(kind=np.array(kind, dtype=np.int64), demands=tuple(demands), look=look.reshape(-1), wishes=wishes)
-
-
-def is_lost(round_: Round, job: int) -> bool:
-    """Return whether a job runs on a node that is down."""
-    if "node.state" not in round_.used_fields or round_.jobs[job].state != "running":
-        return False
-    nodes, index = round_.cluster.nodes, round_.cluster.node_index
-    return any(nodes[index[node]].state == "down" for node in round_.jobs[job].placement or ())
 
 
 def _apart(may: NDArray[np.bool_], types: Ints, units: Ints) -> tuple[Ints, ...]:

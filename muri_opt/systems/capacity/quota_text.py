@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from muri_opt.rounds import Round, Tenant
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.borrowing import Borrowed
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.systems.capacity.free_capacity import Leftover
@@ -13,10 +14,15 @@ from muri_opt.systems.capacity.free_capacity import Leftover
 def quota_text(round_: Round, left: Leftover, job: int) -> str:
     """Return which tenants, the job's own and those above it, may have too few GPUs more, and of what."""
     asks = int(left.asks[job])
-    short = [one for one in left.line(job) if left.quota[one] < asks]
-    words = [_limit_text(round_.cluster.tenants[one], int(left.quota[one])) for one in short]
+    words = short_tenants(round_, left.line(job), left.quota, asks)
     pool = [] if left.borrowed is None else _pool_text(round_, left.borrowed, left.line(job), asks)
-    return "; ".join([*words, *(text for tenant, text in pool if tenant not in short)])
+    return "; ".join([*words.values(), *(text for tenant, text in pool if tenant not in words)])
+
+
+def short_tenants(round_: Round, line: Sequence[int], quota: Ints, asks: int) -> dict[int, str]:
+    """Return the tenants of a line that have fewer GPUs left of their ``quota`` than a job asks for, each in words."""
+    short = [one for one in line if quota[one] < asks]
+    return {one: _limit_text(round_.cluster.tenants[one], int(quota[one])) for one in short}
 
 
 def _limit_text(tenant: Tenant, spare: int) -> str:

@@ -5,6 +5,7 @@ The rest is a smaller round, which the policy and its exact program decide as th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,17 +14,20 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.cluster import Cluster, Node, Tenant
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
-from muri_opt.systems.capacity.node_sets import is_lost
+from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS
 
 SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
 """The fields of format 2 that are honoured by setting jobs and nodes apart."""
+_SHUT: Final = {"down": "are down", "drain": "drain"}
 Groups = tuple[tuple[int, ...], ...]
 """Positions of jobs that have the same GPUs."""
 Keep = Callable[[Round, Groups], tuple[tuple[Assignment, ...], FreeCapacity]]
@@ -43,9 +47,26 @@ class SetApart:
         """Return a decision of the rest as one of the whole round; a job that was lost with its node is stopped."""
         index = self.whole.job_index
         lost = {job.id for place, job in enumerate(self.whole.jobs) if is_lost(self.whole, place)}
-        waits = (_stopped(wait) if wait.job in lost else wait for wait in decision.waiting)
+        aside = self._aside()
+        told = (_with(wait, aside) for wait in decision.waiting)
+        waits = (_stopped(wait) if wait.job in lost else wait for wait in told)
         waiting = sorted((*waits, *self.waiting), key=lambda wait: index[wait.job])
         return Decision(assignments=(*self.kept, *decision.assignments), waiting=tuple(waiting))
+
+    def _aside(self) -> str:
+        """Return what a job of the rest cannot have: what goes on as it is holds, and what shut nodes have free."""
+        held = {job: sum(one.gpus.values()) for one in self.kept for job in one.jobs[:1]}
+        largest = sorted(held.items(), key=lambda item: -item[1])[:MOST_HOLDERS]
+        on_nodes = Counter[str]()
+        for one in self.kept:
+            on_nodes.update(dict(one.gpus))
+        shut = Counter[str]()
+        for node in self.whole.cluster.nodes:
+            shut[node.state] += node.gpus - on_nodes[node.id]
+        names = ", ".join(f"{job!r} holds {gpus_text(gpus)}" for job, gpus in largest if gpus)
+        others = ", ".join(f"{shut[state]} on nodes that {text}" for state, text in _SHUT.items() if shut[state])
+        words = (f"beside what goes on as it is ({names})" * bool(names), f"others are: {others}" * bool(others))
+        return "; ".join(filter(None, words))
 
     def without(self, decision: Decision) -> Decision:
         """Return the part of a decision of the whole round that is about the rest."""
@@ -102,6 +123,13 @@ def _open(job: Job, shut: set[str]) -> Job:
 def _stopped(wait: Waiting) -> Waiting:
     detail = f"it is lost: it ran on a node that is down; {wait.detail}"
     return replace(wait, reason=WaitingReason.STOPPED, detail=detail)
+
+
+def _with(wait: Waiting, aside: str) -> Waiting:
+    """Return what a job is told with what is set apart, unless it could start."""
+    if not aside or wait.reason is WaitingReason.PRIORITY:
+        return wait
+    return replace(wait, detail=f"{wait.detail}; {aside}")
 
 
 def _waiting(round_: Round, place: int) -> Waiting:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.error_text import shown
-from muri_opt.systems.capacity.node_sets import NodeSets, is_lost, node_sets
+from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
 
 RESOURCES = ("GPUs", "milli-CPUs", "MiB of memory")
 

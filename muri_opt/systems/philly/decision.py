@@ -8,7 +8,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
-from muri_opt.systems.capacity.binding_in_sets import kept_back
+from muri_opt.systems.philly.asked_text import AskedRules
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.waiting_changes import SmallestChanges
@@ -35,9 +35,10 @@ def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, 
         if job not in floor.at:
             floor.put(job, held)
     changes, rules = SmallestChanges(round_, floor), BindingRules(round_, floor)
+    asked = None if standing.sets is None else AskedRules(rules)
     return Decision(
         assignments=tuple(_assignment(round_, job, held) for job, held in sorted(places.items())),
-        waiting=tuple(_waiting(changes, rules, job) for job in range(len(round_.jobs)) if job not in places),
+        waiting=tuple(_waiting(changes, rules, asked, job) for job in range(len(round_.jobs)) if job not in places),
     )
 
 
@@ -70,17 +71,18 @@ def waiting_reason(floor: ClusterState, job: int, closest: int | None) -> Waitin
     return WaitingReason.CAPACITY if floor.amounts.g[job] > free_where(floor, job) else WaitingReason.FRAGMENTATION
 
 
-def _waiting(changes: SmallestChanges, rules: BindingRules, job: int) -> Waiting:
-    round_, ways = changes.round, changes.of(job)
-    stops = round_.jobs[job].state == "running"
-    if changes.floor.standing.sets is not None and round_.waits_by_order[job]:
-        binding = kept_back(round_, job)
-        return Waiting(job=round_.jobs[job].id, reason=binding.reason, detail=binding.detail, remedy=binding.remedy)
+def _waiting(changes: SmallestChanges, rules: BindingRules, asked: AskedRules | None, job: int) -> Waiting:
+    """Return why a job waits, with all that binds in words, and what would start it."""
+    one, ways = changes.round.jobs[job], changes.of(job)
     reason = waiting_reason(changes.floor, job, changes.closest(job))
+    if asked is None:
+        detail, remedy = rules.of(job, reason), ""  # there is always a change where jobs may start anywhere
+    else:
+        reason, detail, remedy, _, _ = asked.of(job, reason)
     return Waiting(
-        job=round_.jobs[job].id,
-        reason=WaitingReason.STOPPED if stops else reason,
-        detail=rules.of(job, reason),
-        remedy=change_text(ways[0]) if ways else rules.remedy(job, reason),
+        job=one.id,
+        reason=WaitingReason.STOPPED if one.state == "running" and not changes.round.waits_by_order[job] else reason,
+        detail=detail,
+        remedy=change_text(ways[0]) if ways else remedy,
         changes=ways,
     )

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.waiting import waited_by
-from muri_opt.systems.capacity.node_sets import NodeSets, is_lost, node_sets
+from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
 from muri_opt.systems.philly.locality import TOGETHER, Locality
 from muri_opt.systems.philly.priorities import Weights, Whole, priority_ranks
 from muri_opt.systems.philly.tenant_rules import WHOLE, TenantRules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -9,8 +10,10 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.decision import Change
-from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
 from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.capacity.changes_in_sets import further_node
+from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.locality import ANYWHERE
 from muri_opt.systems.philly.migration import Moving
@@ -71,16 +74,31 @@ class SmallestChanges:
 
         Of those that help equally soon a further node is last, and the others come by their GPUs, moves before
         preemptions. A job in back-off waits for its end with every change; where that is enough, it is the only one.
-        A job that is held, or is to begin later, is told none; no job is told of a further node that asks for certain
-        ones; and none to wait if nodes may not be available then.
+        A job that is held, or is to begin later, is told none; and none is told to wait for nodes that are not
+        available then.
         """
         one = self.round.jobs[job]
         if one.held is not None or (one.not_before or 0.0) > self.round.now:
             return ()
         ways = self._of(job)
         if "node.available_until" in self.round.used_fields:
-            ways = tuple(change for change in ways if not change.wait_seconds)
+            ways = tuple(change for change in ways if not change.wait_seconds or self._lasts(job, change))
         return ways
+
+    def _lasts(self, job: int, change: Change) -> bool:
+        """Return whether all nodes where a job may start, or others are moved to, are available after the wait."""
+        index, sets = self.round.cluster.node_index, self.floor.standing.sets
+        nodes = [] if sets is None else [node for some in sets.of(job).sets for node in some.tolist()]
+        moved = ((self.round.job_index[name], [index[node] for node in held]) for name, held in change.move.items())
+        start = microseconds(self.round.now) + microseconds(change.wait_seconds or 0.0)
+        return all(self._stay_open(one, some, start) for one, some in ((job, nodes), *moved))
+
+    def _stay_open(self, job: int, nodes: Sequence[int], start: int) -> bool:
+        """Return whether a job that starts on the nodes at some moment can end there."""
+        limit = self.round.jobs[job].time_limit_seconds
+        ends = (self.round.cluster.nodes[node].available_until for node in nodes)
+        last = start + (1 if limit is None else microseconds(limit))
+        return all(end is None or last <= microseconds(end) for end in ends)
 
     def _of(self, job: int) -> tuple[Change, ...]:
         """Return one change of each kind that there is, if waiting changes nothing but the job's level."""
@@ -105,8 +123,9 @@ class SmallestChanges:
             search = len(self._resources) < MOST_SEARCHES
             found = (self._move(job, level), self._preempt(job, level)) if search else ()
             changes = list(filter(None, found))
-            if self.floor.standing.sets is None:
-                changes.append(self._add(job, level))
+            sets = self.floor.standing.sets
+            further = self._add(job, level) if sets is None else self._add_in_sets(job, level, sets.of(job))
+            changes += [] if further is None else [further]
             self._resources[key] = tuple(sorted(changes, key=_price))
         return self._resources[key]
 
@@ -133,6 +152,18 @@ class SmallestChanges:
     def _add(self, job: int, level: int) -> Change:
         gpus, rack = smallest_node(self.floor, job, level)
         return Change(add_gpus=gpus, rack=rack, gpus=gpus)
+
+    def _add_in_sets(self, job: int, level: int, demand: NodeDemand) -> Change | None:
+        """Return the smallest further node for a gang that may be anywhere; else one that holds all of it."""
+        gpus = int(self.floor.amounts.g[job])
+        if level >= ANYWHERE:
+            found = further_node(self.floor.room(job), gpus, demand)
+        else:
+            found = (gpus, int(demand.sets[0][0])) if demand.sets and demand.least == 1 else None
+        if found is None:
+            return None
+        like = self.round.cluster.nodes[found[1]].id if len(demand.sets) > 1 else None
+        return Change(add_gpus=found[0], like=like, gpus=found[0])
 
 
 def _is_movable(job: Job) -> bool:

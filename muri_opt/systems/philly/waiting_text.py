@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.change_wording import gpus_text, time_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.waiting import waited_by
+from muri_opt.systems.capacity.quota_text import short_tenants
 from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
 from muri_opt.systems.philly.rack_capacity import RackRoom
 from muri_opt.systems.philly.waiting_changes import demand_of, soonest
-
-_ASKED: Final = ", not as it asks for them"
 
 
 def free_where(floor: ClusterState, job: int) -> int:
@@ -26,7 +23,7 @@ def free_where(floor: ClusterState, job: int) -> int:
 
 
 class BindingRules:
-    """The rule that keeps each job from starting beside what is on the floor, with its numbers."""
+    """The rules that keep each job from starting beside what is on the floor, with their numbers."""
 
     def __init__(self, round_: Round, floor: ClusterState) -> None:
         self.round, self.floor = round_, floor
@@ -36,53 +33,33 @@ class BindingRules:
     def of(self, job: int, reason: WaitingReason) -> str:
         """Return what the job asks for, and what there is of it where it may sit."""
         floor, standing, amounts = self.floor, self.floor.standing, self.round.amounts
-        asks = f"{self._before(job)}asks for {gpus_text(int(amounts.g[job]))}"
+        asks = f"asks for {gpus_text(int(amounts.g[job]))}"
         if reason is WaitingReason.PRIORITY:
             return f"{asks}, free now; the decision keeps them free"
+        lacks = bool(standing.locality.fits[job] and amounts.g[job] > self.free)
+        if reason is WaitingReason.QUOTA or (lacks and not floor.has_quota_left(job)):
+            asks += f"; {self._quota(job)}"
         if reason is WaitingReason.BACKOFF:
-            waited = waited_by(self.round, self.round.jobs[job])
-            left = soonest(standing.rules, waited, TOGETHER) - waited
-            return f"{asks}; in back-off for {time_text(left)} more, then tried for {time_text(standing.rules.hold)}"
-        if not standing.locality.fits[job] and standing.sets is not None:
-            empty = amounts.most_gpus([job], standing.gpus, amounts.C, amounts.M)
-            most = int(only_where(np.minimum(empty, amounts.g[job]), standing.sets.of(job)).sum())
-            shaped = _ASKED * bool(most >= amounts.g[job])
-            return f"{asks}; the nodes where it may start have {most} that it could use{shaped}"
+            return f"{asks}{f'; {self.free} of {self.total} are free' * lacks}; {self.backing_off(job)}"
         if not standing.locality.fits[job]:
             most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
             some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
             return f"{asks}; the empty cluster has {self.total}{some}"
-        if reason is WaitingReason.QUOTA:
-            asks += f"; {self._quota(job)}"
-        if standing.sets is not None:
-            free = free_where(floor, job)
-            shaped = _ASKED * bool(free >= amounts.g[job])
-            return f"{asks}; {free} are free where it may start{shaped}; {self._may_sit(job)}"
-        if amounts.g[job] > self.free:
+        if lacks:
             return f"{asks}; {self.free} of {self.total} are free"
-        return f"{asks}; {self.free} of {self.total} are free, at most {self._most(job)}; {self._may_sit(job)}"
+        return f"{asks}; {self.free} of {self.total} are free, at most {self._most(job)}; {self.may_sit(job)}"
 
-    def remedy(self, job: int, reason: WaitingReason) -> str:
-        """Return what would help a job for which no change was found."""
-        if not self.floor.standing.locality.fits[job]:
-            return "ask for fewer GPUs or for other nodes, or enlarge the cluster"
-        return "free GPUs that it can use together where it may start"
-
-    def _before(self, job: int) -> str:
-        """Return what a job must be told first that ran: that it is lost, or that it may not go elsewhere."""
-        if self.floor.standing.sets is None or self.round.jobs[job].state != "running":
-            return ""
-        if not self.floor.standing.running[job]:
-            return "it is lost: it ran on a node that is down; "
-        return "it may not be moved from where it runs; " * self.round.jobs[job].stays_put
+    def backing_off(self, job: int) -> str:
+        """Return how long a job is left alone yet."""
+        rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
+        left = soonest(rules, waited, TOGETHER) - waited
+        return f"in back-off for {time_text(left)} more, then tried for {time_text(rules.hold)}"
 
     def _quota(self, job: int) -> str:
-        """Return whose quota is short by the most."""
+        """Return whose quotas are short."""
         floor, amounts = self.floor, self.round.amounts
-        tenant = min(floor.tree.line(int(amounts.tenant[job])), key=lambda one: int(floor.quota[one]))
-        name, used, quota = self.round.cluster.tenants[tenant].id, floor.used(tenant), int(amounts.U[tenant])
-        spare = f"has {quota - used} left of" if used <= quota else f"is {used - quota} over"
-        return f"tenant {name!r} {spare} its quota of {quota}"
+        line = amounts.line(int(amounts.tenant[job]))
+        return "; ".join(short_tenants(self.round, line, floor.quota, int(amounts.g[job])).values())
 
     def _most(self, job: int) -> str:
         """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""
@@ -104,7 +81,7 @@ class BindingRules:
             return together
         return f"{together}, {wider}" if level == TOGETHER else wider
 
-    def _may_sit(self, job: int) -> str:
+    def may_sit(self, job: int) -> str:
         """Return how far the job may spread, and from when on further."""
         standing, waited = self.floor.standing, waited_by(self.round, self.round.jobs[job])
         level = int(standing.widest[job])

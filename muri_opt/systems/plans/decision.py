@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
-from muri_opt.systems.capacity.node_sets import node_sets
+from muri_opt.systems.plans.binding_rules import BindingRules, plan_holders
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
 
@@ -27,10 +25,11 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
     for o, nodes in chosen.items():
         free.take(o, nodes)
     running = {int(options.job[o]) for o in chosen}
-    reasons = _Reasons(round_, options, free)
+    waits = [job for job in range(len(round_.jobs)) if job not in running]
+    rules = BindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
     return Decision(
         assignments=tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items())),
-        waiting=tuple(reasons.waiting(job) for job in range(len(round_.jobs)) if job not in running),
+        waiting=tuple(_waiting(round_, rules, job) for job in waits),
     )
 
 
@@ -45,82 +44,8 @@ def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Ass
     )
 
 
-class _Reasons:
-    """Why jobs wait beside what runs; ``free`` is what that leaves."""
-
-    def __init__(self, round_: Round, options: PlanOptions, free: FreeNodes) -> None:
-        self._round, self._options, self._free = round_, options, free
-        self._gpus: list[int] = (options.q * options.g).tolist()
-        self._total = round_.cluster.total_gpus
-        self._apart = node_sets(round_) is not None
-        self._now = int(free.gpus.sum())
-
-    def waiting(self, job: int) -> Waiting:
-        """Return the first rule that keeps the job from starting, or that it is stopped, and what binds."""
-        reason, detail, remedy = self._binding_rule(job)
-        if self._round.jobs[job].state == "running":
-            reason = WaitingReason.STOPPED
-        return Waiting(job=self._round.jobs[job].id, reason=reason, detail=detail, remedy=remedy)
-
-    def _binding_rule(self, job: int) -> tuple[WaitingReason, str, str]:
-        mine, amounts, free = self._options.of_job(job), self._round.amounts, self._free
-        if not mine:
-            given = self._round.jobs[job]
-            fastest = max((plan.throughput for plan in given.plans or ()), default=0.0)
-            if given.guarantee is not None and given.guarantee.throughput > fastest:
-                return (
-                    WaitingReason.CAPACITY,
-                    f"guaranteed a throughput of {given.guarantee.throughput:g}; its fastest plan has {fastest:g}",
-                    f"guarantee at most {fastest:g}, or offer a faster plan",
-                )
-            return (
-                WaitingReason.CAPACITY,
-                "no plan it may run by fits the empty cluster" + ", where the job may start" * self._apart,
-                "offer a plan with less on each node, or enlarge the nodes" + "; or ask for less of them" * self._apart,
-            )
-        if not free.within_quota(job):
-            asks = int(amounts.g[job])
-            short = next(one for one in amounts.line(int(amounts.tenant[job])) if asks > free.quota[one])
-            tenant, spare = self._round.cluster.tenants[short], int(free.quota[short])
-            quota = tenant.quota_gpus or 0
-            if asks > quota:
-                return (
-                    WaitingReason.QUOTA,
-                    f"guaranteed for {_gpus(asks)}; the quota of tenant {tenant.id!r} is {quota}",
-                    f"raise the quota to {asks}, or let the job ask for less",
-                )
-            return (
-                WaitingReason.QUOTA,
-                f"guaranteed for {_gpus(asks)}; tenant {tenant.id!r} has {spare} left of its quota of {quota}",
-                f"free {_gpus(asks - spare)} of the tenant's guaranteed jobs, or raise its quota by as many",
-            )
-        fewest, now = min(self._gpus[mine.start : mine.stop]), self._within_reach(mine)
-        if fewest > now:
-            usable = f"{now} that it could use are free" if self._apart else f"{now} of {self._total} are free"
-            return (
-                WaitingReason.CAPACITY,
-                f"its smallest plan takes {_gpus(fewest)}; {usable}",
-                f"free {_gpus(fewest - now, more=True)}" + " where it may be" * self._apart,
-            )
-        if not any(free.fits(o) for o in mine):
-            return (
-                WaitingReason.FRAGMENTATION,
-                f"free: {_gpus(now)}; but no plan finds its GPUs, CPUs and memory together on each of its nodes",
-                "free more on one node, or move a running job",
-            )
-        return (
-            WaitingReason.PRIORITY,
-            "a plan fits what is free; the decision keeps it free",
-            "use method 'auto' or 'exact', which leave no such job waiting where it adds value",
-        )
-
-    def _within_reach(self, mine: range) -> int:
-        """Return the GPUs that are free on all nodes; where jobs may not be just anywhere, on those of some option."""
-        if not self._apart:
-            return self._now
-        reach = np.logical_or.reduce([self._options.nodes(o) for o in mine])
-        return int(self._free.gpus[reach].sum())
-
-
-def _gpus(count: int, *, more: bool = False) -> str:
-    return f"{count}{' more' * more} GPU{'s' * (count != 1)}"
+def _waiting(round_: Round, rules: BindingRules, job: int) -> Waiting:
+    """Return why a job waits: the first rule that binds, or that it is stopped, and all of them in words."""
+    binding, one = rules.of(job), round_.jobs[job]
+    reason = WaitingReason.STOPPED if one.state == "running" else binding.reason
+    return Waiting(job=one.id, reason=reason, detail=binding.detail, remedy=binding.remedy)

@@ -69,11 +69,15 @@ class PlanOptions:
 
     def nodes(self, option: int) -> NDArray[np.bool_]:
         """Return which nodes may have a part of the option, as their GPU types and a home allow."""
-        allowed: NDArray[np.bool_] = self.hosts[self.kind[option]]
-        if self.home[option] < 0:
+        return self.place(int(self.kind[option]), int(self.home[option]))
+
+    def place(self, kind: int, home: int) -> NDArray[np.bool_]:
+        """Return which nodes are of a kind and, unless it is -1, in a home."""
+        allowed: NDArray[np.bool_] = self.hosts[kind]
+        if home < 0:
             return allowed
         mask = np.zeros(len(allowed), dtype=np.bool_)
-        mask[self.homes[self.home[option]]] = True
+        mask[self.homes[home]] = True
         return mask & allowed
 
     @classmethod

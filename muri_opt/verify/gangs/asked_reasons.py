@@ -58,4 +58,4 @@ def asked_reasons(
         back = kept_back(round_, job)
         if back is None and key not in known:
             known[key] = binding(mine, within, need, quota)
-        yield wait, said_of(job, known[key] if back is None else back)
+        yield wait, said_of(job, known[key]) if back is None else back

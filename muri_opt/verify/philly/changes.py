@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import isfinite
 
 from muri_opt.rounds import Assignment, Change, Job, Round
 from muri_opt.verify.amounts import Room, micro
-from muri_opt.verify.demands import start_breaches
+from muri_opt.verify.demands import Asked, start_breaches
 from muri_opt.verify.philly.cluster_state import ClusterState
 from muri_opt.verify.philly.job_status import Held, Reading, Stand, counted_rooms
 from muri_opt.verify.philly.reach import Layout, Reach
@@ -28,7 +29,7 @@ class Proposals:
         return (
             self._malformed(change)
             or self._unfit_jobs(change)
-            or (None if stand.asked is None else self._unasked(stand.job, change))
+            or (None if stand.asked is None else self._unasked(stand.job, stand.asked, change))
             or self._in_vain(stand, change)
         )
 
@@ -66,13 +67,13 @@ class Proposals:
                 return f"job {name!r} moves to {sum(target.values())} GPUs; it has {stand.need.gpus}"
         return None if change.gpus == gpus else f"says {change.gpus} GPUs; it is {gpus}"
 
-    def _unasked(self, job: Job, change: Change) -> str | None:
+    def _unasked(self, job: Job, asked: Asked, change: Change) -> str | None:
         """Return what is wrong with a change where jobs ask for certain nodes, or may not be touched once they run."""
         if job.held is not None or (job.not_before or 0.0) > self.round.now:
             return "the job may not start then"
-        if change.wait_seconds and any(node.available_until is not None for node in self.round.cluster.nodes):
+        if change.wait_seconds and not self._last(job, asked, change):
             return "nodes may not be available then"
-        if change.add_gpus is not None:
+        if change.add_gpus is not None and (change.rack is not None or len(self._like(asked, change).parts) != 1):
             return "what the further node would be is not said"
         for name in change.preempt:
             if self._of(name).preemptible is False:
@@ -85,6 +86,25 @@ class Proposals:
             if any(start_breaches(self.round, other, assignment, name)):
                 return f"job {name!r} may not be on the nodes it moves to"
         return None
+
+    def _like(self, asked: Asked, change: Change) -> Asked:
+        """Return what a job asks, less the parts that the node to add is not ``like``."""
+        if change.like is None:
+            return asked
+        place = self.round.cluster.node_index.get(change.like)
+        return replace(asked, parts=tuple(part for part in asked.parts if place in part))
+
+    def _last(self, job: Job, asked: Asked, change: Change) -> bool:
+        """Return whether the nodes where a job may start, or others are moved to, are available after the wait."""
+        index = self.round.cluster.node_index
+        ends = [(job, node) for part in asked.parts for node in part]
+        ends += [(self._of(name), index[node]) for name, target in change.move.items() for node in target]
+        start = micro(self.round.now) + micro(change.wait_seconds or 0.0)
+        for one, node in ends:
+            until, limit = self.round.cluster.nodes[node].available_until, one.time_limit_seconds
+            if until is not None and start + (1 if limit is None else micro(limit)) > micro(until):
+                return False
+        return True
 
     def _of(self, name: str) -> Job:
         return self.round.jobs[self.round.job_index[name]]
@@ -110,7 +130,7 @@ class Proposals:
             apart = [job for job in targets if self._is_apart(job, targets[job], before[job], extra)]
             if apart:
                 return f"job {self.reading.stands[apart[0]].job.id!r} is further apart than it may be"
-            if not self.hall.could_seat(stand, level, self._reach(stand, extra), extra):
+            if not self._could_seat(stand, level, extra, change):
                 return "the job could not start"
             return None
         finally:
@@ -118,6 +138,11 @@ class Proposals:
                 self.hall.take(job)
             for job, held in before.items():
                 self.hall.put(job, held)
+
+    def _could_seat(self, stand: Stand, level: int, extra: tuple[int, Room] | None, change: Change) -> bool:
+        if stand.asked is None or extra is None:
+            return self.hall.could_seat(stand, level, self._reach(stand, extra), extra)
+        return self.hall.could_seat_with(self._like(stand.asked, change), stand.need, level, extra[1])
 
     def _is_apart(self, job: int, target: Held, before: Held, extra: tuple[int, Room] | None) -> bool:
         """Return whether a job is moved further apart than it is, and than it could have been put."""

@@ -79,13 +79,26 @@ class ClusterState:
         nodes = len(self.rooms) + 1 if level else reach.fewest
         return any(_sits(rooms, need, nodes) for rooms in racks.values())
 
-    def _could_seat(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
-        """Return whether a gang could sit on what is free of the nodes where it may start."""
+    def could_seat_with(self, asked: Asked, need: Need, level: int, added: Room) -> bool:
+        """Return whether a gang could sit on what is free where it may start and a further node like those.
+
+        With it others may be closer together than before: a gang that may not be anywhere must find all on that node.
+        """
+        if level == 2:
+            return asked.node_count(self._open_rooms(need), need, [added]) is not None
+        return replace(asked, parts=((),)).node_count([], need, [added]) == 1
+
+    def _open_rooms(self, need: Need) -> list[Room]:
+        """Return what is free on each node for a gang that may share it with those that are there."""
         alone = self.reading.tenancy.is_alone(need.gpus)
-        rooms = [
+        return [
             replace(room, gpus=0) if (residents if alone else any(map(self._is_alone, residents))) else room
             for room, residents in zip(self.rooms, self.residents, strict=True)
         ]
+
+    def _could_seat(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
+        """Return whether a gang could sit on what is free of the nodes where it may start."""
+        rooms = self._open_rooms(need)
         if reach.in_rack and level < 2:
             asked = inside_racks(asked, self.reading.racks)
         count = asked.node_count(rooms, need)

@@ -33,7 +33,7 @@ def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> It
             seatable[key] = hall.could_seat(stand, stand.level, stand.reach), hall.free_for(stand.asked)
         within = reading.quotas.has_left(stand.tenant, stand.need.gpus, held)
         back = None if stand.asked is None else kept_back(round_, stand.job)
-        yield wait, said_of(stand.job, back or _reason(stand, *seatable[key], within=within))
+        yield wait, back or said_of(stand.job, _reason(stand, *seatable[key], within=within))
 
 
 def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:

@@ -260,7 +260,10 @@ def test_a_job_that_is_held_or_begins_later_or_is_lost_is_told_so() -> None:
     ]
     assert [wait.remedy for wait in waiting[:2]] == ["release it", "wait for 1 s"]
     lost = "it is lost: it ran on a node that is down"
-    assert waiting[2].detail == f"{lost}; asks for 4 GPUs; the nodes where it may start have 0 that it could use"
+    assert waiting[2].detail == (
+        f"{lost}; asks for 4 GPUs; the nodes where it may start have 0 that it could use; "
+        "others are: 4 on nodes that are down, 12 on nodes without the label 'x'"
+    )
 
 
 def test_changes_that_touch_pinned_jobs_or_nodes_not_asked_for_are_found_out() -> None:
@@ -270,12 +273,14 @@ def test_changes_that_touch_pinned_jobs_or_nodes_not_asked_for_are_found_out() -
     late = replace(round_, jobs=(pinned, other, gang(2, 4, excludes=("x",))))
     decision = policy_from("philly").decide(late, 0)
     (wait,) = decision.waiting
-    assert [change.preempt for change in wait.changes] == [("j1",)]
+    assert wait.changes == (Change(preempt=("j1",), gpus=4), Change(add_gpus=4, gpus=4))
     wrong = {
         "may not be stopped": Change(preempt=("j0",), gpus=4),
         "may not be moved": Change(move={"j0": {"n2": 4}}, gpus=4),
         "may not be on the nodes it moves to": Change(move={"j1": {"n2": 4}}, gpus=4),
-        "what the further node would be is not said": Change(add_gpus=4, gpus=4),
+        "what the further node would be is not said": Change(add_gpus=4, rack="r0", gpus=4),
+        "further node would be is not said": Change(add_gpus=4, like="n2", gpus=4),
+        "the job could not start": Change(add_gpus=3, gpus=3),
     }
     for told, change in wrong.items():
         answer = replace(decision, waiting=(replace(wait, changes=(change,)),))
@@ -286,6 +291,23 @@ def test_changes_that_touch_pinned_jobs_or_nodes_not_asked_for_are_found_out() -
     (wait,) = policy_from("philly").decide(held, 0).waiting
     answer = replace(decision, waiting=(replace(wait, changes=(Change(preempt=("j1",), gpus=4),)),))
     assert "may not start then" in wrong_reasons(held, answer, "philly")[0].detail
+
+
+def test_nobody_is_told_to_wait_for_nodes_that_are_gone_then() -> None:
+    """After 600 s the gang may be in one rack: on nodes that last until it has ended, or are gone by then."""
+    half = [gang(j, 2, state="running", placement={f"n{j}": 2}) for j in range(2)]
+    full = gang(2, 4, state="running", placement={"n2": 4})
+    round_ = tenanted(*half, full, gang(3, 4, waiting_seconds=0.0, time_limit_seconds=100.0), tenants=())
+    for until, told in ((NOW + 700.0, {600.0}), (NOW + 699.0, set())):
+        nodes = tuple(replace(node, rack="r0", available_until=until) for node in round_.cluster.nodes)
+        late = replace(round_, cluster=replace(round_.cluster, nodes=nodes))
+        decision = policy_from("philly").decide(late, 0)
+        (wait,) = decision.waiting
+        assert {change.wait_seconds for change in wait.changes if change.wait_seconds} == told
+        assert wrong_reasons(late, decision, "philly") == []
+        answer = replace(decision, waiting=(replace(wait, changes=(Change(wait_seconds=600.0),)),))
+        found = [breach.detail for breach in wrong_reasons(late, answer, "philly")]
+        assert found == ([] if told else ["changes[0]: nodes may not be available then"])
 
 
 def test_a_level_that_is_only_preferred_is_refused() -> None:

@@ -185,4 +185,7 @@ def test_free_gpus_where_it_may_not_start_are_no_room() -> None:
     round_ = Round(cluster=cluster(gpu_type="b"), jobs=tuple(jobs))
     (wait,) = solve_round(round_, "synergy", "heuristic").decision.waiting
     assert (wait.job, wait.reason.value) == ("j1", "capacity")
-    assert wait.detail == "its smallest plan takes 4 GPUs; 0 that it could use are free"
+    assert wait.detail == (
+        "its smallest plan takes 4 GPUs; 0 that it could use are free ('j0' holds 4 GPUs); "
+        "others are free: 8 of other types than 'b'"
+    )
