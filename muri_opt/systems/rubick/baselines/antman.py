@@ -10,6 +10,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.plans.allocation import PlanAllocation, Seat, arrivals, guaranteed_first, ranked, sizes
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
@@ -29,6 +30,7 @@ class AntManPolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "antman"
+    honours: ClassVar[frozenset[str]] = ThroughputPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "resources"
 

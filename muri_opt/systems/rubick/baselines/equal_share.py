@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
@@ -26,6 +27,7 @@ class EqualSharePolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "equal-share"
+    honours: ClassVar[frozenset[str]] = ThroughputPolicy.honours - {PLAN_NODES}
     changes: ClassVar[str] = "both"
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
@@ -27,6 +28,7 @@ class SynergyPolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "synergy"
+    honours: ClassVar[frozenset[str]] = ThroughputPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "neither"
 
