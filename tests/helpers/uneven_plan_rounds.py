@@ -87,10 +87,11 @@ class EveryUnevenChoice(EveryAskedChoice):
     def _arranged(self, job: Job, plan: Plan) -> list[Places]:
         """Return every way to put the parts of a plan on nodes: where it may start, and where it is."""
         few, more = divmod(plan.gpus, plan.nodes)
-        found = []
-        for chosen in self._starts(job, plan):
-            for large in combinations(chosen, more):
-                found.append(tuple((s, few + (s in large)) for s in chosen))
+        found = [
+            tuple((s, few + (s in large)) for s in chosen)
+            for chosen in self._starts(job, plan)
+            for large in combinations(chosen, more)
+        ]
         home = self._held(job, plan)
         return [*found, home] if home is not None and home not in found else found
 
