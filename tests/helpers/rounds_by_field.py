@@ -59,7 +59,8 @@ def with_field(field: str, round_: Round = PLAIN) -> Round:
         plans = (Plan(name="dp4", gpus=4, throughput=1.0, gpu_types=("a100", "h100")),)
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], plans=plans)))
     if field == "plan.nodes":
-        plans = (Plan(name="dp4", gpus=4, nodes=3, throughput=1.0),)
+        one, *_ = round_.jobs[-1].plans or (Plan(name="dp4", gpus=4, throughput=1.0),)
+        plans = (replace(one, nodes=3),)
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], plans=plans)))
     if kind == "job":
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], **{name: JOB_VALUES[name]})))

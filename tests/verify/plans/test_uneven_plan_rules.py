@@ -12,7 +12,7 @@ from muri_opt import InputError, parse_round, solve_round
 from muri_opt.report.round.occupancy import node_uses
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Node, Plan, Round, canonical_json
 
-SPECS = ("rubick", "sia", "srs")
+SPECS = ("rubick", "sia", "srs", "synergy", "antman", "equal-share")
 FIVE = Plan(name="dp5", gpus=5, nodes=2, cpus=6.0, memory_gib=2.5, throughput=5.0)
 """Parts of 3 GPUs with 3.6 CPUs and 1.5 GiB, and of 2 with 2.4 CPUs and 1 GiB."""
 CPUS = {3: 3.6, 2: 2.4}

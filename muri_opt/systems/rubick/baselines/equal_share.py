@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
@@ -27,14 +26,13 @@ class EqualSharePolicy(ThroughputPolicy):
     """
 
     own_name: ClassVar[str] = "equal-share"
-    honours: ClassVar[frozenset[str]] = ThroughputPolicy.honours - {PLAN_NODES}
     changes: ClassVar[str] = "both"
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         seating = PlanAllocation(round_, options)
         queue = [job for job in arrivals(round_) if options.of_job(job)]
-        total, gpus = round_.cluster.total_gpus, (options.q * options.g).tolist()
+        total, gpus = round_.cluster.total_gpus, options.totals[0].tolist()
         share, rest = divmod(total, len(queue)) if queue else (0, 0)
         if share == 0:
             queue, share, rest = queue[:total], 1, 0
