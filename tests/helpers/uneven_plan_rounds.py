@@ -93,7 +93,9 @@ class EveryUnevenChoice(EveryAskedChoice):
             for large in combinations(chosen, more)
         ]
         home = self._held(job, plan)
-        return [*found, home] if home is not None and home not in found else found
+        own = self._own(plan)
+        stays = home is not None and home not in found and all(s in own for s, _ in home)
+        return [*found, home] if stays else found
 
     def _held(self, job: Job, plan: Plan) -> Places | None:
         """Return where the parts of a plan are now, if the job runs by it."""
@@ -101,8 +103,7 @@ class EveryUnevenChoice(EveryAskedChoice):
         few, more = divmod(plan.gpus, plan.nodes)
         if plan.name != job.plan or sorted(held.values()) != [few] * (plan.nodes - more) + [few + 1] * more:
             return None
-        here = tuple((s, held[node.id]) for s, node in enumerate(self.nodes) if node.id in held)
-        return here if all(s in self._own(plan) for s, _ in here) else None
+        return tuple((s, held[node.id]) for s, node in enumerate(self.nodes) if node.id in held)
 
     def _home(self, job: Job, plan: Plan, part: tuple, worth) -> dict[Places, int]:
         home = self._held(job, plan)
