@@ -187,9 +187,9 @@ def best_options(
     homes = [{node for option in mine for node in option.home} for mine in options]
     told = {option.among for mine in options for option in mine if option.among is not None}
     apart = [[some for some, among in enumerate(told) if node in among] for node in range(len(types))]
-    for job, mine in enumerate(options):  # of nodes that are a job's home, some have larger parts of it
-        for node in {node for option in mine for node in option.wide or ()}:
-            apart[node].append(-1 - job)
+    wide = [{node for option in mine for node in option.wide or ()} for mine in options]
+    for node, others in enumerate(apart):  # of nodes that are a job's home, some have larger parts of it
+        others += [-1 - job for job, there in enumerate(wide) if node in there]
     lines = tenant_lines(round_)
     counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
     asked = [(mine, gpus) if gpus != 0 and mine else None for mine, gpus in zip(counts, asks, strict=True)]

@@ -89,7 +89,7 @@ class PlanAllocation:
 
     def _with_larger_parts(self, option: int, order: Ints) -> Seat | None:
         """Return the first of some nodes that have room for a part of an option, with larger parts where they fit."""
-        count = self.options.larger[option].count
+        count = self.options.larger[option].number
         wide = order[self.free.wide_room(option)[order]][:count]
         if len(wide) < count:
             return None
@@ -104,7 +104,7 @@ class PlanAllocation:
         held = self.options.homes[self.options.home[home]]
         same = np.array_equal(np.sort(held), np.sort(nodes))
         if same and home in self.options.larger:
-            count = self.options.larger[home].count
+            count = self.options.larger[home].number
             same = np.array_equal(np.sort(held[:count]), np.sort(nodes[:count]))
         return home if same else option
 

@@ -49,7 +49,7 @@ class FreeNodes(FreeCapacity):
 
     def has_room(self, option: int, nodes: Ints, node: int) -> bool:
         """Return whether one of the nodes of an option has room now for the part of it that is there."""
-        if option in self.options.larger and node in nodes[: self.options.larger[option].count]:
+        if option in self.options.larger and node in nodes[: self.options.larger[option].number]:
             return bool(self.wide_room(option)[node])
         return bool(self.room(option)[node])
 
@@ -62,7 +62,7 @@ class FreeNodes(FreeCapacity):
         if demand not in self._full and demand not in self._fitting:
             enough = int(np.count_nonzero(self.room(option))) >= int(self.options.q[option])
             if enough and option in self.options.larger:  # who has room for a larger part has it for a smaller one
-                enough = int(np.count_nonzero(self.wide_room(option))) >= self.options.larger[option].count
+                enough = int(np.count_nonzero(self.wide_room(option))) >= self.options.larger[option].number
             (self._fitting if enough else self._full).add(demand)
         return demand in self._fitting
 
@@ -84,6 +84,6 @@ class FreeNodes(FreeCapacity):
         o = self.options
         self.occupy(nodes, sign * o.g[option], sign * o.c[option], sign * o.m[option])
         if option in o.larger:
-            self.occupy(nodes[: o.larger[option].count], *(sign * more for more in o.more(option)))
+            self.occupy(nodes[: o.larger[option].number], *(sign * more for more in o.more(option)))
         job = o.job[option]
         self.charge(int(self._tenant[job]), sign * int(self.amounts.g[job]))

@@ -84,7 +84,7 @@ class PlanOptions:
         """Return which nodes may have a larger part of an option that has some: at home those that have one now."""
         mask = self.nodes(option)
         if self.home[option] >= 0:
-            mask[self.homes[self.home[option]][self.larger[option].count :]] = False
+            mask[self.homes[self.home[option]][self.larger[option].number :]] = False
         return mask
 
     @property
@@ -119,9 +119,8 @@ class PlanOptions:
             except InputError as error:
                 raise error.inside(f"jobs[{j}] ({job.id!r})") from None
             there = job.placement or {}
-            if jobs[-1].larger:
-                there = sorted(there, key=there.__getitem__, reverse=True)
-            held = [round_.cluster.node_index[node] for node in there]
+            most_first = sorted(there, key=there.__getitem__, reverse=True) if jobs[-1].larger else there
+            held = [round_.cluster.node_index[node] for node in most_first]
             homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
         able = [mine for mine in jobs if len(mine)]
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)

@@ -25,7 +25,7 @@ class Part(NamedTuple):
 class Larger(NamedTuple):
     """How many parts of a plan have one GPU more than the others, and what each of them takes."""
 
-    count: int
+    number: int
     part: Part
 
 
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
     @property
     def split(self) -> list[int]:
         """The GPUs of all parts, the fewest first."""
-        more = 0 if self.larger is None else self.larger.count
+        more = 0 if self.larger is None else self.larger.number
         return [self.part.gpus] * (self.plan.nodes - more) + [self.part.gpus + 1] * more
 
 

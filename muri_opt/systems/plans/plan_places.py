@@ -85,7 +85,7 @@ class PlanPlaces:
         held = self._inside([place[node] for node in job.placement or ()])
         if entry.larger is not None:
             most = self._inside([place[node] for node, gpus in (job.placement or {}).items() if gpus > entry.part.gpus])
-            if nodes_with_room(self._round, entry.larger.part, most) < entry.larger.count:
+            if nodes_with_room(self._round, entry.larger.part, most) < entry.larger.number:
                 return False
         return nodes_with_room(self._round, entry.part, held & self._rows[kind]) == entry.plan.nodes
 
@@ -115,7 +115,7 @@ class PlanPlaces:
         """Return whether the nodes of a kind have room for all parts of a plan in the empty cluster."""
         if self._count(kind, entry.part) < entry.plan.nodes:
             return False
-        return entry.larger is None or self._count(kind, entry.larger.part) >= entry.larger.count
+        return entry.larger is None or self._count(kind, entry.larger.part) >= entry.larger.number
 
     def _count(self, kind: int, part: Part) -> int:
         """Return how many nodes of a kind have room for a part in the empty cluster."""

@@ -111,7 +111,7 @@ class PlanningFormulation(Formulation):
         for option, nodes in _chosen(round_, table.options, decision).items():
             here[table.replaced[option], nodes] = True
             if option in table.options.larger:
-                large[option, nodes[: table.options.larger[option].count]] = True
+                large[option, nodes[: table.options.larger[option].number]] = True
         parts = here[table.several].any(axis=1), here[table.option, table.node], large[table.wide, table.wide_node]
         return np.concatenate(parts).astype(np.int64)
 
@@ -148,7 +148,7 @@ class PlanningFormulation(Formulation):
 def _add_larger(builder: ModelBuilder, table: PlanColumns, x: Ints, y: Ints, z: Ints) -> None:
     """Add the rows of options of two sizes: so many of their parts are larger ones, each of them a part of it."""
     options = np.array([o for o in table.several.tolist() if o in table.options.larger], dtype=np.int64)
-    count = np.array([table.options.larger[o].count for o in options.tolist()], dtype=np.int64)
+    count = np.array([table.options.larger[o].number for o in options.tolist()], dtype=np.int64)
     mine = x[np.searchsorted(table.several, options)]
     entries = (
         np.append(np.searchsorted(options, table.wide), np.arange(len(options))),
@@ -177,8 +177,11 @@ def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints
         entries = (rows, y[here], need[table.option[here]] // unit)
         if len(wide):
             there = np.flatnonzero(np.isin(table.wide_node, bound))
-            beside = (np.searchsorted(bound, table.wide_node[there]), z[there], more[there] // unit)
-            entries = tuple(map(np.append, entries, beside))
+            entries = (
+                np.append(rows, np.searchsorted(bound, table.wide_node[there])),
+                np.append(entries[1], z[there]),
+                np.append(entries[2], more[there] // unit),
+            )
         builder.add_rows(label, bound, entries=entries, sense="<=", rhs=has[bound] // unit)
 
 
@@ -217,7 +220,7 @@ def _option_of(round_: Round, options: PlanOptions, assignment: Assignment, node
         and options.q[o] == len(nodes)
         and given == _given(options, o)
         and options.nodes(o)[nodes].all()
-        and (o not in options.larger or options.wide_nodes(o)[nodes[: options.larger[o].count]].all())
+        and (o not in options.larger or options.wide_nodes(o)[nodes[: options.larger[o].number]].all())
     )
 
 
