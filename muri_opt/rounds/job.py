@@ -48,7 +48,7 @@ STATES = ("running", "waiting")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One way to execute a job: totals over ``nodes`` distinct nodes, split evenly, with its throughput.
+    """One way to execute a job: totals over ``nodes`` distinct nodes, split as evenly as can be, with its throughput.
 
     ``gpus`` 0 is a plan for CPUs only. All its GPUs are of ``gpu_type`` or of one of ``gpu_types``, if either is said.
 
@@ -72,8 +72,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             _check_types(self)
         check_whole(self, "gpus", MAX_GPUS)
         check_whole(self, "nodes", MAX_GPUS, least=1)
-        if self.gpus % self.nodes:
-            raise InputError("nodes", f"{self.nodes} for {self.gpus} GPUs", "a divisor of the plan's gpus")
+        if self.gpus % self.nodes and self.gpus < self.nodes:
+            raise InputError(
+                "nodes", f"{self.nodes} for {self.gpus} GPUs", "at most one node for each of the plan's gpus"
+            )
         check_cpus(self)
         check_memory(self)
         throughput = finite("throughput", self.throughput, MAX_RATE, positive=True)
@@ -83,6 +85,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def types(self) -> tuple[str, ...] | None:
         """The GPU types that the plan is for, ``None`` where it is for any."""
         return self.gpu_types if self.gpu_type is None else (self.gpu_type,)
+
+    @property
+    def larger_parts(self) -> int:
+        """How many of its parts have one GPU more than the others; 0 for a plan that is split evenly."""
+        return self.gpus % self.nodes
 
 
 class Guarantee(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -241,3 +248,7 @@ def _check_plans(job: Job) -> None:
     names = {plan.name for plan in job.plans or ()}
     if job.plan is not None and names and job.plan not in names:
         raise InputError("plan", shown(job.plan), f"the name of one of the job's plans: {listed(names)}")
+    for place, plan in enumerate(job.plans or ()) if job.even else ():
+        if plan.larger_parts:
+            found = f"{plan.nodes} for {plan.gpus} GPUs of a job that is even"
+            raise InputError(f"plans[{place}].nodes", found, "a divisor of the plan's gpus, or a job that is not even")

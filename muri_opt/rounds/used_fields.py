@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, mod
 from typing import TYPE_CHECKING, Any, Final
 
 from muri_opt.errors import RefusalError
@@ -29,17 +29,22 @@ ABSENT: Final[Mapping[str, Mapping[str, object]]] = {
     "job": DEMANDS,
 }
 """What stands in each field where it is not said."""
-_types_of_plan = attrgetter("gpu_types")
-LEVELS, GPU_TYPES, PLAN_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "plan.gpu_types", "round.together"
+_types_of_plan, _gpus_of_plan, _nodes_of_plan = attrgetter("gpu_types"), attrgetter("gpus"), attrgetter("nodes")
+LEVELS, GPU_TYPES, TOGETHER = "cluster.levels", "node.gpu_type", "round.together"
+PLAN_TYPES, PLAN_NODES = "plan.gpu_types", "plan.nodes"
 FIELDS: Final = (
     LEVELS,
     GPU_TYPES,
     *(f"{kind}.{field}" for kind, fields in ABSENT.items() for field in fields),
     PLAN_TYPES,
+    PLAN_NODES,
     TOGETHER,
 )
-"""All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes."""
-INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds", PLAN_TYPES})
+"""All fields that say more than format 1 can. ``node.gpu_type`` stands for what format 2 makes of it: no gang mixes.
+
+``plan.nodes`` is used where the GPUs of a plan do not divide by it: its parts are then not equal.
+"""
+INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds", PLAN_TYPES, PLAN_NODES})
 """Fields that ask for nothing by themselves: another field has to refer to them, or a policy has to read plans."""
 
 
@@ -62,6 +67,9 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
     listing = next((at for at, job in enumerate(jobs) if job.plans and _lists_types(job)), None)
     if listing is not None:
         found[PLAN_TYPES] = _place("jobs", jobs, listing)
+    uneven = next((at for at, job in enumerate(jobs) if job.plans and _splits_unevenly(job)), None)
+    if uneven is not None:
+        found[PLAN_NODES] = _place("jobs", jobs, uneven)
     if together:
         found[TOGETHER] = "round"
     if found or two:
@@ -74,6 +82,12 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
 def _lists_types(job: Job) -> bool:
     """Return whether a plan of a job lists GPU types; every round that is made asks for it."""
     return any(map(_types_of_plan, job.plans or ()))
+
+
+def _splits_unevenly(job: Job) -> bool:
+    """Return whether a plan of a job has parts of two sizes; every round that is made asks for it."""
+    plans = job.plans or ()
+    return any(map(mod, map(_gpus_of_plan, plans), map(_nodes_of_plan, plans)))
 
 
 def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple, Protocol
 
 from muri_opt.rounds import Job, Round
@@ -22,7 +23,8 @@ class Option(NamedTuple):
     """So many equal parts of a job, each taking a ``unit``: at most ``each`` on a node, on at most ``nodes`` nodes.
 
     ``gpu_type`` is that of the nodes, if it matters, ``among`` the only ones it may use, and ``least`` how many it must
-    use. An option at ``home`` has exactly so many parts on each of these nodes.
+    use. An option at ``home`` has exactly so many parts on each of these nodes. Of parts on nodes of their own, so many
+    may be ``larger``, by what they take ``more``: on ``wide`` nodes, if these are told.
     """
 
     value: int
@@ -34,11 +36,14 @@ class Option(NamedTuple):
     home: Mapping[int, int] = {}
     among: frozenset[int] | None = None
     least: int = 1
+    larger: int = 0
+    more: Sizes = (0, 0, 0)
+    wide: frozenset[int] | None = None
 
     @property
     def gpus(self) -> int:
         """How many GPUs it has in all."""
-        return self.unit[0] * self.parts
+        return self.unit[0] * self.parts + self.more[0] * self.larger
 
     def may_use(self, node: int) -> bool:
         """Return whether some of it may be on a node."""
@@ -92,7 +97,11 @@ class _Options:
                 left = list(rooms)
                 for node, parts in share.items():
                     left[node] = minus(left[node], times(option.unit, parts))
-                yield option.value, (tuple(left), after)
+                if not option.larger:
+                    yield option.value, (tuple(left), after)
+                    continue
+                for rooms_left in _with_larger(left, option, share):
+                    yield option.value, (rooms_left, after)
         if job not in self.must:
             yield 0, state
 
@@ -145,6 +154,17 @@ class _Options:
         return 0
 
 
+def _with_larger(left: Sequence[Sizes], option: Option, share: Mapping[int, int]) -> Iterator[tuple[Sizes, ...]]:
+    """Yield what nodes have left when some of the parts of an option are larger, for every choice that fits."""
+    able = [node for node in share if option.wide is None or node in option.wide]
+    for chosen in combinations(able, option.larger):
+        rooms = list(left)
+        for node in chosen:
+            rooms[node] = minus(rooms[node], option.more)
+        if all(min(rooms[node]) >= 0 for node in chosen):
+            yield tuple(rooms)
+
+
 def best_options(
     round_: Round,
     jobs: Sequence[Job],
@@ -167,6 +187,9 @@ def best_options(
     homes = [{node for option in mine for node in option.home} for mine in options]
     told = {option.among for mine in options for option in mine if option.among is not None}
     apart = [[some for some, among in enumerate(told) if node in among] for node in range(len(types))]
+    wide = [{node for option in mine for node in option.wide or ()} for mine in options]
+    for node, others in enumerate(apart):  # of nodes that are a job's home, some have larger parts of it
+        others += [-1 - job for job, there in enumerate(wide) if node in there]
     lines = tenant_lines(round_)
     counts = [[limited[one] for one in lines.get(job.tenant or "", ()) if one in limited] for job in jobs]
     asked = [(mine, gpus) if gpus != 0 and mine else None for mine, gpus in zip(counts, asks, strict=True)]

@@ -58,6 +58,10 @@ def with_field(field: str, round_: Round = PLAIN) -> Round:
     if field == "plan.gpu_types":
         plans = (Plan(name="dp4", gpus=4, throughput=1.0, gpu_types=("a100", "h100")),)
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], plans=plans)))
+    if field == "plan.nodes":
+        one, *_ = round_.jobs[-1].plans or (Plan(name="dp4", gpus=4, throughput=1.0),)
+        plans = (replace(one, nodes=3),)
+        return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], plans=plans)))
     if kind == "job":
         return replace(round_, jobs=(*round_.jobs[:-1], replace(round_.jobs[-1], **{name: JOB_VALUES[name]})))
     if kind == "node":

@@ -99,10 +99,10 @@ def test_the_good_round_is_good():
         ({"plans": [5]}, "plans[0]", "5", PLAN_FIELDS),
         ({"plans": [{"name": "p", "gpus": -1, "throughput": 1}]}, "plans[0].gpus", "-1", GPUS),
         (
-            {"plans": [{"name": "p", "gpus": 3, "nodes": 2, "throughput": 1}]},
+            {"plans": [{"name": "p", "gpus": 3, "nodes": 4, "throughput": 1}]},
             "plans[0].nodes",
-            "2 for 3 GPUs",
-            "a divisor of the plan's gpus",
+            "4 for 3 GPUs",
+            "at most one node for each of the plan's gpus",
         ),
         (
             {"plan": "tp", "plans": [{"name": "dp", "gpus": 1, "throughput": 1}]},

@@ -150,9 +150,11 @@ def test_the_other_fields_of_a_job(fields, field, allowed):
     assert (error.field, error.allowed) == (field, allowed)
 
 
-def test_a_plan_is_split_evenly_over_its_nodes():
-    error = refused(plan, gpus=4, nodes=3)
-    assert (error.field, error.found, error.allowed) == ("nodes", "3 for 4 GPUs", "a divisor of the plan's gpus")
+def test_a_plan_has_a_gpu_on_each_of_its_nodes():
+    assert plan(gpus=4, nodes=3).larger_parts == 1
+    error = refused(plan, gpus=3, nodes=4)
+    allowed = "at most one node for each of the plan's gpus"
+    assert (error.field, error.found, error.allowed) == ("nodes", "4 for 3 GPUs", allowed)
 
 
 @pytest.mark.parametrize(

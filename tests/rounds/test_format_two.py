@@ -32,6 +32,8 @@ EXAMPLE = """{
     "within": {"level": "rack", "required": true}, "preemptible": true, "movable": true, "restart_seconds": 30.0,
     "held": "asked", "not_before": 0.0, "deadline": 90000.0, "time_limit_seconds": 7200.0, "model": "resnet50",
     "plans": [{"name": "dp8", "gpus": 8, "throughput": 8.0, "gpu_types": ["a100", "h100"]}]
+  }, {
+    "id": "job-2", "gpus": 3, "plans": [{"name": "dp3", "gpus": 3, "nodes": 2, "throughput": 3.0}]
   }],
   "together": [{"models": ["resnet50", "gpt2"], "rates": [0.82, 0.91]}]
 }"""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from muri_opt.rounds import Assignment, Decision, Node, Round
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, milli_cpus
-from muri_opt.systems.plans.plan_parts import Part, entries_of
+from muri_opt.systems.plans.plan_parts import Entry, Part, entries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ def node_uses(round_: Round, decision: Decision) -> list[NodeUse]:
         milli = sum(int(round_.amounts.c[job]) for job in members)
         mebibytes = sum(int(round_.amounts.m[job]) for job in members)
         total = sum(assignment.gpus.values())
-        planned = _planned_part(round_, assignment)
+        planned = _planned(round_, assignment)
         for node, gpus in assignment.gpus.items():
-            part = Part(gpus, gpus * milli, gpus * mebibytes) if planned is None else planned
+            part = Part(gpus, gpus * milli, gpus * mebibytes) if planned is None else planned.of_size(gpus)
             block = Block(
                 assignment=assignment,
                 gpus=gpus,
@@ -65,15 +65,16 @@ def node_uses(round_: Round, decision: Decision) -> list[NodeUse]:
     return list(uses.values())
 
 
-def _planned_part(round_: Round, assignment: Assignment) -> Part | None:
-    """Return what the plan of an assignment takes on each node, or ``None`` where it names no plan of its job."""
+def _planned(round_: Round, assignment: Assignment) -> Entry | None:
+    """Return the plan of an assignment and what it takes, or ``None`` where it names no plan of its job."""
     if assignment.plan is None or not assignment.gpus:
         return None
     job, (node, gpus) = round_.jobs[round_.job_index[assignment.jobs[0]]], next(iter(assignment.gpus.items()))
     milli = milli_cpus(assignment.cpus.get(node, 0.0))
-    alike = (assignment.plan, len(assignment.gpus), gpus, milli)
+    alike = (assignment.plan, len(assignment.gpus), sum(assignment.gpus.values()), milli)
     entries = entries_of(job) if job.plans else ()
-    return next((e.part for e in entries if (e.plan.name, e.plan.nodes, e.part.gpus, e.part.milli) == alike), None)
+    found = ((e, (e.plan.name, e.plan.nodes, e.plan.gpus, e.of_size(gpus).milli)) for e in entries)
+    return next((entry for entry, mine in found if mine == alike), None)
 
 
 def present_decision(round_: Round) -> Decision:

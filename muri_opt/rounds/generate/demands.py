@@ -12,12 +12,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from muri_opt.rounds.cluster import Cluster, Node, Tenant
-from muri_opt.rounds.job import Job
+from muri_opt.rounds.job import Job, Plan
 from muri_opt.rounds.levels import RACK
 from muri_opt.rounds.round import ROUND_FORMATS, Round
 from muri_opt.rounds.shape import NodeRange, Within
 from muri_opt.rounds.together import Together
-from muri_opt.rounds.used_fields import FIELDS, GPU_TYPES, LEVELS, PLAN_TYPES, TOGETHER
+from muri_opt.rounds.used_fields import FIELDS, GPU_TYPES, LEVELS, PLAN_NODES, PLAN_TYPES, TOGETHER
 
 Pick = Callable[[Sequence[Any]], Any]
 """Chooses one of several options."""
@@ -50,6 +50,7 @@ def with_demands(round_: Round, pick: Pick, fields: Collection[str] = FIELDS) ->
     by_id = {node.id: node for node in nodes}
     jobs = tuple(_job(say, job, cluster, by_id) for job in round_.jobs)
     together = say(TOGETHER, ((), (_PAIR,), (_PAIR, _THREE)))
+    jobs = tuple(_with_uneven_plan(say, job) for job in jobs)
     return replace(round_, format=ROUND_FORMATS[1], cluster=cluster, jobs=jobs, together=together)
 
 
@@ -146,6 +147,14 @@ def _job(say: _Say, job: Job, cluster: Cluster, by_id: Mapping[str, Node]) -> Jo
             for plan in job.plans
         )
     return replace(job, **more)
+
+
+def _with_uneven_plan(say: _Say, job: Job) -> Job:
+    """Return a job with plans, perhaps with one more, of parts of two sizes."""
+    if not job.plans or job.even or not say(PLAN_NODES, (False, False, True)):
+        return job
+    uneven = Plan(name="uneven", gpus=3, nodes=2, throughput=job.plans[0].throughput)
+    return replace(job, plans=(*job.plans, uneven))
 
 
 def _units(cluster: Cluster, here: Sequence[Node]) -> list[Within | None]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, size
 from muri_opt.systems.plans.options import PlanOptions
@@ -60,6 +61,7 @@ class OptimusTasksPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "optimus-ps"
+    honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     choices: ClassVar[Mapping[str, Allowed]] = {"switch": ("off", "on")}
 

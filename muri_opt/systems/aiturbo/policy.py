@@ -17,6 +17,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
@@ -74,6 +75,7 @@ class AITurboPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "aiturbo"
+    honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan", "executed_seconds")
     choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": COSTS,

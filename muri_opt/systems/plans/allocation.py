@@ -17,7 +17,7 @@ from muri_opt.systems.plans.options import PlanOptions
 
 
 class Seat(NamedTuple):
-    """The option a job runs by, and the nodes that have one part of it each."""
+    """The option a job runs by, and the nodes that have one part of it each, those of larger parts first."""
 
     option: int
     nodes: Ints
@@ -66,7 +66,8 @@ class PlanAllocation:
         """Return where an option fits now: on the nodes the job runs on if it can stay there without a restart.
 
         Otherwise a single part goes to the ``own`` node or to the one with the fewest free GPUs that has room, several
-        parts to ``own`` nodes and then to those with the most free GPUs, or the fewest if they need none.
+        parts to ``own`` nodes and then to those with the most free GPUs, or the fewest if they need none. Larger parts
+        are placed before the others.
         """
         if self._at_home.get(option, option) != option:
             kept = self.seat_for(self._at_home[option])
@@ -81,14 +82,31 @@ class PlanAllocation:
             gpus = np.where(np.isin(room, own), np.iinfo(np.int64).min, gpus)
         if parts == 1:
             return Seat(option, room[[np.argmin(gpus)]])
-        return Seat(option, np.sort(room[np.argsort(gpus, kind="stable")[:parts]]))
+        order = room[np.argsort(gpus, kind="stable")]
+        if option in self.options.larger:
+            return self._with_larger_parts(option, order)
+        return Seat(option, np.sort(order[:parts]))
+
+    def _with_larger_parts(self, option: int, order: Ints) -> Seat | None:
+        """Return the first of some nodes that have room for a part of an option, with larger parts where they fit."""
+        count = self.options.larger[option].number
+        wide = order[self.free.wide_room(option)[order]][:count]
+        if len(wide) < count:
+            return None
+        rest = order[~np.isin(order, wide)][: int(self.options.q[option]) - count]
+        return Seat(option, np.append(np.sort(wide), np.sort(rest)))
 
     def settled(self, option: int, nodes: Ints) -> int:
         """Return the option without a restart where the nodes are those the job runs on, else the option itself."""
         home = self._at_home.get(option, option)
-        if home != option and np.array_equal(np.sort(self.options.homes[self.options.home[home]]), np.sort(nodes)):
-            return home
-        return option
+        if home == option:
+            return option
+        held = self.options.homes[self.options.home[home]]
+        same = np.array_equal(np.sort(held), np.sort(nodes))
+        if same and home in self.options.larger:
+            count = self.options.larger[home].number
+            same = np.array_equal(np.sort(held[:count]), np.sort(nodes[:count]))
+        return home if same else option
 
     def start(self, job: int, wanted: Iterable[int], own: Ints | None = None) -> bool:
         """Seat a job by the first of the options that fits; return whether one did, within its tenant's quota."""
@@ -145,9 +163,12 @@ def ranked(options: PlanOptions, *keys: NDArray[Any]) -> list[list[int]]:
 def size(options: PlanOptions, option: int) -> tuple[int, int, int]:
     """Return the GPUs, milli-CPUs and MiB of all parts of an option."""
     parts = int(options.q[option])
+    if option in options.larger:
+        gpus, milli, mib = (int(total[option]) for total in options.totals)
+        return gpus, milli, mib
     return parts * int(options.g[option]), parts * int(options.c[option]), parts * int(options.m[option])
 
 
 def sizes(options: PlanOptions) -> tuple[Ints, Ints, Ints]:
     """Return the GPUs, milli-CPUs and MiB of all parts of each option."""
-    return options.q * options.g, options.q * options.c, options.q * options.m
+    return options.totals

@@ -40,9 +40,13 @@ class Binding(NamedTuple):
 
 
 class _Wants(NamedTuple):
-    """The smallest option of a job (parts; GPUs, milli-CPUs and MiB of each), and the places of it and of all."""
+    """The smallest option of a job (parts; GPUs, milli-CPUs and MiB of each), and the places of it and of all.
+
+    Of unequal parts the smaller ones count; ``gpus`` are those of all parts.
+    """
 
     size: tuple[int, ...]
+    gpus: int
     places: _Places
     smallest: _Places
 
@@ -50,12 +54,13 @@ class _Wants(NamedTuple):
 def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Holders:
     """Return who holds what where option o runs in one part on each node of ``chosen[o]``."""
     parts = np.column_stack([options.g, options.c, options.m])
-    return Holders.of_parts(
-        round_,
-        [(int(options.job[o]),) for o in chosen],
-        list(chosen.values()),
-        [(full[0], full[1], full[2]) for o, nodes in chosen.items() for full in (_repeated(parts[o], len(nodes)),)],
-    )
+    held = []
+    for o, nodes in chosen.items():
+        full = np.repeat(parts[o][:, None], len(nodes), axis=1)
+        if o in options.larger:
+            full[:, : options.larger[o].number] += np.array(options.more(o))[:, None]
+        held.append((full[0], full[1], full[2]))
+    return Holders.of_parts(round_, [(int(options.job[o]),) for o in chosen], list(chosen.values()), held)
 
 
 class BindingRules:
@@ -92,10 +97,15 @@ class BindingRules:
     def _wants(self, job: int, mine: range) -> _Wants:
         """Return the smallest of the options, and where it and all of them may be."""
         demands = self._free.demands
-        size = demands[self._smallest[job]][:4]
-        places = frozenset([demands[o][4:] for o in mine])
-        alike = places if len(places) == 1 else frozenset([demands[o][4:] for o in mine if demands[o][:4] == size])
-        return _Wants(size=size, places=places, smallest=alike)
+        size, gpus = demands[self._smallest[job]][:4], int(self._gpus[self._smallest[job]])
+        places = frozenset([demands[o][4:6] for o in mine])
+        alike = places if len(places) == 1 else frozenset([demands[o][4:6] for o in mine if demands[o][:4] == size])
+        return _Wants(size=size, gpus=gpus, places=places, smallest=alike)
+
+    @cached_property
+    def _gpus(self) -> Ints:
+        """The GPUs of each option."""
+        return self._options.totals[0]
 
     @cached_property
     def _smallest(self) -> list[int]:
@@ -143,7 +153,7 @@ class BindingRules:
     def _no_room(self, wants: _Wants) -> tuple[WaitingReason, str, str]:
         """Return what is free, and what the smallest plan lacks of it; it is told with the jobs that hold that."""
         parts, size, here = wants.size[0], wants.size, self._reach(wants.smallest)
-        fewest, reach = parts * size[1], self._reach(wants.places)
+        fewest, reach = wants.gpus, self._reach(wants.places)
         now = self._now if self._sets is None else int(self._free.gpus[reach].sum())
         usable = f"{now} of {self._total} are free" if self._sets is None else f"{now} that it could use are free"
         words = f"its smallest plan takes {gpus_text(fewest)}{f' on {parts} nodes' if parts > 1 else ''}; {usable}"
@@ -200,7 +210,3 @@ class BindingRules:
         if any(plan.types is None for plan in plans):
             return None
         return frozenset(name for plan in plans for name in plan.types or ())
-
-
-def _repeated(part: Ints, times: int) -> Ints:
-    return np.repeat(part[:, None], times, axis=1)

@@ -16,6 +16,8 @@ from muri_opt.systems.plans.options import PlanOptions
 def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Decision:
     """Return the decision in which option o runs in one part on each node of ``chosen[o]``; other jobs wait.
 
+    Larger parts, where an option has some, are on the first of its nodes.
+
     >>> round_ = shipped_round("toy/five-plans")
     >>> options = PlanOptions.of(round_, PlanRules())
     >>> sorted(plan_decision(round_, options, {0: np.array([0])}).running)
@@ -36,12 +38,13 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
 def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Assignment:
     job, names = round_.jobs[options.job[o]], [round_.cluster.nodes[s].id for s in sorted(nodes.tolist())]
     cpus = int(options.c[o]) / MILLI_PER_CPU
-    return Assignment(
-        jobs=(job.id,),
-        plan=(job.plans or ())[options.plan[o]].name,
-        gpus=dict.fromkeys(names, int(options.g[o])),
-        cpus=dict.fromkeys(names, cpus) if cpus else {},
-    )
+    gpus_on, cpus_on = dict.fromkeys(names, int(options.g[o])), dict.fromkeys(names, cpus) if cpus else {}
+    if o in options.larger:
+        count, part = options.larger[o]
+        wide = [round_.cluster.nodes[s].id for s in nodes[:count].tolist()]
+        gpus_on |= dict.fromkeys(wide, part.gpus)
+        cpus_on |= dict.fromkeys(wide, part.milli / MILLI_PER_CPU) if part.milli else {}
+    return Assignment(jobs=(job.id,), plan=(job.plans or ())[options.plan[o]].name, gpus=gpus_on, cpus=cpus_on)
 
 
 def _waiting(round_: Round, rules: BindingRules, job: int) -> Waiting:

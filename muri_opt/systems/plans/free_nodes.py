@@ -33,11 +33,25 @@ class FreeNodes(FreeCapacity):
     def demands(self) -> list[tuple[int, ...]]:
         """What decides where each option has room: options with the same demand fit on the same nodes."""
         o = self.options
-        return list(zip(*(column.tolist() for column in (o.q, o.g, o.c, o.m, o.kind, o.home)), strict=True))
+        found = list(zip(*(column.tolist() for column in (o.q, o.g, o.c, o.m, o.kind, o.home)), strict=True))
+        for option, (count, part) in o.larger.items():
+            found[option] = (*found[option], count, *part)
+        return found
 
     def room(self, option: int) -> NDArray[np.bool_]:
         """Return which nodes have room now for a part of the option, of those that may have one."""
         return self.holds(self._parts[option]) & self.options.nodes(option)
+
+    def wide_room(self, option: int) -> NDArray[np.bool_]:
+        """Return which nodes have room now for a larger part of an option that has some."""
+        part = np.array(self.options.larger[option].part, dtype=np.int64)
+        return self.holds(part[:, None]) & self.options.wide_nodes(option)
+
+    def has_room(self, option: int, nodes: Ints, node: int) -> bool:
+        """Return whether one of the nodes of an option has room now for the part of it that is there."""
+        if option in self.options.larger and node in nodes[: self.options.larger[option].number]:
+            return bool(self.wide_room(option)[node])
+        return bool(self.room(option)[node])
 
     def fits(self, option: int) -> bool:
         """Return whether the parts of the option fit on distinct nodes now; quotas are another matter.
@@ -47,6 +61,8 @@ class FreeNodes(FreeCapacity):
         demand = self.demands[option]
         if demand not in self._full and demand not in self._fitting:
             enough = int(np.count_nonzero(self.room(option))) >= int(self.options.q[option])
+            if enough and option in self.options.larger:  # who has room for a larger part has it for a smaller one
+                enough = int(np.count_nonzero(self.wide_room(option))) >= self.options.larger[option].number
             (self._fitting if enough else self._full).add(demand)
         return demand in self._fitting
 
@@ -55,7 +71,7 @@ class FreeNodes(FreeCapacity):
         return self.has_quota(int(self._tenant[job]), int(self.amounts.g[job]))
 
     def take(self, option: int, nodes: Ints) -> None:
-        """Place one part of the option on each of the nodes."""
+        """Place one part of the option on each of the nodes, the larger ones on the first of them."""
         self._fitting.clear()
         self._move(option, nodes, 1)
 
@@ -67,5 +83,7 @@ class FreeNodes(FreeCapacity):
     def _move(self, option: int, nodes: Ints, sign: int) -> None:
         o = self.options
         self.occupy(nodes, sign * o.g[option], sign * o.c[option], sign * o.m[option])
+        if option in o.larger:
+            self.occupy(nodes[: o.larger[option].number], *(sign * more for more in o.more(option)))
         job = o.job[option]
         self.charge(int(self._tenant[job]), sign * int(self.amounts.g[job]))

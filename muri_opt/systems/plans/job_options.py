@@ -16,7 +16,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.next_configurations import next_names, reads_names, remaining_cost
 from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
-from muri_opt.systems.plans.plan_parts import Entry, check_strategy, entries_of, is_home, may_run
+from muri_opt.systems.plans.plan_parts import Entry, Larger, check_strategy, entries_of, is_home, may_run
 from muri_opt.systems.plans.plan_places import PlanPlaces
 from muri_opt.systems.plans.plan_rules import COMPLETIONS, PlanRules
 from muri_opt.systems.plans.plan_value import (
@@ -78,11 +78,13 @@ class JobPlans:
 class JobOptions:
     """The options of a job, in rows of (plan, q, g, c, m, e, kind) under the letters of the chapter *planning*.
 
+    Where a plan has parts of two sizes, g, c and m are of the smaller ones, and ``larger`` has the others by row.
     Those ``at_home`` are for the nodes the job holds. ``best`` and ``least`` are the largest and smallest value.
     """
 
     plans: JobPlans
     rows: Ints
+    larger: Mapping[int, Larger]
     at_home: NDArray[np.bool_]
     throughput: NDArray[np.float64]
     best: int
@@ -155,6 +157,7 @@ class JobReader:
         return JobOptions(
             plans=plans,
             rows=np.array(rows, dtype=np.int64).reshape(len(rows), 7),
+            larger={row: entry.larger for row, (entry, _) in enumerate(ways) if entry.larger is not None},
             at_home=np.array([at_home for _, at_home in ways], dtype=np.bool_),
             throughput=np.array([entry.plan.throughput for entry, _ in ways], dtype=np.float64),
             best=max(values, default=0),

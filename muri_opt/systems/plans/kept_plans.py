@@ -16,18 +16,19 @@ def kept_plans(round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], F
     for (place,) in groups:
         job = round_.jobs[place]
         entry = _present(job, f"jobs[{place}] ({job.id!r})")
-        nodes = sorted(job.placement or (), key=round_.cluster.node_index.__getitem__)
+        held = job.placement or {}
+        nodes = sorted(held, key=round_.cluster.node_index.__getitem__)
         for node in nodes:
-            left.occupy(round_.cluster.node_index[node], *entry.part)
+            left.occupy(round_.cluster.node_index[node], *entry.of_size(held[node]))
         if job.guarantee is not None:
             left.charge(int(round_.amounts.tenant[place]), job.gpus)
-        cpus = entry.part.milli / MILLI_PER_CPU
+        cpus = {node: entry.of_size(held[node]).milli / MILLI_PER_CPU for node in nodes}
         kept.append(
             Assignment(
                 jobs=(job.id,),
                 plan=entry.plan.name,
-                gpus=dict.fromkeys(nodes, entry.part.gpus),
-                cpus=dict.fromkeys(nodes, cpus) if cpus else {},
+                gpus={node: held[node] for node in nodes},
+                cpus=cpus if any(cpus.values()) else {},
             )
         )
     return tuple(kept), left

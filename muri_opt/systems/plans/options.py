@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -15,6 +15,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.plans.job_options import JobOptions, JobReader
+from muri_opt.systems.plans.plan_parts import Larger
 from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
@@ -28,10 +29,12 @@ class PlanOptions:
 
     Option o runs job ``job[o]`` by its plan ``plan[o]`` in ``q[o]`` parts on distinct nodes, each with ``g[o]`` GPUs,
     ``c[o]`` milli-CPUs and ``m[o]`` MiB, at ``throughput[o]``, and is worth ``e[o]``. It may use node s where
-    ``hosts[kind[o], s]``. A running job has each plan it is at home with twice: with ``home[o]`` >= 0 on the nodes
-    ``homes[home[o]]`` it holds, without a restart, and once anywhere. The options of job j are ``first[j]`` up to
-    ``first[j + 1]``. That a ``guaranteed`` job runs is worth ``served``, and that any job runs ``started``, both in
-    ``e`` already: more than all else together. ``started`` is 0 unless remaining times count.
+    ``hosts[kind[o], s]``. Where parts are of two sizes, g, c and m are those of the smaller ones and ``larger[o]`` says
+    how many there are of the others; the nodes of such an option are given with those of larger parts first. A running
+    job has each plan it is at home with twice: with ``home[o]`` >= 0 on the nodes ``homes[home[o]]`` it holds, without
+    a restart, and once anywhere. The options of job j are ``first[j]`` up to ``first[j + 1]``. That a ``guaranteed``
+    job runs is worth ``served``, and that any job runs ``started``, both in ``e`` already: more than all else together.
+    ``started`` is 0 unless remaining times count.
     ``jobs`` has the options of each job by themselves. Job j is on ``level[j]`` of priorities, 0 the first, on which a
     unit of ``e`` counts ``weights[level[j]]``; without priorities there is one level, of weight 1.
 
@@ -59,6 +62,7 @@ class PlanOptions:
     jobs: tuple[JobOptions, ...]
     level: Ints
     weights: tuple[int, ...]
+    larger: Mapping[int, Larger]
 
     def __len__(self) -> int:
         return len(self.job)
@@ -80,6 +84,28 @@ class PlanOptions:
         mask[self.homes[home]] = True
         return mask & allowed
 
+    def wide_nodes(self, option: int) -> NDArray[np.bool_]:
+        """Return which nodes may have a larger part of an option that has some: at home those that have one now."""
+        mask = self.nodes(option)
+        if self.home[option] >= 0:
+            mask[self.homes[self.home[option]][self.larger[option].number :]] = False
+        return mask
+
+    @property
+    def totals(self) -> tuple[Ints, Ints, Ints]:
+        """The GPUs, milli-CPUs and MiB of all parts of each option."""
+        gpus, milli, mib = self.q * self.g, self.q * self.c, self.q * self.m
+        for option, (count, part) in self.larger.items():
+            gpus[option] += count * (part.gpus - self.g[option])
+            milli[option] += count * (part.milli - self.c[option])
+            mib[option] += count * (part.mib - self.m[option])
+        return gpus, milli, mib
+
+    def more(self, option: int) -> tuple[int, int, int]:
+        """Return what a larger part of an option that has some takes more than the others."""
+        part = self.larger[option].part
+        return part.gpus - int(self.g[option]), part.milli - int(self.c[option]), part.mib - int(self.m[option])
+
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:
         """Return the options of a round, refusing plans and promises that contradict each other or the round."""
@@ -96,7 +122,9 @@ class PlanOptions:
                 jobs.append(reader.options(j, rules))
             except InputError as error:
                 raise error.inside(f"jobs[{j}] ({job.id!r})") from None
-            held = [round_.cluster.node_index[node] for node in job.placement or ()]
+            there = job.placement or {}
+            most_first = sorted(there, key=there.__getitem__, reverse=True) if jobs[-1].larger else there
+            held = [round_.cluster.node_index[node] for node in most_first]
             homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
         able = [mine for mine in jobs if len(mine)]
         guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
@@ -132,6 +160,12 @@ class PlanOptions:
             jobs=tuple(jobs),
             level=level,
             weights=level_weights(level, best),
+            larger={
+                int(first[j]) + row: larger
+                for j, mine in enumerate(jobs)
+                if mine.larger
+                for row, larger in mine.larger.items()
+            },
         )
 
 

@@ -159,7 +159,7 @@ def steps_of(job: Job) -> Mapping[str, Configuration]:
 
 def _ladder(job: Job) -> dict[str, Rung]:
     smallest: dict[str, RungSize] = {}
-    for _, plan, part in entries_of(job):
+    for _, plan, part, _ in entries_of(job):
         size = RungSize(plan.gpus, part.milli * plan.nodes, part.mib * plan.nodes, plan.name, plan.nodes)
         smallest[plan.name] = min(size, smallest.get(plan.name, size))
     ladder = tuple(sorted(smallest.values()))

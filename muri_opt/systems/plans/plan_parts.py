@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +22,30 @@ class Part(NamedTuple):
     mib: int
 
 
+class Larger(NamedTuple):
+    """How many parts of a plan have one GPU more than the others, and what each of them takes."""
+
+    number: int
+    part: Part
+
+
 class Entry(NamedTuple):
-    """A plan of a job, its position among the job's plans, and what each of its parts takes."""
+    """A plan of a job, its position among the job's plans, and what each of its parts takes, but for larger ones."""
 
     position: int
     plan: Plan
     part: Part
+    larger: Larger | None = None
+
+    def of_size(self, gpus: int) -> Part:
+        """Return what a part of so many GPUs takes."""
+        return self.part if self.larger is None or gpus != self.larger.part.gpus else self.larger.part
+
+    @property
+    def split(self) -> list[int]:
+        """The GPUs of all parts, the fewest first."""
+        more = 0 if self.larger is None else self.larger.number
+        return [self.part.gpus] * (self.plan.nodes - more) + [self.part.gpus + 1] * more
 
 
 def entries_of(job: Job) -> list[Entry]:
@@ -35,7 +54,7 @@ def entries_of(job: Job) -> list[Entry]:
         raise InputError("plans", "nothing", "at least one plan with its throughput")
     share = max(job.gpus, 1)
     milli, mib = -(-milli_cpus(job.cpus or 0.0) // share), -(-mebibytes(job.memory_gib or 0.0) // share)
-    entries = [Entry(position, plan, _part(plan, milli, mib)) for position, plan in enumerate(job.plans)]
+    entries = [_entry(position, plan, milli, mib) for position, plan in enumerate(job.plans)]
     seen: dict[tuple[str, int, int, int], list[Entry]] = {}
     for entry in entries:
         plan = entry.plan
@@ -84,8 +103,25 @@ def is_home(job: Job, entry: Entry) -> bool:
         bool(held)
         and entry.plan.name == job.plan
         and len(held or ()) == entry.plan.nodes
-        and set((held or {}).values()) == {entry.part.gpus}
+        and _are_parts(held or {}, entry)
     )
+
+
+def _are_parts(held: Mapping[str, int], entry: Entry) -> bool:
+    """Return whether a job holds the GPUs of a part of a plan on each of its nodes."""
+    if entry.larger is None:
+        return set(held.values()) == {entry.part.gpus}
+    return sorted(held.values()) == entry.split
+
+
+def _entry(position: int, plan: Plan, milli: int, mib: int) -> Entry:
+    if not plan.larger_parts:
+        return Entry(position, plan, _part(plan, milli, mib))
+    cpus = plan.gpus * milli if plan.cpus is None else milli_cpus(plan.cpus)
+    memory = plan.gpus * mib if plan.memory_gib is None else mebibytes(plan.memory_gib)
+    few = plan.gpus // plan.nodes
+    small, large = (Part(n, -(-cpus * n // plan.gpus), -(-memory * n // plan.gpus)) for n in (few, few + 1))
+    return Entry(position, plan, small, Larger(plan.larger_parts, large))
 
 
 def _part(plan: Plan, milli: int, mib: int) -> Part:

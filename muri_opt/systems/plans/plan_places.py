@@ -74,14 +74,19 @@ class PlanPlaces:
     def kinds(self, position: int, entry: Entry) -> tuple[int, ...]:
         """Return the kinds of places where a job may start by a plan, of those that have room in the empty cluster."""
         wanted = self._wanted(position, entry.plan)
-        return tuple(kind for kind in wanted if self._count(kind, entry.part) >= entry.plan.nodes)
+        return tuple(kind for kind in wanted if self._holds(kind, entry))
 
     def keeps(self, job: Job, entry: Entry) -> bool:
         """Return whether a running job has room for a plan where it is, whatever it asks of a start."""
         kind = self.by_type(entry.plan)
         if kind is None or not is_home(job, entry):
             return False
-        held = self._inside([self._round.cluster.node_index[node] for node in job.placement or ()])
+        place = self._round.cluster.node_index
+        held = self._inside([place[node] for node in job.placement or ()])
+        if entry.larger is not None:
+            most = self._inside([place[node] for node, gpus in (job.placement or {}).items() if gpus > entry.part.gpus])
+            if nodes_with_room(self._round, entry.larger.part, most) < entry.larger.number:
+                return False
         return nodes_with_room(self._round, entry.part, held & self._rows[kind]) == entry.plan.nodes
 
     def _wanted(self, position: int, plan: Plan) -> tuple[int, ...]:
@@ -105,6 +110,12 @@ class PlanPlaces:
         if together and masks:
             masks = [np.logical_or.reduce(masks)]
         return tuple(self._kind(mask) for mask in masks)
+
+    def _holds(self, kind: int, entry: Entry) -> bool:
+        """Return whether the nodes of a kind have room for all parts of a plan in the empty cluster."""
+        if self._count(kind, entry.part) < entry.plan.nodes:
+            return False
+        return entry.larger is None or self._count(kind, entry.larger.part) >= entry.larger.number
 
     def _count(self, kind: int, part: Part) -> int:
         """Return how many nodes of a kind have room for a part in the empty cluster."""

@@ -1,7 +1,7 @@
 """Chapter *planning*: by which plan each job runs, and on which nodes.
 
 Letters as in the chapter: options o of jobs j, nodes s, tenants v; x_o whether option o of several parts is taken, y_os
-whether a part of it is on s.
+whether a part of it is on s, z_os whether that is one of its larger parts, where it has parts of two sizes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ class PlanningFormulation(Formulation):
             np.append(np.ones_like(parts), -options.q[several]),
         )
         builder.add_rows("parts", several, entries=entries, sense="=", rhs=0)
-        _add_nodes(builder, round_, table, y)
+        z = builder.add_columns("z", np.column_stack([table.wide, table.wide_node])) if len(table.wide) else table.wide
+        if options.larger:
+            _add_larger(builder, table, x, y, z)
+        _add_nodes(builder, round_, table, y, z)
         _add_quota(builder, round_, options, taken, job)
         first = options.level[job] == 0
         return builder.finish(maximise=True, columns=taken, coefficients=np.where(first, options.e[of_option], 0))
@@ -90,28 +93,37 @@ class PlanningFormulation(Formulation):
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: each option that has parts on nodes, there."""
         table = self.table(round_)
-        used = np.flatnonzero(values[len(table.several) :] == 1)
+        parts, wide = np.split(values[len(table.several) :], [len(table.option)])
+        used = np.flatnonzero(parts == 1)
         taken, starts = np.unique(table.option[used], return_index=True)
         nodes = np.split(table.node[used], starts[1:])
-        return plan_decision(round_, table.options, dict(zip(taken.tolist(), nodes, strict=False)))
+        chosen = dict(zip(taken.tolist(), nodes, strict=False))
+        for option in table.options.larger.keys() & chosen.keys():
+            first = table.wide_node[(wide == 1) & (table.wide == option)]
+            chosen[option] = np.append(first, np.setdiff1d(chosen[option], first))
+        return plan_decision(round_, table.options, chosen)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
         table = self.table(round_)
         here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
+        large = np.zeros_like(here[:, :1]) if not len(table.wide) else np.zeros_like(here)
         for option, nodes in _chosen(round_, table.options, decision).items():
             here[table.replaced[option], nodes] = True
-        return np.append(here[table.several].any(axis=1), here[table.option, table.node]).astype(np.int64)
+            if option in table.options.larger:
+                large[option, nodes[: table.options.larger[option].number]] = True
+        parts = here[table.several].any(axis=1), here[table.option, table.node], large[table.wide, table.wide_node]
+        return np.concatenate(parts).astype(np.int64)
 
     def search(
         self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
     ) -> Searched | None:
         """Return what patterns of whole nodes add up to, from the start on, and their prices.
 
-        They add up values of one level of priorities only.
+        They add up values of one level of priorities only, and of options whose parts are all of one size.
         """
         options = self.prepare(round_)
-        if len(options.weights) > 1:
+        if len(options.weights) > 1 or options.larger:
             return None
         known = {} if start is None else _chosen(round_, options, start)
         return search_patterns(round_, options, known, budget, relax, solve)
@@ -133,16 +145,43 @@ class PlanningFormulation(Formulation):
         return of_all_levels(table.options, relaxed_duals(round_, first, model, row_duals))
 
 
-def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints) -> None:
+def _add_larger(builder: ModelBuilder, table: PlanColumns, x: Ints, y: Ints, z: Ints) -> None:
+    """Add the rows of options of two sizes: so many of their parts are larger ones, each of them a part of it."""
+    options = np.array([o for o in table.several.tolist() if o in table.options.larger], dtype=np.int64)
+    count = np.array([table.options.larger[o].number for o in options.tolist()], dtype=np.int64)
+    mine = x[np.searchsorted(table.several, options)]
+    entries = (
+        np.append(np.searchsorted(options, table.wide), np.arange(len(options))),
+        np.append(z, mine),
+        np.append(np.ones_like(z), -count),
+    )
+    builder.add_rows("larger", options, entries=entries, sense="=", rhs=0)
+    place = {pair: at for at, pair in enumerate(zip(table.option.tolist(), table.node.tolist(), strict=True))}
+    pairs = zip(table.wide.tolist(), table.wide_node.tolist(), strict=True)
+    part = y[np.array([place[pair] for pair in pairs], dtype=np.int64)]
+    rows = np.arange(len(z))
+    entries = np.append(rows, rows), np.append(z, part), np.append(np.ones_like(z), -np.ones_like(z))
+    builder.add_rows("of_part", np.column_stack([table.wide, table.wide_node]), entries=entries, sense="<=", rhs=0)
+
+
+def _add_nodes(builder: ModelBuilder, round_: Round, table: PlanColumns, y: Ints, z: Ints) -> None:
     """Add the rows of the nodes; CPUs and memory in the largest unit all parts are multiples of, to keep them small."""
     amounts, options = round_.amounts, table.options
     limits = (("gpus", options.g, amounts.G), ("cpus", options.c, amounts.C), ("memory", options.m, amounts.M))
-    for label, need, has in limits:
-        unit = 1 if label == "gpus" else max(1, int(np.gcd.reduce(need)))
+    wide = np.array([options.more(o) for o in table.wide.tolist()], dtype=np.int64).reshape(len(table.wide), 3)
+    for (label, need, has), more in zip(limits, wide.T, strict=True):
+        unit = 1 if label == "gpus" else max(1, int(np.gcd.reduce(np.append(need, more))))
         bound = np.flatnonzero(has < UNLIMITED)
         here = np.flatnonzero(np.isin(table.node, bound))
         rows = np.searchsorted(bound, table.node[here])
         entries = (rows, y[here], need[table.option[here]] // unit)
+        if len(wide):
+            there = np.flatnonzero(np.isin(table.wide_node, bound))
+            entries = (
+                np.append(rows, np.searchsorted(bound, table.wide_node[there])),
+                np.append(entries[1], z[there]),
+                np.append(entries[2], more[there] // unit),
+            )
         builder.add_rows(label, bound, entries=entries, sense="<=", rhs=has[bound] // unit)
 
 
@@ -163,7 +202,8 @@ def _chosen(round_: Round, options: PlanOptions, decision: Decision) -> dict[int
     """Return the options a decision takes, and their nodes."""
     found = {}
     for assignment in decision.assignments:
-        nodes = np.array([round_.cluster.node_index[node] for node in assignment.gpus], dtype=np.int64)
+        most_first = sorted(assignment.gpus, key=assignment.gpus.__getitem__, reverse=True)
+        nodes = np.array([round_.cluster.node_index[node] for node in most_first], dtype=np.int64)
         found[_option_of(round_, options, assignment, nodes)] = nodes
     return found
 
@@ -172,13 +212,22 @@ def _option_of(round_: Round, options: PlanOptions, assignment: Assignment, node
     """Return the option an assignment runs by; of a job the option at home comes before the same one anywhere."""
     job = round_.job_index[assignment.jobs[0]]
     plans = round_.jobs[job].plans or ()
-    milli = {milli_cpus(cpus) for cpus in assignment.cpus.values()} or {0}
+    given = sorted((gpus, milli_cpus(assignment.cpus.get(node, 0.0))) for node, gpus in assignment.gpus.items())
     return next(
         o
         for o in options.of_job(job)
         if plans[options.plan[o]].name == assignment.plan
         and options.q[o] == len(nodes)
-        and set(assignment.gpus.values()) == {int(options.g[o])}
-        and milli == {int(options.c[o])}
+        and given == _given(options, o)
         and options.nodes(o)[nodes].all()
+        and (o not in options.larger or options.wide_nodes(o)[nodes[: options.larger[o].number]].all())
     )
+
+
+def _given(options: PlanOptions, option: int) -> list[tuple[int, int]]:
+    """Return the GPUs and milli-CPUs of all parts of an option, the fewest first."""
+    parts = [(int(options.g[option]), int(options.c[option]))] * int(options.q[option])
+    if option in options.larger:
+        count, part = options.larger[option]
+        parts[-count:] = [(part.gpus, part.milli)] * count
+    return parts

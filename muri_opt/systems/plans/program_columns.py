@@ -20,6 +20,8 @@ class PlanColumns:
     An option of several parts has a column x; pair i, a part of option ``option[i]`` on node ``node[i]``, is a column
     y. An option of one part is taken where one of its y is 1, and needs no x. Options that another one of the job can
     replace on any nodes, at no loss, have no columns: ``replaced[o]`` is the option that stands for o, as a rule o.
+    Pair i of ``wide`` and ``wide_node``, a larger part of an option of two sizes on a node with room for it, is a
+    column z.
     """
 
     options: PlanOptions
@@ -27,6 +29,8 @@ class PlanColumns:
     several: Ints
     option: Ints
     node: Ints
+    wide: Ints
+    wide_node: Ints
 
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanColumns:
@@ -50,18 +54,34 @@ def _columns(round_: Round, rules: PlanRules) -> PlanColumns:
     replaced = _replaced(options)
     kept = replaced == np.arange(len(options))
     pairs = np.argwhere(room & kept[:, None])
+    wide = [
+        (option, node)
+        for option, (_, part) in options.larger.items()
+        if kept[option]
+        for node in np.flatnonzero(
+            options.wide_nodes(option) & (part.gpus <= amounts.G) & (part.milli <= amounts.C) & (part.mib <= amounts.M)
+        ).tolist()
+    ]
+    wide_pairs = np.array(wide, dtype=np.int64).reshape(len(wide), 2)
     return PlanColumns(
         options=options,
         replaced=replaced,
         several=np.flatnonzero(kept & (options.q > 1)),
         option=pairs[:, 0].copy(),
         node=pairs[:, 1].copy(),
+        wide=wide_pairs[:, 0].copy(),
+        wide_node=wide_pairs[:, 1].copy(),
     )
 
 
 def _replaced(options: PlanOptions) -> Ints:
-    """Return the option that can take the place of each, of as many parts, none larger, and worth no less."""
+    """Return the option that can take the place of each, of as many parts, none larger, and worth no less.
+
+    One with parts of two sizes takes no other's place.
+    """
     found = np.arange(len(options))
+    equal = np.ones(len(options), dtype=np.bool_)
+    equal[list(options.larger)] = False
     takes = np.column_stack([options.g, options.c, options.m])
     for job in range(len(options.first) - 1):
         mine = options.of_job(job)
@@ -72,7 +92,7 @@ def _replaced(options: PlanOptions) -> Ints:
         kind, home = options.kind[some], options.home[some]
         smaller = (use[:, None] <= use).all(axis=2) & (parts[:, None] == parts)
         anywhere = (home[:, None] < 0) & ((kind[:, None] == kind) | (kind[:, None] == 0))
-        better = smaller & anywhere & (worth[:, None] >= worth)
+        better = smaller & anywhere & (worth[:, None] >= worth) & equal[some, None]
         place = np.arange(len(mine))
         better &= ~(better.T & (place[:, None] > place))  # of two equal ones the first stays
         np.fill_diagonal(better, val=False)

@@ -27,7 +27,7 @@ def relaxed_duals(round_: Round, table: PlanColumns, model: Model, row_duals: ND
             paid = np.repeat(prices[family.label], np.diff(family.starts)) * family.coefficients
             price += np.bincount(family.columns, weights=paid, minlength=len(price))
     cheapest = np.full(len(options), np.inf)
-    np.minimum.at(cheapest, table.option, price[len(table.several) :])
+    np.minimum.at(cheapest, table.option, price[len(table.several) :][: len(table.option)])
     tenant = np.where(options.guaranteed, round_.amounts.tenant, -1)[options.job]
     per_gpu = line_prices(prices["quota"], limited_lines(round_.amounts))
     quota = per_gpu[tenant] * round_.amounts.g[options.job]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from muri_opt.modelling import Ints, Stage
@@ -26,6 +28,9 @@ def plan_stages(table: PlanColumns) -> tuple[Stage, ...]:
         found = _of_level(table, mine, weight, jobs, int(best[jobs].sum()))
         # Of several levels, those on which nothing is to be had are left out.
         stages += [stage for stage in found if len(options.weights) == 1 or stage.objective.any()]
+    if len(table.wide):  # a larger part is worth nothing by itself
+        none = np.zeros_like(table.wide)
+        stages = [replace(stage, objective=np.append(stage.objective, none)) for stage in stages]
     return tuple(stages)
 
 

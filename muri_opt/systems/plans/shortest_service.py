@@ -119,7 +119,7 @@ class _Seats:
         for node in seat.nodes.tolist():
             waiting = [job for job in everyone.on_node[node] if job not in self.decided.seats]
             for job in sorted(waiting, key=self._queue.index, reverse=True):
-                if everyone.free.room(seat.option)[node]:
+                if everyone.free.has_room(seat.option, seat.nodes, node):
                     break
                 everyone.leave(job)
 

@@ -58,7 +58,9 @@ def offers(
     """Return what a job finds where nodes are ``short`` of room for some options; its own seat must be free already."""
     slopes = [FORCED if forced else state.curves.slopes(state.option(job), option) for option in options]
     own = state.own(job)
-    first, loss = costs.prices(own, forced=forced).of(state.options.g[options], np.array(slopes).reshape(-1, 3), short)
+    first, loss = costs.prices(own, forced=forced).of(
+        state.curves.parts[options, 0], np.array(slopes).reshape(-1, 3), short
+    )
     first[:, own] = -inf
     loss[:, own] = 0
     least = loss.min(axis=1, initial=inf).tolist()
@@ -91,8 +93,18 @@ def move_to(
         given |= after.given
         nodes.append(node)
         if len(nodes) == parts:
-            return Move(option=offer.option, nodes=np.array(sorted(nodes), dtype=np.int64), net=net, given=given)
+            return Move(option=offer.option, nodes=_in_order(state, offer.option, nodes), net=net, given=given)
     return None
+
+
+def _in_order(state: State, option: int, nodes: list[int]) -> Ints:
+    """Return nodes in their order, but those that may have a larger part of the option first, if it has some."""
+    if option in state.options.larger:
+        wide = state.options.wide_nodes(option)
+        nodes = sorted(nodes, key=lambda node: (not wide[node], node))
+    else:
+        nodes = sorted(nodes)
+    return np.array(nodes, dtype=np.int64)
 
 
 def _candidates(state: State, job: int, offer: Offer, limit: float) -> list[int]:

@@ -63,7 +63,7 @@ class ShrinkSteps:
         return loss if self._levels[job] == self._level else loss * _OF_LATER_LEVELS
 
     def _smaller(self, job: int, seat: Seat, node: int, resource: int, *, forced: bool) -> Step | None:
-        curves, has = self.curves, self.curves.part[seat.option]
+        curves, has = self.curves, self.curves.on(seat.option, seat.nodes, node)
         if not has[resource] or self._levels[job] < self._level:
             return None
         later = self._levels[job] > self._level
@@ -80,13 +80,15 @@ class ShrinkSteps:
     def _seats(self, job: int, seat: Seat, node: int, resource: int) -> Iterator[Seat]:
         """Yield smaller seats, worth most first: a smaller part on the same nodes, or fewer parts on others of them."""
         options, part = self._options, self.curves.part
-        has = part[seat.option]
+        here, has = self.curves.on(seat.option, seat.nodes, node), self.curves.least[seat.option]
         rest = seat.nodes[seat.nodes != node]
         for option in self.curves.best_first[job]:
             takes, parts = part[option], self.curves.q[option]
             if takes[0] > has[0] or takes[1] > has[1] or takes[2] > has[2]:
                 continue
-            nodes = seat.nodes if parts == len(seat.nodes) and takes[resource] < has[resource] else rest
+            if options.larger and option in options.larger and options.home[option] >= 0:
+                continue  # its larger parts are on nodes of their own
+            nodes = seat.nodes if parts == len(seat.nodes) and takes[resource] < here[resource] else rest
             if len(nodes) >= parts and not self.curves.anywhere[option]:
                 nodes = nodes[options.nodes(option)[nodes]]
             if len(nodes) >= parts:
@@ -101,4 +103,4 @@ def freed_on(curves: Curves, before: Seat | None, after: Seat | None, node: int)
 
 
 def _on(curves: Curves, seat: Seat | None, node: int) -> tuple[int, int, int]:
-    return curves.part[seat.option] if seat is not None and node in seat.nodes.tolist() else (0, 0, 0)
+    return curves.on(*seat, node) if seat is not None and node in seat.nodes.tolist() else (0, 0, 0)

@@ -25,21 +25,33 @@ class Curves:
 
     The worth is normalised throughput over the horizon, less the time of a restart, in millionths; that a guaranteed
     job runs at all is left out, since slopes compare throughput. Jobs with equal options have the same ``number``: what
-    one of them that waits is refused, the others are.
+    one of them that waits is refused, the others are. Where parts are of two sizes, ``part`` is a larger one: others
+    make room for as many of these, and what is really taken on a node is :meth:`on`.
     """
 
     def __init__(self, options: PlanOptions) -> None:
         worth = options.e - options.served * options.guaranteed[options.job]
         self.worth: list[int] = worth.tolist()
         self.parts: Ints = np.stack([options.g, options.c, options.m], axis=1)
-        self.part = _rows(self.parts)
+        self.least = _rows(self.parts)
+        self._larger = {option: count for option, (count, _) in options.larger.items()}
+        if self._larger:
+            self.parts[list(self._larger)] = [part for _, part in options.larger.values()]
+        self.part = _rows(self.parts) if self._larger else self.least
         self.anywhere: list[bool] = (np.all(options.hosts, axis=1)[options.kind] & (options.home < 0)).tolist()
         self.q: list[int] = options.q.tolist()
-        self.total = _rows(self.parts * options.q[:, None])
+        self.total = _rows(np.stack(options.totals, axis=1))
         self.best_first = by_worth(options)
         rows = np.column_stack([worth, self.parts, options.q, options.kind, options.home])
+        if self._larger:
+            rows = np.column_stack([rows, *options.totals])
         known: dict[bytes, int] = {}
         self.number = [known.setdefault(rows[a:b].tobytes(), len(known)) for a, b in pairwise(options.first.tolist())]
+
+    def on(self, option: int, nodes: Ints, node: int) -> tuple[int, int, int]:
+        """Return what an option on some nodes takes from one of them; its larger parts are on the first ones."""
+        few = option in self._larger and node not in nodes[: self._larger[option]]
+        return self.least[option] if few else self.part[option]
 
     def gain(self, now: int, then: int) -> int:
         """Return what an option is worth more than another, or than waiting."""

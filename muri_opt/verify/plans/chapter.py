@@ -23,7 +23,7 @@ from muri_opt.verify.chapter import SET_APART, Amounts, Bound, Chapter, best_bou
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.optimum import planned_optimum
-from muri_opt.verify.plans.plan_choices import PlanChoices
+from muri_opt.verify.plans.plan_choices import PlanChoices, has_shape
 from muri_opt.verify.plans.rules import plan_breaches, plan_reasons, taken_by_plans
 from muri_opt.verify.plans.value import Planned
 from muri_opt.verify.settings import Setting, one_of
@@ -122,8 +122,8 @@ class PlanChapter(Chapter):
         return [way.plan.gpus for way in self.menu.ways[self.round_.job_index[job.id]]]
 
     def plan_parts(self, position: int) -> Sequence[tuple[Plan, Amounts]]:
-        """Return the plans of a job, each with what a part of it takes."""
-        return self.menu.entries[position]
+        """Return the plans of a job whose parts are equal, each with what a part of it takes."""
+        return [(plan, piece) for plan, piece, wide in self.menu.entries[position] if wide is None]
 
     def quota_gpus(self, job: Job, assignment: Assignment) -> int:
         """Return the GPUs it asks for if it has a guarantee; others take nothing of a quota."""
@@ -153,11 +153,11 @@ class PlanChapter(Chapter):
     def cpus(self, members: Sequence[Job], assignment: Assignment) -> dict[str, float]:
         """Return the CPUs of the parts of the plan that the assignment names."""
         nodes = sorted(assignment.gpus)
-        given = [assignment.gpus[node] for node in nodes]
         for job in members[:1]:
-            for plan, piece in self.menu.entries[self.round_.job_index[job.id]]:
-                if plan.name == assignment.plan and given == [piece.gpus] * plan.nodes:
-                    return dict.fromkeys(nodes, piece.milli / 1000) if piece.milli else {}
+            for entry in self.menu.entries[self.round_.job_index[job.id]]:
+                if has_shape(entry, assignment):
+                    milli = {node: entry.piece_with(assignment.gpus[node]).milli for node in nodes}
+                    return {node: cpus / 1000 for node, cpus in milli.items()} if any(milli.values()) else {}
         return {}
 
 
@@ -169,6 +169,7 @@ class ConfigurationChapter(PlanChapter):
         "change": one_of("neighbours", "same", "configurations"),
         "switch": one_of("on", "off"),
     }
+    honours: ClassVar[frozenset[str]] = PlanChapter.honours - {"plan.nodes"}
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Planned:

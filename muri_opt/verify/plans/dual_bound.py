@@ -9,7 +9,6 @@ from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
 from muri_opt.verify.plans.grounds import Spot
 from muri_opt.verify.plans.plan_choices import PlanChoices, is_for
-from muri_opt.verify.plans.plan_parts import Entry
 
 
 @recalled
@@ -17,7 +16,8 @@ def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
     """Return the largest whole value that prices of jobs and of quotas allow any decision.
 
     A job that runs pays its price, and its GPUs' share of quotas that it uses; the rest of its value is profit, shared
-    evenly by its parts. The profit on a node is at most that of the best parts that fit it.
+    evenly by its parts. The profit on a node is at most that of the best parts that fit it, a larger part of a plan of
+    two sizes with the room of a smaller one.
     """
     cluster = round_.cluster
     quotas = [tenant.quota_gpus for tenant in cluster.tenants]
@@ -40,9 +40,7 @@ def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
                 among.setdefault(reach, []).append(Item(j, way.piece, away))
             at_home = 0 if way.home is None else -((pays - way.home * unit) // parts)
             for node in (cluster.node_index[node] for node in menu.homes[j]) if at_home > 0 else ():
-                if at_home > (away if node in reach else 0) and is_for(
-                    Entry(way.plan, way.piece), {cluster.nodes[node].gpu_type}
-                ):
+                if at_home > (away if node in reach else 0) and is_for(way.entry, {cluster.nodes[node].gpu_type}):
                     home.setdefault(node, []).append(Item(j, way.piece, at_home))
     common: dict[str | None, list[Item]] = {}
     nodes = []

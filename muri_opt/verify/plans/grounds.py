@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from muri_opt.rounds import Job, Round
@@ -49,7 +49,13 @@ class Grounds:
 
     def open_spots(self, job: Job, entry: Entry) -> tuple[Spot, ...]:
         """Return those of the sets that have room for all parts of the plan now."""
-        return tuple(spot for spot in self.spots(job, entry) if self.count(spot, entry.piece) >= entry.plan.nodes)
+        return tuple(spot for spot in self.spots(job, entry) if self.holds(spot, entry))
+
+    def holds(self, spot: Spot, entry: Entry) -> bool:
+        """Return whether there is room for all parts of a plan now; a node for a larger one is one for a smaller."""
+        if self.count(spot, entry.piece) < entry.plan.nodes:
+            return False
+        return entry.wide is None or self.count(spot, entry.wide) >= entry.plan.gpus % entry.plan.nodes
 
     def count(self, spot: Spot, piece: Piece) -> int:
         """Return how many of the nodes have room for a piece now."""
@@ -57,8 +63,12 @@ class Grounds:
             self._counts[spot, piece] = nodes_with_room(self.floor.free[sorted(spot)], piece)
         return self._counts[spot, piece]
 
-    def keeps(self, held: Collection[int], entry: Entry) -> bool:
-        """Return whether a plan has room on the nodes that a job holds, and is for their GPUs."""
+    def keeps(self, held: Mapping[int, int], entry: Entry) -> bool:
+        """Return whether a plan has room on the nodes on which a job holds so many GPUs, and is for these."""
         types = entry.plan.types
+        if entry.wide is not None:
+            most = frozenset(node for node, gpus in held.items() if gpus == entry.wide.gpus)
+            if self.count(most, entry.wide) < len(most):
+                return False
         fit = frozenset(node for node in held if types is None or self.floor.types[node] in types)
         return self.count(fit, entry.piece) == entry.plan.nodes

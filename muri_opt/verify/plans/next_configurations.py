@@ -61,7 +61,7 @@ class Steps(NamedTuple):
         if tell_tasks(job):
             return cls(None, frozenset())
         least: dict[str, tuple[int, int, int, str]] = {}
-        for plan, piece in entries:
+        for plan, piece, _ in entries:
             takes = (plan.gpus, piece.milli * plan.nodes, piece.mebibytes * plan.nodes, plan.name)
             least[plan.name] = min(takes, least.get(plan.name, takes))
         order = sorted(least, key=lambda name: least[name])

@@ -28,9 +28,15 @@ class Way(NamedTuple):
 
     plan: Plan
     piece: Piece
+    wide: Piece | None
     away: int
     home: int | None
     spots: tuple[Spot, ...]
+
+    @property
+    def entry(self) -> Entry:
+        """The plan and its parts."""
+        return Entry(self.plan, self.piece, self.wide)
 
     @property
     def best(self) -> int:
@@ -120,9 +126,9 @@ class PlanChoices:
                 mine = last.entries if last is not None and last.asks == _asks(job) else entries_of(job)
                 check_configurations(job, planned.change, planned.objective)
                 steps = Steps.of(job, mine) if is_stepwise(planned.change) else None
-                allowed = [may_have(job, plan, planned, steps) and keeps_promise(job, plan) for plan, _ in mine]
+                allowed = [may_have(job, plan, planned, steps) and keeps_promise(job, plan) for plan, _, _ in mine]
                 spots = [grounds.open_spots(job, entry) for entry in mine]
-                held = [round_.cluster.node_index[node] for node in _held(job)]
+                held = held_nodes(round_, job)
                 fits = [
                     bool(there) or (grounds.asked is not None and _at_home(job, entry) and grounds.keeps(held, entry))
                     for entry, there in zip(mine, spots, strict=True)
@@ -164,10 +170,16 @@ class PlanChoices:
                 entry = self.entry(round_, position, assignment)
                 for way in self.ways[position]:
                     if entry is not None and way.plan is entry.plan:
-                        home = way.home if self.homes[position] == set(assignment.gpus) else None
+                        home = way.home if self._is_home(position, way, assignment) else None
                         worth = self.bonus[position] + (way.away if home is None else home)
                         total += self.weights[position] * worth
         return total
+
+    def _is_home(self, position: int, way: Way, assignment: Assignment) -> bool:
+        """Return whether a job has its parts on the nodes it holds, each where it is now."""
+        if self.homes[position] != set(assignment.gpus):
+            return False
+        return way.wide is None or dict(assignment.gpus) == _held(self.round_.jobs[position])
 
 
 _menu = last_recalled(PlanChoices.read)
@@ -214,14 +226,13 @@ def may_have(job: Job, plan: Plan, planned: Planned, steps: Steps | None) -> boo
 def has_shape(entry: Entry, assignment: Assignment) -> bool:
     """Return whether an assignment names the plan and has the GPUs of its parts, each on a node of its own."""
     given: Collection[int] = assignment.gpus.values()
-    named = assignment.plan == entry.plan.name and len(given) == entry.plan.nodes
-    return named and all(gpus == entry.piece.gpus for gpus in given)
+    return assignment.plan == entry.plan.name and entry.has_parts(given)
 
 
 def has_cpus(entry: Entry, assignment: Assignment) -> bool:
     """Return whether each node of an assignment gives the CPUs of a part."""
-    given = [assignment.cpus.get(node, 0.0) * 1000 for node in assignment.gpus]
-    return all(isfinite(cpus) and round(cpus) == entry.piece.milli for cpus in given)
+    given = [(gpus, assignment.cpus.get(node, 0.0) * 1000) for node, gpus in assignment.gpus.items()]
+    return all(isfinite(cpus) and round(cpus) == entry.piece_with(gpus).milli for gpus, cpus in given)
 
 
 def types_of(round_: Round, assignment: Assignment) -> set[str | None]:
@@ -240,6 +251,11 @@ def stays(job: Job, entry: Entry, assignment: Assignment) -> bool:
     return _at_home(job, entry) and dict(assignment.gpus) == _held(job)
 
 
+def held_nodes(round_: Round, job: Job) -> dict[int, int]:
+    """Return the GPUs a running job holds on each node, by the position of the node."""
+    return {round_.cluster.node_index[node]: gpus for node, gpus in _held(job).items()}
+
+
 def _held(job: Job) -> dict[str, int]:
     """Return the GPUs a running job holds on each node."""
     return dict(job.placement or {}) if job.state == "running" else {}
@@ -250,4 +266,4 @@ def _at_home(job: Job, entry: Entry) -> bool:
     if entry.plan.name != job.plan:
         return False
     held = _held(job)
-    return len(held) == entry.plan.nodes and set(held.values()) == {entry.piece.gpus}
+    return bool(held) and entry.has_parts(held.values())

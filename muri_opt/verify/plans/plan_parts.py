@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,10 +26,27 @@ class Piece(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A plan of a job, and what each of its parts takes."""
+    """A plan of a job, and what each of its parts takes.
+
+    Where the GPUs do not divide by the nodes, ``piece`` is a smaller part and ``wide`` a larger one.
+    """
 
     plan: Plan
     piece: Piece
+    wide: Piece | None = None
+
+    def has_parts(self, given: Collection[int]) -> bool:
+        """Return whether these are the GPUs of its parts, on a node each."""
+        if len(given) != self.plan.nodes:
+            return False
+        if self.wide is None:
+            return all(gpus == self.piece.gpus for gpus in given)
+        sizes = {self.piece.gpus, self.wide.gpus}
+        return all(gpus in sizes for gpus in given) and sum(given) == self.plan.gpus
+
+    def piece_with(self, gpus: int) -> Piece:
+        """Return what the part of so many GPUs takes."""
+        return self.piece if self.wide is None or gpus != self.wide.gpus else self.wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,9 +74,9 @@ def entries_of(job: Job) -> tuple[Entry, ...]:
     if not job.plans:
         raise InputError("plans", "nothing", "at least one plan: the policy chooses among them")
     need = need_of(job)
-    entries = tuple(Entry(plan, piece_of(plan, need)) for plan in job.plans)
+    entries = tuple(Entry(plan, *pieces_of(plan, need)) for plan in job.plans)
     alike: dict[tuple[str, int, int, int], list[tuple[str, ...] | None]] = {}
-    for plan, piece in entries:
+    for plan, piece, _ in entries:
         types, mine = alike.setdefault((plan.name, plan.gpus, plan.nodes, piece.milli), []), plan.types
         if any(mine is None or other is None or not set(mine).isdisjoint(other) for other in types):
             nodes = f"{plan.nodes} node{'s' * (plan.nodes != 1)}"
@@ -74,6 +92,21 @@ def piece_of(plan: Plan, need: Need) -> Piece:
     mebibytes = plan.gpus * need.mebibytes if plan.memory_gib is None else round(plan.memory_gib * 1024)
     parts = plan.nodes
     return Piece(plan.gpus // parts, (milli + parts - 1) // parts, (mebibytes + parts - 1) // parts)
+
+
+def pieces_of(plan: Plan, need: Need) -> tuple[Piece, Piece | None]:
+    """Return what a part takes, the smaller one where there are two sizes, and the larger one if there are."""
+    if plan.gpus % plan.nodes == 0:
+        return piece_of(plan, need), None
+    milli = plan.gpus * need.milli if plan.cpus is None else round(plan.cpus * 1000)
+    mebibytes = plan.gpus * need.mebibytes if plan.memory_gib is None else round(plan.memory_gib * 1024)
+
+    def share(gpus: int) -> Piece:
+        milli_part, rest = divmod(milli * gpus, plan.gpus)
+        mebibytes_part, left = divmod(mebibytes * gpus, plan.gpus)
+        return Piece(gpus, milli_part + (rest > 0), mebibytes_part + (left > 0))
+
+    return share(plan.gpus // plan.nodes), share(plan.gpus // plan.nodes + 1)
 
 
 def strategy_of(name: str) -> str:

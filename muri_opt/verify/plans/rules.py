@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,8 +12,18 @@ from muri_opt.verify.amounts import said_of
 from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.plans.grounds import Grounds
 from muri_opt.verify.plans.next_configurations import Steps, is_stepwise
-from muri_opt.verify.plans.plan_choices import PlanChoices, Way, has_cpus, has_shape, is_for, may_have, stays, types_of
-from muri_opt.verify.plans.plan_parts import Entry, Piece, keeps_promise
+from muri_opt.verify.plans.plan_choices import (
+    PlanChoices,
+    Way,
+    has_cpus,
+    has_shape,
+    held_nodes,
+    is_for,
+    may_have,
+    stays,
+    types_of,
+)
+from muri_opt.verify.plans.plan_parts import Piece, keeps_promise
 from muri_opt.verify.plans.value import Planned
 from muri_opt.verify.tenant_lines import spare_quotas
 
@@ -33,21 +43,21 @@ def plan_breaches(
         return
     equipped = [entry for entry in shaped if has_cpus(entry, assignment)]
     if not equipped:
-        takes = sorted({entry.piece.milli for entry in shaped})
+        takes = sorted({entry.piece_with(gpus).milli for entry in shaped for gpus in assignment.gpus.values()})
         detail = f"{dict(assignment.cpus)} CPUs; a part of plan {assignment.plan!r} takes {takes} milli-CPUs"
         yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
         return
     types = types_of(round_, assignment)
     typed = [entry for entry in equipped if is_for(entry, types)]
     if not typed:
-        needs = sorted(kind for plan, _ in equipped for kind in plan.types or ())
+        needs = sorted(kind for plan, _, _ in equipped for kind in plan.types or ())
         detail = f"on GPUs of type {sorted(map(str, types))}; plan {assignment.plan!r} is for {needs}"
         yield Violation(rule="gpu-type", where=where, detail=detail)
     if asked_of(round_) is not None and not any(stays(job, entry, assignment) for entry in typed):
         # What runs may go on where it is, but by its own plan: by another one it would start there.
         starts = replace(job, placement=None) if assignment.gpus == job.placement else job
         yield from start_breaches(round_, starts, assignment, where)
-    for plan, _ in typed:
+    for plan, _, _ in typed:
         if not keeps_promise(job, plan):
             promised = 0.0 if job.guarantee is None else job.guarantee.throughput
             detail = f"job {job.id!r} has a throughput of {plan.throughput:g}; it was promised {promised:g}"
@@ -62,7 +72,8 @@ def taken_by_plans(round_: Round, menu: PlanChoices, decision: Decision) -> Iter
     """Yield what every running part takes, with its node."""
     for assignment in decision.assignments:
         entry = menu.entry(round_, round_.job_index[assignment.jobs[0]], assignment)
-        yield from ((node, entry.piece) for node in assignment.gpus if entry is not None)
+        if entry is not None:
+            yield from ((node, entry.piece_with(gpus)) for node, gpus in assignment.gpus.items())
 
 
 def plan_reasons(
@@ -78,7 +89,7 @@ def plan_reasons(
     for wait in decision.waiting:
         position = round_.job_index[wait.job]
         job, ways = round_.jobs[position], menu.ways[position]
-        own = [round_.cluster.node_index[node] for node in menu.homes[position]]
+        own = held_nodes(round_, job)
         quota = spare.get(job.tenant or "") if job.guarantee is not None else None
         if ways and quota is not None and quota < job.gpus:
             true = WaitingReason.QUOTA
@@ -90,7 +101,7 @@ def plan_reasons(
         yield wait, said_of(job, true)
 
 
-def _usable(grounds: Grounds, ways: Sequence[Way], own: Sequence[int], everything: int) -> int:
+def _usable(grounds: Grounds, ways: Sequence[Way], own: Mapping[int, int], everything: int) -> int:
     """Return the free GPUs of the cluster or, where jobs may not be just anywhere, of the nodes of some way."""
     if grounds.asked is None:
         return everything
@@ -99,13 +110,13 @@ def _usable(grounds: Grounds, ways: Sequence[Way], own: Sequence[int], everythin
     return int(grounds.floor.free[sorted(reach), 0].sum())
 
 
-def _starts(grounds: Grounds, way: Way, own: Sequence[int]) -> bool:
+def _starts(grounds: Grounds, way: Way, own: Mapping[int, int]) -> bool:
     """Return whether a job could start by a way now, or go on where it ran."""
-    if any(grounds.count(spot, way.piece) >= way.plan.nodes for spot in way.spots):
+    if any(grounds.holds(spot, way.entry) for spot in way.spots):
         return True
-    return way.home is not None and grounds.keeps(own, Entry(way.plan, way.piece))
+    return way.home is not None and grounds.keeps(own, way.entry)
 
 
-def _allowed(grounds: Grounds, way: Way, own: Sequence[int]) -> list[int]:
+def _allowed(grounds: Grounds, way: Way, own: Mapping[int, int]) -> list[int]:
     """Return the nodes that a job holds, of those whose GPUs the way is for."""
     return [node for node in own if way.plan.types is None or grounds.floor.types[node] in way.plan.types]

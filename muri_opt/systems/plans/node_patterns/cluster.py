@@ -37,7 +37,7 @@ class ClusterKnapsack:
         counts against all nodes only, one for a type, or for what its job asks for, against those nodes as well. A
         resource that another implies is left out.
         """
-        amounts, lines = round_.amounts, limited_lines(round_.amounts)
+        amounts, lines, totals = round_.amounts, limited_lines(round_.amounts), options.totals
         use: list[Ints] = []
         capacity: list[int] = []
         tenant: list[int] = []
@@ -45,9 +45,9 @@ class ClusterKnapsack:
             inside = (hosts | ~options.hosts).all(axis=1)
             inside[0] = kind == 0
             here = inside[options.kind]
-            for each, has in ((options.g, amounts.G), (options.c, amounts.C), (options.m, amounts.M)):
+            for total, has in zip(totals, (amounts.G, amounts.C, amounts.M), strict=True):
                 if (has[hosts] < UNLIMITED).all():
-                    use.append(np.where(here, options.q * each, 0))
+                    use.append(np.where(here, total, 0))
                     capacity.append(int(has[hosts].sum()))
                     tenant.append(_NODES)
         owner = np.where(options.guaranteed, amounts.tenant, -1)[options.job]

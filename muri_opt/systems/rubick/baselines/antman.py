@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.allocation import PlanAllocation, Seat, arrivals, guaranteed_first, ranked, sizes
@@ -55,7 +53,7 @@ def _promised(round_: Round, options: PlanOptions) -> list[list[int]]:
 
 def _largest(options: PlanOptions) -> list[list[int]]:
     """Return the options of each job, the most GPUs first, then without a restart, then by throughput."""
-    return ranked(options, -options.q * options.g, options.home < 0, -options.throughput)
+    return ranked(options, -options.totals[0], options.home < 0, -options.throughput)
 
 
 def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mapping[int, int]) -> None:
@@ -77,4 +75,4 @@ def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mappi
 
 
 def _fits_at(seating: PlanAllocation, seat: Seat) -> bool:
-    return bool(np.all(seating.free.room(seat.option)[seat.nodes]))
+    return all(seating.free.has_room(seat.option, seat.nodes, node) for node in seat.nodes.tolist())

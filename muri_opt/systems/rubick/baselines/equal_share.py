@@ -32,7 +32,7 @@ class EqualSharePolicy(ThroughputPolicy):
         """Return the nodes of each option that runs."""
         seating = PlanAllocation(round_, options)
         queue = [job for job in arrivals(round_) if options.of_job(job)]
-        total, gpus = round_.cluster.total_gpus, (options.q * options.g).tolist()
+        total, gpus = round_.cluster.total_gpus, options.totals[0].tolist()
         share, rest = divmod(total, len(queue)) if queue else (0, 0)
         if share == 0:
             queue, share, rest = queue[:total], 1, 0

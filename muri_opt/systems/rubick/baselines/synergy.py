@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import Amounts, Ints
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_parts import Part
 from muri_opt.systems.plans.policy import ThroughputPolicy
 
 
@@ -47,10 +49,26 @@ def _proportional(round_: Round, options: PlanOptions, demands: Sequence[tuple[i
     fastest = [0.0] * len(round_.jobs)
     for o, (demand, job) in enumerate(zip(demands, options.job.tolist(), strict=True)):
         if demand not in known:
-            within = options.nodes(o) & (options.g[o] <= amounts.G)
-            within &= options.c[o] * amounts.G <= options.g[o] * amounts.C
-            within &= options.m[o] * amounts.G <= options.g[o] * amounts.M
+            within = options.nodes(o) & _in_proportion(amounts, Part(options.g[o], options.c[o], options.m[o]))
             known[demand] = int(np.count_nonzero(within)) >= options.q[o]
+            if o in options.larger:
+                count, part = options.larger[o]
+                wide = options.wide_nodes(o) & _in_proportion(amounts, part)
+                known[demand] = _on_distinct_nodes(wide, within, count, int(options.q[o]) - count)
         if known[demand]:
             fastest[job] = max(fastest[job], float(options.throughput[o]))
     return fastest
+
+
+def _in_proportion(amounts: Amounts, part: Part) -> NDArray[np.bool_]:
+    """Return the nodes of which a part takes no larger share of CPUs and memory than of GPUs."""
+    within: NDArray[np.bool_] = part.gpus <= amounts.G
+    within &= part.milli * amounts.G <= part.gpus * amounts.C
+    within &= part.mib * amounts.G <= part.gpus * amounts.M
+    return within
+
+
+def _on_distinct_nodes(wide: NDArray[np.bool_], small: NDArray[np.bool_], larger: int, rest: int) -> bool:
+    """Return whether so many larger parts and the rest find nodes of their own; rounding may allow one size alone."""
+    either = int(np.count_nonzero(wide | small))
+    return bool(np.count_nonzero(wide) >= larger and np.count_nonzero(small) >= rest and either >= larger + rest)
