@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from muri_opt.errors import unknown_name
 from muri_opt.rounds.job import Job
 from muri_opt.rounds.round import Round
-from muri_opt.rounds.used_fields import ABSENT, FIELDS, GPU_TYPES, LEVELS, PLAN_TYPES, TOGETHER
+from muri_opt.rounds.used_fields import ABSENT, FIELDS, GPU_TYPES, LEVELS, PLAN_NODES, PLAN_TYPES, TOGETHER
 
 _Item = TypeVar("_Item", bound=msgspec.Struct)
 
@@ -20,7 +20,8 @@ _Item = TypeVar("_Item", bound=msgspec.Struct)
 def without_fields(round_: Round, fields: Iterable[str]) -> tuple[Round, dict[str, int]]:
     """Return the round as if nobody had said some fields, and how many nodes, tenants, jobs or plans had said each.
 
-    What refers to a field that is gone has to go, too: ``job.within`` with ``cluster.levels``, for one.
+    What refers to a field that is gone has to go, too: ``job.within`` with ``cluster.levels``, for one. Without
+    ``plan.nodes`` jobs have no plans of unequal parts.
 
     >>> job = Job(id="a", gpus=1, deadline=60.0, priority=1)
     >>> round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=(job,))
@@ -60,6 +61,7 @@ class _Dropping:
         }
         of_nodes = {"gpu_type": GPU_TYPES, "levels": LEVELS}
         self._absent["node"] = {**self._absent["node"], **{name: None for name in of_nodes if of_nodes[name] in gone}}
+        self._even_only = PLAN_NODES in gone
         self._absent["plan"] = {"gpu_types": None} if PLAN_TYPES in gone else {}
 
     def bare(self, kind: str, item: _Item) -> _Item:
@@ -71,6 +73,12 @@ class _Dropping:
     def job(self, job: Job) -> Job:
         """Return a job without the fields, in its plans neither."""
         bare = self.bare("job", job)
-        if not self._absent["plan"] or not bare.plans:
+        if not bare.plans or not (self._absent["plan"] or self._even_only):
             return bare
-        return replace(bare, plans=tuple(self.bare("plan", plan) for plan in bare.plans))
+        plans = [self.bare("plan", plan) for plan in bare.plans]
+        if self._even_only:
+            even = [plan for plan in plans if not plan.larger_parts]
+            self.lost[PLAN_NODES] += len(plans) - len(even)
+            plans = even
+        known = {plan.name for plan in plans}
+        return replace(bare, plans=tuple(plans) or None, plan=bare.plan if not plans or bare.plan in known else None)
