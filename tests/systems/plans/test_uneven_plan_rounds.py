@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from asked_plan_rounds import GROUPS
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
 from planning_rounds import rules_for
 from uneven_plan_rounds import EveryUnevenChoice, uneven_plan_round
 
-from muri_opt import RefusalError, Round, policy_from, solve_round, verify
+from muri_opt import Cluster, Job, Node, Plan, RefusalError, Round, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
 from muri_opt.systems import program_of
 from muri_opt.systems.plans import PlanRules
+from muri_opt.systems.plans.allocation import PlanAllocation
+from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import rules_of_plans
+from muri_opt.systems.rubick.slopes import Curves
 
 SEEDS = 3
 POLICIES = ("rubick", "rubick:gate=0", "sia:change=both", "srs", "equal-share")
@@ -95,3 +99,24 @@ def test_policies_that_step_from_plan_to_plan_refuse_uneven_plans(spec: str) -> 
     assert set(round_.used_fields) == {"plan.nodes"}
     with pytest.raises(RefusalError, match=r"plan\.nodes"):
         solve_round(round_, spec, "heuristic")
+
+
+def test_larger_parts_are_on_the_first_nodes_of_a_seat() -> None:
+    plan = Plan(name="dp3", gpus=3, nodes=2, cpus=3.0, throughput=3.0)
+    held = {"n1": 2, "n0": 1}
+    job = Job(id="a", gpus=3, plan="dp3", plans=(plan,), state="running", placement=held)
+    boxes = tuple(Node(id=f"n{s}", gpus=2, cpus=2.0) for s in range(3))
+    round_ = Round(cluster=Cluster(nodes=boxes), jobs=(job,))
+    options = PlanOptions.of(round_, PlanRules())
+    home, away = (int(np.flatnonzero(options.home >= 0)[0]), int(np.flatnonzero(options.home < 0)[0]))
+    allocation = PlanAllocation(round_, options)
+    assert allocation.settled(away, np.array([1, 0])) == home
+    assert allocation.settled(away, np.array([0, 1])) == away
+    curves = Curves(options)
+    assert [curves.on(away, np.array([1, 0]), node) for node in (0, 1)] == [(1, 1000, 0), (2, 2000, 0)]
+    allocation.take(0, away, np.array([2, 0]))
+    assert allocation.free.left[:2].tolist() == [[1, 2, 0], [1000, 2000, 0]]
+    assert allocation.free.fits(away) is True
+    one_left = PlanAllocation(round_, options).free
+    one_left.occupy(slice(None), 1, 0, 0)
+    assert one_left.fits(away) is False

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from by_policy import broken_rules, decision_value
+from by_policy import broken_rules, decision_value, enumerated_optimum, wrong_reasons
 from msgspec.structs import replace
 
-from muri_opt import InputError, parse_round, solve_round
+from muri_opt import Guarantee, InputError, parse_round, solve_round
 from muri_opt.report.round.occupancy import node_uses
 from muri_opt.rounds import Assignment, Cluster, Decision, Job, Node, Plan, Round, canonical_json
 
@@ -92,6 +92,46 @@ def test_a_job_that_may_not_be_stopped_goes_on_in_uneven_parts() -> None:
             assert (kept.gpus, kept.cpus) == (held, {"n0": 2.4, "n3": 3.6})
             assert [dict(one.gpus) for one in result.decision.assignments if one.jobs != ("a",)] == [{"n0": 1}]
             assert result.certificate.violations == ()
+
+
+def boxes_of(*gpus: int) -> Cluster:
+    return Cluster(nodes=tuple(Node(id=f"n{s}", gpus=count) for s, count in enumerate(gpus)))
+
+
+def other(gpus: int, **said: object) -> Job:
+    plan = Plan(name="one", gpus=gpus, throughput=1.0)
+    return Job(**{"id": "b", "gpus": gpus, "plan": "one", "plans": (plan,), "remaining_iterations": 9} | said)
+
+
+def test_a_larger_part_is_a_part() -> None:
+    # Parts of 2 on the small nodes and one GPU more on the large one would fit beside the other job.
+    round_ = Round(cluster=boxes_of(2, 2, 4), jobs=(job(), other(3)))
+    result = solve_round(round_, "rubick", "exact")
+    assert (result.value, result.certificate.violations) == (1_000_000, ())
+    assert enumerated_optimum(round_, "rubick", steps=10_000) == 1_000_000
+
+
+def test_a_plan_of_two_sizes_replaces_no_smaller_one() -> None:
+    plans = (Plan(name="dp3", gpus=3, nodes=2, throughput=3.0), Plan(name="dp2", gpus=2, nodes=2, throughput=2.0))
+    asked = job(gpus=3, plan="dp3", plans=plans)
+    round_ = Round(cluster=boxes_of(2, 1), jobs=(asked, other(1, guarantee=Guarantee(throughput=1.0))))
+    result = solve_round(round_, "rubick", "exact")
+    assert sorted(one.plan for one in result.decision.assignments) == ["dp2", "one"]
+
+
+def test_equal_nodes_with_parts_of_two_sizes_are_not_alike() -> None:
+    running = job(state="running", placement={"n0": 3, "n1": 2}, restart_seconds=60.0)
+    round_ = Round(cluster=boxes_of(4, 4), jobs=(other(2), running))
+    assert enumerated_optimum(round_, "rubick", steps=10_000) == 2_000_000
+    assert solve_round(round_, "rubick", "exact").value == 2_000_000
+
+
+def test_room_for_smaller_parts_alone_is_no_room() -> None:
+    round_ = Round(cluster=boxes_of(2, 2, 2), jobs=(job(),))
+    decision = solve_round(round_, "rubick", "heuristic").decision
+    assert [wait.reason.value for wait in decision.waiting] == ["capacity"]
+    assert wrong_reasons(round_, decision, "rubick") == []
+    assert decision_value(round_of(job()), "rubick", placed({"n0": 3, "n3": 3})) == 0
 
 
 def test_what_a_node_has_in_use_is_that_of_its_part() -> None:
