@@ -132,7 +132,8 @@ class EveryAskedChoice(EveryChoice):
             values = [value for _, _, away, at in ways for value in (away, *at.values())]
             most[job.priority] += max(values) + self._bonus(job) if values else 0
         total = 0
-        for priority, value in zip(self.priorities, cache(self._vector)(0, room, quota), strict=True):
+        vars(self)["_vector"] = cache(self._vector)  # what is left of a round is come to in many ways
+        for priority, value in zip(self.priorities, self._vector(0, room, quota), strict=True):
             total = total * (1 + most[priority]) + value
         return total
 
