@@ -8,7 +8,6 @@ from muri_opt.rounds import (
     Result,
     Round,
 )
-from muri_opt.solve.joined import joined
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
@@ -43,9 +42,8 @@ def solve_round(
         raise unknown_name("backend", backend, BACKENDS)
     admit(chosen, round_)
     apart = chosen.set_apart(round_)
-    if apart is not None:
-        return joined(apart, solve_round(apart.rest, chosen, method, limits))
-    search = Search(round_=round_, policy=chosen, method=method, limits=limits or Limits())
+    rest = round_ if apart is None else apart.rest
+    search = Search(round_=rest, policy=chosen, method=method, limits=limits or Limits(), apart=apart)
     search.start_up()
     if kind != "exact":
         search.run_heuristic()

@@ -37,6 +37,7 @@ from muri_opt.verify import broken_rules, decision_value, enumerable_optimum, pr
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
+    from muri_opt.systems.capacity.set_apart import SetApart
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
@@ -47,9 +48,11 @@ class Search:
     """The best answer so far, and what is known of the optimum."""
 
     round_: Round
+    """What is decided: the round, or what is left of it beside what is set ``apart``."""
     policy: Policy
     method: str
     limits: Limits
+    apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
     decision: Decision | None = None
     value: int | None = None
@@ -236,8 +239,10 @@ class Search:
     def result(self) -> Result:
         """Return the answer, verified."""
         began = time.monotonic()
+        round_ = self.round_ if self.apart is None else self.apart.whole
+        decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
         draft = Result(
-            fingerprint=self.round_.fingerprint,
+            fingerprint=round_.fingerprint,
             policy=self.policy.spec,
             rules=dict(self.rules),
             method=self.method,
@@ -247,11 +252,11 @@ class Search:
             claimed_bound=self.claimed if self.decision is not None else self.claims.least,
             value_unit=unit_of(self.rules),
             termination=self.termination,
-            decision=self.decision,
-            changes=None if self.decision is None else changes(self.round_, self.decision),
+            decision=decision,
+            changes=None if decision is None else changes(round_, decision),
             certificate=Certificate(feasible=False, evidence=self._all_evidence()),
         )
-        certificate = verify(self.round_, draft)
+        certificate = verify(round_, draft)
         self._spend("verify_seconds", began)
         return msgspec.structs.replace(draft, certificate=certificate, stats=self.stats)
 

@@ -62,6 +62,17 @@ def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Alloc
     return decide
 
 
+@dataclass(frozen=True, slots=True)
+class _Honouring:
+    """An allocator that says which fields of format 2 it honours."""
+
+    function: Allocator
+    honours: frozenset[str]
+
+    def __call__(self, round_: Round) -> Decision:
+        return self.function(round_)
+
+
 def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0) -> Allocator:
     """Return a policy as an allocator: its algorithm, or ``solve_round`` by another method.
 
@@ -75,7 +86,7 @@ def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0
             chosen.check_honoured(round_)
             return chosen.decide(round_, 0)
 
-        return _honouring(decide, chosen.honoured)
+        return _Honouring(decide, chosen.honoured)
 
     def solve(round_: Round) -> Decision:
         result = solve_round(round_, chosen, method, Limits(seconds=seconds))
@@ -83,13 +94,7 @@ def published(policy: Named, method: str = "heuristic", *, seconds: float = 10.0
             raise NoAnswerError(f"{method} ended with {result.termination.reason}: {result.termination.detail}")
         return result.decision
 
-    return _honouring(solve, chosen.honoured)
-
-
-def _honouring(allocator: Allocator, fields: frozenset[str]) -> Allocator:
-    """Return the allocator, which says that it honours these fields of format 2."""
-    allocator.honours = fields  # type: ignore[attr-defined]
-    return allocator
+    return _Honouring(solve, chosen.honoured)
 
 
 def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decision:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
-from muri_opt.verify.amounts import room_of
-
-_MOST_TOGETHER = 4
+from muri_opt.verify.sharing_now import running_groups
 
 
 def change_list_breaches(round_: Round, result: Result, decision: Decision) -> Iterator[Violation]:
@@ -21,7 +18,8 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
             facts = kind, change.restart_seconds, change.before, change.after
             told.setdefault(change.job, []).append(facts)
     runs = {job: one for one in decision.assignments for job in one.jobs}
-    sharing = _sharing(round_)
+    together = (frozenset(job.id for job in group) for group in running_groups(round_))
+    sharing = {name: group for group in together for name in group}
     for job in round_.jobs:
         said, one = told.pop(job.id, []), runs.get(job.id)
         true = [_true(job, one, sharing.get(job.id, frozenset()))] if one or job.state == "running" else []
@@ -46,20 +44,3 @@ def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str,
     if held and dict(held) != dict(after):
         return "move", cost, before, after
     return ("keep", 0.0, before, after) if mates == set(one.jobs) else ("regroup", cost, before, after)
-
-
-def _sharing(round_: Round) -> dict[str, frozenset[str]]:
-    """Return each running job with all that have its GPUs: those of its placement, where a node is too small."""
-    use, by_place = Counter[str](), dict[tuple[tuple[str, int], ...], list[str]]()
-    for job in round_.jobs:
-        if job.state == "running":
-            use.update(dict(job.placement or {}))
-            by_place.setdefault(tuple(sorted((job.placement or {}).items())), []).append(job.id)
-    small = {node.id for node in round_.cluster.nodes if use[node.id] > room_of(node).gpus}
-    found: dict[str, frozenset[str]] = {}
-    for placement, jobs in by_place.items():
-        size = _MOST_TOGETHER if any(node in small for node, _ in placement) else 1
-        for first in range(0, len(jobs), size):
-            group = frozenset(jobs[first : first + size])
-            found |= dict.fromkeys(group, group)
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -29,8 +29,6 @@ from muri_opt.verify.settings import Rules, Setting, chosen
 
 Amounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB."""
-SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
-"""The fields of format 2 that a chapter honours by setting jobs and nodes apart."""
 Bound = tuple[int, Proof]
 """What no decision is worth more than, and who proves it."""
 
@@ -47,7 +45,7 @@ class Chapter(ABC):
     """Which fields of format 2 its rules check; a round that uses another is refused, not called feasible."""
     sets_apart: ClassVar[bool] = False
     """Whether what may not be stopped or may not start is no part of what is decided (:mod:`.set_apart`)."""
-    has_plans: ClassVar[bool] = False
+    has_plans: bool = False
     """Whether jobs run by plans."""
     most_jobs: int = 1
     """How many jobs may share GPUs."""

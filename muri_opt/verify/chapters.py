@@ -10,10 +10,11 @@ from typing import Final
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
+from muri_opt.rounds.field_groups import STATES
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.plugins import added
 from muri_opt.rounds.used_fields import refusal, unhonoured
-from muri_opt.verify.chapter import SET_APART, Chapter
+from muri_opt.verify.chapter import Chapter
 from muri_opt.verify.set_apart import RestChapter
 from muri_opt.verify.settings import Rules
 
@@ -67,5 +68,5 @@ def _chapter(round_: Round, said: tuple[tuple[str, str], ...]) -> Chapter:
         able = [f"chapter {name!r}" for name in (*_PLACES, *_added) if field in chapter_kind(name).honours]
         raise refusal(round_.used_fields, field, f"the chapter {rules['chapter']!r} of rules", able)
     chapter = kind.of(round_, rules)
-    apart = kind.sets_apart and not SET_APART.isdisjoint(round_.used_fields)
+    apart = kind.sets_apart and not STATES.isdisjoint(round_.used_fields)
     return RestChapter(chapter) if apart else chapter

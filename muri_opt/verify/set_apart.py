@@ -30,10 +30,8 @@ from muri_opt.verify.amounts import Room, empty_rooms
 from muri_opt.verify.chapter import Amounts, Bound, Chapter
 from muri_opt.verify.demands import is_lost, kept_back
 from muri_opt.verify.feasibility import listing_breaches
+from muri_opt.verify.sharing_now import running_groups
 from muri_opt.verify.tenant_lines import with_parents
-
-_MOST_TOGETHER = 4
-"""Jobs that may have the same GPUs."""
 
 
 class RestChapter(Chapter):
@@ -44,7 +42,7 @@ class RestChapter(Chapter):
         self.whole = whole
         self.groups = staying_groups(whole.round_, sharing=whole.most_jobs > 1)
         self._stay = {job: group for group in self.groups for job in group}
-        self.most_jobs, self.mixed = whole.most_jobs, whole.mixed
+        self.most_jobs, self.mixed, self.has_plans = whole.most_jobs, whole.mixed, whole.has_plans
 
     @cached_property
     def rest(self) -> Chapter:
@@ -56,11 +54,6 @@ class RestChapter(Chapter):
     def read(cls, settings: Mapping[str, str]) -> object:
         """Return the settings: the chapter of the rest has read them."""
         return settings
-
-    @property
-    def has_plans(self) -> bool:  # type: ignore[override]  # a class says it of itself, this one asks another
-        """Whether jobs run by plans."""
-        return self.whole.has_plans
 
     def decided(self, decision: Decision) -> tuple[Round, Decision]:
         """Return the rest of the round, and the part of a decision that is about it."""
@@ -181,28 +174,16 @@ class RestChapter(Chapter):
 
 
 def staying_groups(round_: Round, *, sharing: bool) -> tuple[tuple[str, ...], ...]:
-    """Return the running jobs that go on as they are, those with the same GPUs together where jobs may share.
-
-    Jobs of one placement share where one of its nodes is too small for all that runs on it side by side.
-    """
-    nodes = {node.id: node for node in round_.cluster.nodes}
-    same: dict[tuple[tuple[str, int], ...], list[Job]] = {}
-    used = Counter[str]()
-    for job in round_.jobs:
-        if job.state == "running" and not is_lost(round_, job):
-            same.setdefault(tuple(sorted((job.placement or {}).items())), []).append(job)
-        if job.state == "running":
-            used.update(dict(job.placement or {}))
-    found = []
-    for placement, jobs in same.items():
-        crowded = sharing and any(used[node] > nodes[node].gpus for node, _ in placement)
-        size = _MOST_TOGETHER if crowded else 1
-        drains = any(nodes[node].state == "drain" for node, _ in placement)
-        for first in range(0, len(jobs), size):
-            group = jobs[first : first + size]
-            if drains or any(job.stays or job.stays_put for job in group):
-                found.append(tuple(job.id for job in group))
-    return tuple(found)
+    """Return the running jobs that go on as they are, those with the same GPUs together where jobs may share."""
+    draining = {node.id for node in round_.cluster.nodes if node.state == "drain"}
+    together = running_groups(round_)
+    groups = together if sharing else [(job,) for group in together for job in group]
+    return tuple(
+        tuple(job.id for job in group)
+        for group in groups
+        if not is_lost(round_, group[0])
+        and (draining & set(group[0].placement or ()) or any(job.stays or job.stays_put for job in group))
+    )
 
 
 def _as_it_is(chapter: Chapter, group: tuple[str, ...]) -> Assignment:

@@ -6,6 +6,7 @@ An event that is refused changes nothing. Each one is a line of the journal.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -16,18 +17,21 @@ from muri_opt.rounds.error_text import listed, shown
 from muri_opt.solve.session.state import Pending, State
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="event"):
+class Event(Protocol):
     """Something that happened."""
 
     def check(self, state: State) -> None:
-        """Refuse what cannot have happened; by default everything can."""
+        """Refuse what cannot have happened."""
 
     def apply(self, state: State) -> None:
         """Change the state; ``check`` has passed."""
-        raise NotImplementedError
 
 
-class Submitted(Event, frozen=True, tag="submit"):
+class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="event"):
+    """An event as a line of the journal, which says by its tag what happened."""
+
+
+class Submitted(_Line, frozen=True, tag="submit"):
     """A job came."""
 
     job: Job
@@ -43,7 +47,7 @@ class Submitted(Event, frozen=True, tag="submit"):
         state.jobs[self.job.id] = self.job
 
 
-class Progressed(Event, frozen=True, tag="progress"):
+class Progressed(_Line, frozen=True, tag="progress"):
     """A job has done some of its work, or it is known better how long it is."""
 
     job: str
@@ -62,7 +66,7 @@ class Progressed(Event, frozen=True, tag="progress"):
         state.jobs[self.job] = replace(state.jobs[self.job], **self.fields)
 
 
-class Finished(Event, frozen=True, tag="finished"):
+class Finished(_Line, frozen=True, tag="finished"):
     """A running job has ended."""
 
     job: str
@@ -76,7 +80,7 @@ class Finished(Event, frozen=True, tag="finished"):
         del state.jobs[self.job]
 
 
-class Failed(Event, frozen=True, tag="failed"):
+class Failed(_Line, frozen=True, tag="failed"):
     """A running job has died and waits to be started again."""
 
     job: str
@@ -90,7 +94,7 @@ class Failed(Event, frozen=True, tag="failed"):
         state.jobs[self.job] = _stopped(state.jobs[self.job])
 
 
-class Cancelled(Event, frozen=True, tag="cancel"):
+class Cancelled(_Line, frozen=True, tag="cancel"):
     """A job is wanted no more, whether it runs or waits."""
 
     job: str
@@ -104,7 +108,7 @@ class Cancelled(Event, frozen=True, tag="cancel"):
         del state.jobs[self.job]
 
 
-class PrioritySet(Event, frozen=True, tag="priority"):
+class PrioritySet(_Line, frozen=True, tag="priority"):
     """A job has another priority."""
 
     job: str
@@ -119,7 +123,7 @@ class PrioritySet(Event, frozen=True, tag="priority"):
         state.jobs[self.job] = replace(state.jobs[self.job], priority=self.priority)
 
 
-class NodeAdded(Event, frozen=True, tag="add-node"):
+class NodeAdded(_Line, frozen=True, tag="add-node"):
     """A node came, or came back."""
 
     node: Node
@@ -135,7 +139,7 @@ class NodeAdded(Event, frozen=True, tag="add-node"):
         state.cluster = state.with_node(self.node)
 
 
-class NodeDrained(Event, frozen=True, tag="drain-node"):
+class NodeDrained(_Line, frozen=True, tag="drain-node"):
     """A node takes nothing new; what runs on it goes on."""
 
     node: str
@@ -149,7 +153,7 @@ class NodeDrained(Event, frozen=True, tag="drain-node"):
         state.cluster = state.with_node(replace(state.node(self.node), state="drain"))
 
 
-class NodeRemoved(Event, frozen=True, tag="remove-node"):
+class NodeRemoved(_Line, frozen=True, tag="remove-node"):
     """A node is gone, and what ran on it waits again."""
 
     node: str
@@ -171,7 +175,7 @@ class NodeRemoved(Event, frozen=True, tag="remove-node"):
         return {name: _stopped(job) for name, job in state.jobs.items() if self.node in (job.placement or {})}
 
 
-class Decided(Event, frozen=True, tag="decide"):
+class Decided(_Line, frozen=True, tag="decide"):
     """A decision was made; it is to be carried out."""
 
     now: float
@@ -188,7 +192,7 @@ class Decided(Event, frozen=True, tag="decide"):
         state.number, state.pending = self.number, Pending(number=self.number, decision=self.decision)
 
 
-class Acknowledged(Event, frozen=True, tag="acknowledge"):
+class Acknowledged(_Line, frozen=True, tag="acknowledge"):
     """The last decision was carried out, but for jobs that failed to do as it says."""
 
     number: int
@@ -209,7 +213,7 @@ class Acknowledged(Event, frozen=True, tag="acknowledge"):
         state.pending = None
 
 
-class Snapshot(Event, frozen=True, tag="snapshot"):
+class Snapshot(_Line, frozen=True, tag="snapshot"):
     """All that is known, in place of the events that led to it."""
 
     cluster: Cluster
@@ -230,6 +234,9 @@ class Snapshot(Event, frozen=True, tag="snapshot"):
             number=state.number,
             pending=state.pending,
         )
+
+    def check(self, state: State) -> None:
+        """Refuse nothing: it was known when it was written."""
 
     def apply(self, state: State) -> None:
         """Know what it says, and nothing else."""

@@ -10,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.class_shares import ClassShares
 from muri_opt.systems.afs.clock_rules import ClockRules
@@ -22,9 +23,9 @@ from muri_opt.systems.afs.kept_jobs import kept_jobs
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
-from muri_opt.systems.afs.share_fit import HONOURED, ShareFit, counts_gpus_only
+from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only
 from muri_opt.systems.capacity import place_shares
-from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
+from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
@@ -53,7 +54,7 @@ class ElasticPolicy(Policy):
         "objective": ("speed", "speed-up", "time"),
     }
     chapter: ClassVar[str] = "sharing"
-    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str]
     knows_lengths: ClassVar[bool] = True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 import numpy as np
 
@@ -16,19 +15,6 @@ from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 Shares = dict[int, Ints]
 """GPUs per node of jobs that run."""
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.available_until",
-    "tenant.parent",
-    "job.priority",
-    "job.gpu_types",
-    "job.nodes",
-    "job.even",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-}
-"""The fields of format 2 that elastic policies and their program obey."""
 
 
 def counts_gpus_only(round_: Round) -> bool:

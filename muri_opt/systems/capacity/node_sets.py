@@ -12,28 +12,13 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.eligibility import Eligibility, gpu_type_codes, is_lost
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.levels import unit_codes
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.shape import NodeRange
 from muri_opt.systems.capacity.type_quotas import QUOTA_BY_TYPE
 
-ASKED: Final = frozenset(
-    {
-        "node.gpu_type",
-        "node.state",
-        "node.available_until",
-        "job.gpu_types",
-        "job.requires",
-        "job.excludes",
-        "job.within",
-        "job.nodes",
-        "job.even",
-        "job.held",
-        "job.not_before",
-        "job.preemptible",
-        "job.movable",
-    }
-)
+ASKED: Final = PLACES | SHAPES | STATES
 """Fields that say where a gang may be; in a round that uses none of them it may be anywhere."""
 _ANY: Final = NodeRange()
 

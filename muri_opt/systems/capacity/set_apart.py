@@ -18,15 +18,15 @@ from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.cluster import Cluster, Node, Tenant
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.eligibility import is_lost
+from muri_opt.rounds.field_groups import STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.job import Job
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems.capacity.binding_in_sets import kept_back
 from muri_opt.systems.capacity.lacking_amounts import MOST_HOLDERS
 
-SET_APART: Final = frozenset({"job.preemptible", "job.movable", "job.held", "job.not_before", "node.state"})
-"""The fields of format 2 that are honoured by setting jobs and nodes apart."""
 _SHUT: Final = {"down": "are down", "drain": "drain"}
 Groups = tuple[tuple[int, ...], ...]
 """Positions of jobs that have the same GPUs."""
@@ -68,14 +68,6 @@ class SetApart:
         words = (f"beside what goes on as it is ({names})" * bool(names), f"others are: {others}" * bool(others))
         return "; ".join(filter(None, words))
 
-    def without(self, decision: Decision) -> Decision:
-        """Return the part of a decision of the whole round that is about the rest."""
-        rest = self.rest.job_index
-        return Decision(
-            assignments=tuple(one for one in decision.assignments if one.jobs[0] in rest),
-            waiting=tuple(wait for wait in decision.waiting if wait.job in rest),
-        )
-
 
 def set_apart(round_: Round, keep: Keep, *, sharing: bool) -> SetApart | None:
     """Return the round in two parts, ``None`` where it does not use the fields that set anything apart.
@@ -84,8 +76,11 @@ def set_apart(round_: Round, keep: Keep, *, sharing: bool) -> SetApart | None:
     those that have the same GPUs, where the policy lets jobs share (``sharing``). A job that is held or is to begin
     later waits. A node that is down, or being drained, takes nothing.
     """
-    if SET_APART.isdisjoint(round_.used_fields):
-        return None
+    return None if STATES.isdisjoint(round_.used_fields) else _set_apart(round_, keep, sharing)
+
+
+@recalled
+def _set_apart(round_: Round, keep: Keep, sharing: bool) -> SetApart:
     groups = kept_groups(round_, sharing=sharing)
     back = round_.waits_by_order
     shut = {node.id for node in round_.cluster.nodes if node.state != "up"}

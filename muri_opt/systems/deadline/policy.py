@@ -9,14 +9,14 @@ from typing import ClassVar
 from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.systems.capacity import Leftover
-from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.deadline.admission import elastic_flow
 from muri_opt.systems.deadline.choices import Choices, check_stays
 from muri_opt.systems.deadline.decision import deadline_decision
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
-HONOURS = INFORMATION | (ASKED - {"job.nodes", "job.even"}) | {"job.deadline", "job.priority", "tenant.parent"}
+HONOURS = INFORMATION | PLACES | STATES | {"job.deadline", "job.priority", "tenant.parent"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

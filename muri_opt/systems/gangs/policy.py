@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.list_schedule import ListSchedule
-from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
-
-QUOTAS: Final = frozenset({"tenant.parent", "tenant.borrow_gpus", "tenant.lend_gpus", "tenant.quota_by_type"})
-"""Fields that say how many GPUs tenants may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +39,7 @@ class GangPolicy(Policy):
         "preempt": ("no", "yes"),
     }
     chapter: ClassVar[str] = "gangs"
-    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | QUOTAS | {"job.priority"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | QUOTAS | {"job.priority"}
     names: ClassVar[Collection[str]] = tuple(name for name in ORDERS if name not in ("fifo", "fair-share"))
 
     def __post_init__(self) -> None:
@@ -117,7 +114,7 @@ class FairSharePolicy(GangPolicy):
     ('submitted',)
     """
 
-    honours: ClassVar[frozenset[str]] = GangPolicy.honours | {"tenant.weight", "tenant.used_gpu_seconds"}
+    honours: ClassVar[frozenset[str]] = GangPolicy.honours | SHARES
     names: ClassVar[Collection[str]] = ("fair-share",)
 
 

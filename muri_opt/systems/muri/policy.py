@@ -9,11 +9,12 @@ from typing import ClassVar
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpus
 from muri_opt.systems.capacity.decision import assignment_of
-from muri_opt.systems.capacity.set_apart import SET_APART, Groups, SetApart, set_apart
+from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
@@ -54,20 +55,7 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
 
     chapter: ClassVar[str] = "grouping"
-    honours: ClassVar[frozenset[str]] = (
-        INFORMATION
-        | SET_APART
-        | {
-            "node.gpu_type",
-            "node.available_until",
-            "tenant.parent",
-            "job.priority",
-            "job.gpu_types",
-            "job.requires",
-            "job.excludes",
-            "job.within",
-        }
-    )
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),

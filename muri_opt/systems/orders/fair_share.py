@@ -29,23 +29,6 @@ class _Child(NamedTuple):
     weight: tuple[int, int] = (1, 1)
 
 
-class _Claim:
-    """A fraction that is compared exactly; floats come first, so few are."""
-
-    __slots__ = ("above", "below")
-
-    def __init__(self, above: int, below: int) -> None:
-        self.above, self.below = above, below
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Claim) and self.above * other.below == other.above * self.below
-
-    def __lt__(self, other: _Claim) -> bool:
-        return self.above * other.below < other.above * self.below
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 @recalled
 def fair_share_order(round_: Round) -> list[int]:
     """Return job positions from the first to be served to the last, priorities aside.
@@ -119,8 +102,11 @@ class _Filling:
         # What a child claims depends on its own jobs alone, so to serve the least claim is to merge.
         return [job for _, _, _, job in merge(*map(self._claims, some))]
 
-    def _claims(self, child: _Child) -> list[tuple[float, _Claim, int, int]]:
-        """Return what a child claims before each of its jobs: as a float, exactly, then the job's arrival."""
+    def _claims(self, child: _Child) -> list[tuple[float, Fraction, int, int]]:
+        """Return what a child claims before each of its jobs: as a float, exactly, then the job's arrival.
+
+        Fractions are slow to compare, and few have the float of another.
+        """
         up, down = child.weight
         below = self._used * self._whole * up
         base = child.use * self._whole
@@ -129,7 +115,7 @@ class _Filling:
         found = []
         for job, part in zip(child.jobs, largest, strict=False):
             above = (base + part * self._used) * down
-            found.append((above / below, _Claim(above, below), self._place[job], job))
+            found.append((above / below, Fraction(above, below), self._place[job], job))
         return found
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
-from muri_opt.systems.capacity.node_sets import ASKED
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import JobStatus
@@ -54,7 +54,7 @@ class PhillyPolicy(Policy):
     objective: str = USUAL["objective"]
 
     chapter: ClassVar[str] = "placement"
-    honours: ClassVar[frozenset[str]] = INFORMATION | ASKED | {"job.priority", "tenant.parent"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str] = "philly"
     choices: ClassVar[Mapping[str, Allowed]] = {
         "rack_after": _TIME,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,19 +11,6 @@ from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.plans.plan_parts import Entry, Part, is_home, nodes_with_room
 
 Bools = NDArray[np.bool_]
-PLACES: Final = frozenset(
-    {
-        "node.gpu_type",
-        "node.available_until",
-        "job.gpu_types",
-        "job.nodes",
-        "job.even",
-        "job.requires",
-        "job.excludes",
-        "job.within",
-    }
-)
-"""Fields of format 2 that say where a plan may start; all plans are even."""
 
 
 class PlanPlaces:

@@ -10,12 +10,12 @@ from typing import ClassVar, Final
 from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.capacity.set_apart import SET_APART, SetApart, set_apart
+from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.plans.decision import plan_decision
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_places import PLACES
 from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -32,7 +32,7 @@ class PlanPolicy(Policy):
     """
 
     chapter: ClassVar[str] = "planning"
-    honours: ClassVar[frozenset[str]] = INFORMATION | SET_APART | PLACES | {"job.priority", "tenant.parent"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str]
     needs_beside: ClassVar[tuple[str, ...]] = ()
 

@@ -13,7 +13,7 @@ from muri_opt.verify.afs.placed_bound import counted_apart, enumerated_shares, p
 from muri_opt.verify.afs.places import SharePlaces, anywhere, check_asked, least_need
 from muri_opt.verify.afs.rules import HONOURED, SETTINGS, share_breaches
 from muri_opt.verify.afs.value import Curve, Elastic
-from muri_opt.verify.chapter import SET_APART, Bound, Chapter, best_bound, linear
+from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
@@ -26,7 +26,7 @@ class ShareChapter(Chapter):
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = HONOURED | SET_APART
+    honours: ClassVar[frozenset[str]] = HONOURED
 
     def __init__(self, round_: Round, rules: Elastic) -> None:
         super().__init__(round_, rules)

@@ -7,6 +7,7 @@ from math import isclose
 from typing import Final
 
 from muri_opt.rounds import INFORMATION, Assignment, Job, Round, Violation
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.verify.afs.value import Curve, Elastic
 from muri_opt.verify.settings import Setting, one_of
 
@@ -14,18 +15,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "objective": one_of("speed", "speed-up", "time"),
     "packing": one_of("any", "node"),
 }
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.available_until",
-    "tenant.parent",
-    "job.priority",
-    "job.gpu_types",
-    "job.nodes",
-    "job.even",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-}
+HONOURED: Final = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
 
 

@@ -19,6 +19,7 @@ from muri_opt.rounds import (
     Waiting,
     WaitingReason,
 )
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.verify.amounts import Need, micro, need_of
 from muri_opt.verify.chapter import Bound, Chapter
 from muri_opt.verify.deadline.optimum import counted_bound, enumerated_optimum, stay_gpus
@@ -29,22 +30,7 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons
 
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.state",
-    "node.available_until",
-    "tenant.parent",
-    "job.deadline",
-    "job.priority",
-    "job.gpu_types",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-    "job.preemptible",
-    "job.movable",
-    "job.held",
-    "job.not_before",
-}
+HONOURED: Final = INFORMATION | PLACES | STATES | {"job.deadline", "job.priority", "tenant.parent"}
 
 
 class DeadlineChapter(Chapter):

@@ -18,6 +18,7 @@ from muri_opt.rounds import (
     Termination,
     Violation,
 )
+from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHARES, STATES
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.verify.amounts import empty_rooms, minus, need_of, times
 from muri_opt.verify.defragment.dual_bound import Ground, counted_out, price_bound
@@ -92,27 +93,7 @@ class DefragmentationClaim(Protocol):
         """Why the search stopped."""
 
 
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.state",
-    "node.available_until",
-    "tenant.parent",
-    "tenant.weight",
-    "tenant.quota_by_type",
-    "tenant.borrow_gpus",
-    "tenant.lend_gpus",
-    "tenant.used_gpu_seconds",
-    "job.priority",
-    "job.deadline",
-    "job.gpu_types",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-    "job.preemptible",
-    "job.movable",
-    "job.held",
-    "job.not_before",
-}
+HONOURED: Final = INFORMATION | PLACES | STATES | QUOTAS | SHARES | {"job.priority", "job.deadline"}
 """Fields of which moves obey those that say where a job may be; quotas and order are no matter of moves."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds.field_groups import SHARES
 from muri_opt.verify.amounts import empty_rooms, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.demands import Asked, pinned_breaches, start_breaches, starts_of
@@ -21,7 +22,7 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
-from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, SHARES, GangRules
+from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.tenant_prices import TenantSupply
 from muri_opt.verify.gangs.value import job_values, kept_jobs

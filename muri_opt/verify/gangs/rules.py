@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muri_opt.rounds import INFORMATION
+from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
 from muri_opt.verify.gangs.tiresias import Queues
 from muri_opt.verify.settings import Setting, one_of
 
@@ -24,29 +25,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "form": one_of("authors", "textbook"),
 }
 """From ``queues`` on they are those of the order ``tiresias``."""
-SHARES: Final = frozenset({"tenant.weight", "tenant.used_gpu_seconds"})
-"""Fields that only the order ``fair-share`` reads."""
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.state",
-    "node.available_until",
-    "tenant.parent",
-    "tenant.quota_by_type",
-    "tenant.borrow_gpus",
-    "tenant.lend_gpus",
-    *SHARES,
-    "job.priority",
-    "job.gpu_types",
-    "job.nodes",
-    "job.even",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-    "job.preemptible",
-    "job.movable",
-    "job.held",
-    "job.not_before",
-}
+HONOURED: Final = INFORMATION | PLACES | SHAPES | STATES | QUOTAS | SHARES | {"job.priority"}
 """The fields of format 2 that these rules check."""
 
 

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from muri_opt.rounds import INFORMATION, Job
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.verify.amounts import micro, word_for
-from muri_opt.verify.chapter import SET_APART
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, group_periods
 from muri_opt.verify.settings import Setting, one_of
 
@@ -30,20 +30,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "objective": one_of("efficiency", "gpu-time", "progress"),
     "sizes": one_of("equal", "mixed"),
 }
-HONOURED: Final = (
-    INFORMATION
-    | SET_APART
-    | {
-        "node.gpu_type",
-        "node.available_until",
-        "tenant.parent",
-        "job.priority",
-        "job.gpu_types",
-        "job.requires",
-        "job.excludes",
-        "job.within",
-    }
-)
+HONOURED: Final = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import INFORMATION
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.settings import Setting, one_of
 
@@ -29,23 +30,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "horizon": Setting(usual="600", least=1e-6, most=2e9),
     "objective": one_of("lexicographic", "weighted"),
 }
-HONOURED: Final = INFORMATION | {
-    "node.gpu_type",
-    "node.state",
-    "node.available_until",
-    "tenant.parent",
-    "job.priority",
-    "job.gpu_types",
-    "job.nodes",
-    "job.even",
-    "job.requires",
-    "job.excludes",
-    "job.within",
-    "job.preemptible",
-    "job.movable",
-    "job.held",
-    "job.not_before",
-}
+HONOURED: Final = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
 
 

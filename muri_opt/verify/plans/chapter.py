@@ -18,8 +18,9 @@ from muri_opt.rounds import (
     Waiting,
     WaitingReason,
 )
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.chapter import SET_APART, Amounts, Bound, Chapter, best_bound, linear
+from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.optimum import planned_optimum
@@ -40,23 +41,8 @@ class PlanChapter(Chapter):
         "objective": one_of("throughput", "completions"),
     }
 
-    honours: ClassVar[frozenset[str]] = (
-        INFORMATION
-        | SET_APART
-        | {
-            "node.gpu_type",
-            "node.available_until",
-            "tenant.parent",
-            "job.priority",
-            "job.gpu_types",
-            "job.nodes",
-            "job.even",
-            "job.requires",
-            "job.excludes",
-            "job.within",
-        }
-    )
-    has_plans: ClassVar[bool] = True
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
+    has_plans = True
     sets_apart: ClassVar[bool] = True
 
     def __init__(self, round_: Round, rules: Planned) -> None:

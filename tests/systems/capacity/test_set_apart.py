@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muri_opt import Decision, InputError, Round, policy_from, solve_round, verify
 from muri_opt.rounds import Waiting, WaitingReason
-from muri_opt.systems.capacity.set_apart import SET_APART
+from muri_opt.rounds.field_groups import STATES
 from muri_opt.testing import demanding_rounds, full_rounds
 from muri_opt.verify import chapter_of
 from muri_opt.verify.set_apart import RestChapter
@@ -32,7 +32,7 @@ FAMILIES = {
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[str, Round]:
     policy = draw(st.sampled_from(sorted(FAMILIES)))
-    rounds = demanding_rounds(full_rounds(FAMILIES[policy]), fields=SET_APART)
+    rounds = demanding_rounds(full_rounds(FAMILIES[policy]), fields=STATES)
     return policy, draw(rounds)
 
 
@@ -61,7 +61,9 @@ def test_the_verifier_sets_apart_the_same(case: tuple[str, Round]) -> None:
         return
     assert isinstance(chapter, RestChapter)
     assert chapter.rest.round_ == apart.rest
-    assert chapter.decided(decision) == (apart.rest, apart.without(decision))
+    decided, about_it = chapter.decided(decision)
+    assert decided == apart.rest
+    assert apart.joined(about_it).assignments == decision.assignments
     places = {job: assignment.gpus for assignment in decision.assignments for job in assignment.jobs}
     states = {node.id: node.state for node in round_.cluster.nodes}
     for job in round_.jobs:
