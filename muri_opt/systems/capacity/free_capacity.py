@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.capacity.type_quotas import type_quotas
-
-_EVERYWHERE = slice(None)
 
 
 class Leftover(FreeCapacity):
@@ -77,11 +77,33 @@ class Leftover(FreeCapacity):
         room = self.room(job)
         return room if self.sets is None else only_where(room, self.sets.of(job))
 
+    def holds_share(self, job: int, share: Ints) -> bool:
+        """Return whether GPUs per node, with the CPUs and memory of a job, are free; only its nodes are looked at."""
+        used = np.flatnonzero(share)
+        part = share[used]
+        enough = part <= self.gpus[used]
+        if cpus := self.amounts.c[job]:
+            enough &= part * cpus <= self.cpus[used]
+        if memory := self.amounts.m[job]:
+            enough &= part * memory <= self.memory[used]
+        return bool(enough.all())
+
     def take(self, share: Ints, *jobs: int) -> None:
         """Give jobs that share GPUs ``share[s]`` of each node s, with the CPUs and memory they need together."""
-        taken = list(jobs)
-        self.occupy(_EVERYWHERE, share, share * self.amounts.c[taken].sum(), share * self.amounts.m[taken].sum())
+        self._count(share, jobs, 1)
+
+    def give_back(self, share: Ints, *jobs: int) -> None:
+        """Undo what :meth:`take` did."""
+        self._count(share, jobs, -1)
+
+    def _count(self, share: Ints, jobs: tuple[int, ...], times: int) -> None:
+        used = np.flatnonzero(share)
+        part = times * share[used]
+        amounts = self.amounts
+        self.gpus[used] -= part
+        self.cpus[used] -= part * sum(int(amounts.c[job]) for job in jobs)
+        self.memory[used] -= part * sum(int(amounts.m[job]) for job in jobs)
         for job in jobs:
-            self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
+            self.charge(int(amounts.tenant[job]), times * int(self.asks[job]))
             if self.types is not None:
-                self.types.charge(self.line(job), share)
+                self.types.charge(self.line(job), times * share)

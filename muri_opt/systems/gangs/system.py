@@ -18,7 +18,7 @@ _UNITS: Final = {
     "counts n - r",
     ("weighted", "yes"): "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r",
 }
-USUAL: Final = {"order": "fifo", "objective": "weighted", "nodes": "any", "preempt": "yes"}
+USUAL: Final = {"order": "fifo", "objective": "weighted", "nodes": "any", "preempt": "yes", "restarts": "ignore"}
 
 
 def program(rules: Rules) -> Formulation:
