@@ -29,8 +29,13 @@ def program(rules: Rules) -> Formulation:
     said = USUAL | dict(rules)
     ours = {name: text for name, text in rules.items() if name in TiresiasPolicy.choices}
     order = TiresiasPolicy(name="tiresias", **ours).order if said["order"] == "tiresias" else said["order"]
-    preempt = said["preempt"] == "yes"
-    return GangFormulation(order=order, objective=said["objective"], nodes=said["nodes"], preempt=preempt)
+    return GangFormulation(
+        order=order,
+        objective=said["objective"],
+        nodes=said["nodes"],
+        preempt=said["preempt"] == "yes",
+        restarts=said["restarts"] == "pay",
+    )
 
 
 def unit(rules: Rules) -> str:
