@@ -14,6 +14,9 @@ from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.capacity.type_quotas import type_quotas
 
+_FEW = 8
+"""Gangs that are taken from the nodes one after another; more are counted together."""
+
 
 class Leftover(FreeCapacity):
     """What gangs leave, one or several on the same GPUs.
@@ -34,12 +37,29 @@ class Leftover(FreeCapacity):
     def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
         """Return what is left where each job alone has its share."""
         left = cls(round_)
-        for job, share in shares.items():
-            left.take(share, job)
+        if len(shares) < _FEW:
+            for job, share in shares.items():
+                left.take(share, job)
+            return left
+        jobs, parts = list(shares), np.array(list(shares.values()), dtype=np.int64)
+        job, node = np.nonzero(parts)
+        who, part = np.array(jobs, dtype=np.int64)[job], parts[job, node]
+        np.subtract.at(left.gpus, node, part)
+        np.subtract.at(left.cpus, node, part * left.amounts.c[who])
+        np.subtract.at(left.memory, node, part * left.amounts.m[who])
+        if left.types is None and left.borrowed is None and left.amounts.lines is None:
+            listed = [one for one in jobs if left.amounts.tenant[one] >= 0]
+            np.subtract.at(left.quota, left.amounts.tenant[listed], left.asks[listed])
+        else:
+            for one, share in shares.items():
+                left._charge(one, share, 1)
         return left
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""
+        if len(jobs) == 1 and self.amounts.lines is None:
+            gpus = int(self.asks[jobs[0]])
+            return not gpus or self.has_quota(int(self.amounts.tenant[jobs[0]]), gpus)
         asked: dict[int, int] = {}
         for job in jobs:
             tenant = int(self.amounts.tenant[job])
@@ -79,14 +99,12 @@ class Leftover(FreeCapacity):
 
     def holds_share(self, job: int, share: Ints) -> bool:
         """Return whether GPUs per node, with the CPUs and memory of a job, are free; only its nodes are looked at."""
-        used = np.flatnonzero(share)
-        part = share[used]
-        enough = part <= self.gpus[used]
-        if cpus := self.amounts.c[job]:
-            enough &= part * cpus <= self.cpus[used]
-        if memory := self.amounts.m[job]:
-            enough &= part * memory <= self.memory[used]
-        return bool(enough.all())
+        used = share.nonzero()[0].tolist()
+        cpus, memory = int(self.amounts.c[job]), int(self.amounts.m[job])
+        for node, part in zip(used, share[used].tolist(), strict=True):
+            if part > self.gpus[node] or part * cpus > self.cpus[node] or part * memory > self.memory[node]:
+                return False
+        return True
 
     def take(self, share: Ints, *jobs: int) -> None:
         """Give jobs that share GPUs ``share[s]`` of each node s, with the CPUs and memory they need together."""
@@ -97,13 +115,20 @@ class Leftover(FreeCapacity):
         self._count(share, jobs, -1)
 
     def _count(self, share: Ints, jobs: tuple[int, ...], times: int) -> None:
-        used = np.flatnonzero(share)
-        part = times * share[used]
-        amounts = self.amounts
-        self.gpus[used] -= part
-        self.cpus[used] -= part * sum(int(amounts.c[job]) for job in jobs)
-        self.memory[used] -= part * sum(int(amounts.m[job]) for job in jobs)
+        used, amounts = share.nonzero()[0], self.amounts
+        cpus, memory = sum(int(amounts.c[job]) for job in jobs), sum(int(amounts.m[job]) for job in jobs)
+        if len(used) == 1:  # of one node it is a number, which is far quicker to count than an array
+            node = used[0]
+            part = times * int(share[node])
+            self.occupy(node, part, part * cpus, part * memory)
+        else:
+            parts = times * share[used]
+            self.occupy(used, parts, parts * cpus, parts * memory)
         for job in jobs:
-            self.charge(int(amounts.tenant[job]), times * int(self.asks[job]))
-            if self.types is not None:
-                self.types.charge(self.line(job), times * share)
+            self._charge(job, share, times)
+
+    def _charge(self, job: int, share: Ints, times: int) -> None:
+        """Count the GPUs of a job against the quotas of its tenants."""
+        self.charge(int(self.amounts.tenant[job]), times * int(self.asks[job]))
+        if self.types is not None:
+            self.types.charge(self.line(job), times * share)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, placed_at_home
 from muri_opt.systems.capacity.staying import pinned_jobs
 
-MOST_TRIES = 8
+MOST_TRIED: Final = 1_000
+"""Gangs up to which such tries are made where running ones could not be pushed aside."""
+MOST_TRIES: Final = 8
 """Gangs that may be placed before the running ones so that all find room; a further one leaves all as they were."""
 
 
@@ -68,7 +71,7 @@ class ListSchedule:
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
         placed = placed_at_home(self._round, order, held, consolidate=self._consolidate, fixed=self._pinned)
-        if placed is None:
+        if placed is None and len(order) <= MOST_TRIED:
             placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
         if placed is None or self._cost(shares, held) < self._cost(placed, held):
             placed = dict(shares)
@@ -96,19 +99,20 @@ class ListSchedule:
         kind = np.zeros_like(amounts.g) if left.sets is None else left.sets.kind
         asked = list(zip(*(row.tolist() for row in (amounts.g, amounts.c, amounts.m, kind)), strict=True))
         tenants = amounts.tenant.tolist() if left.types is not None else [0] * len(asked)
-        full = set[tuple[tuple[int, ...], int]]()
+        full, at_home_only = set[tuple[tuple[int, ...], int]](), left.sets is not None
         for job in self._order:
             if job in shares or asked[job][0] > free:
                 continue
             alike, home = (asked[job], tenants[job]), homes.get(job)
-            if (home is None and alike in full) or not left.within_quota(job):
+            knows = home is None or not at_home_only  # where jobs ask for nodes, one may only be able to stay
+            if (knows and alike in full) or not left.within_quota(job):
                 continue
             share = place_gang(self._round, left, job, consolidate=self._consolidate, held=home)
             if share is not None:
                 left.take(share, job)
                 shares[job] = share
                 free -= asked[job][0]
-            elif home is None:
+            elif knows:
                 full.add(alike)
 
     def _places_matter(self) -> bool:

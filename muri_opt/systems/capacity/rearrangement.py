@@ -11,12 +11,14 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import place_gang
+from muri_opt.systems.capacity.gang_fit import fewest_nodes, place_gang
 
 MOST_WAYS: Final = 4
 """Sets of running gangs, the cheapest first, that are tried to make room for another."""
 MOST_DISPLACING: Final = 64
 """Gangs for which running ones are moved; where more find no room, all are placed in another way."""
+MOST_REPLACED: Final = 300
+"""Gangs that are placed anew together to be on fewer nodes."""
 Shares = dict[int, Ints]
 """GPUs per node of each gang that runs."""
 
@@ -64,16 +66,9 @@ class Rearrangement:
         self._held = {job: home for job, home in held.items() if job not in fixed}
         self._fixed = fixed
         self._left = Leftover.beside(round_, self.shares)
-
-    @property
-    def cost(self) -> int:
-        """What all gangs cost that are not where they run now."""
-        return sum(change_cost(self._round.jobs[job]) for job in self.moved())
-
-    @property
-    def nodes(self) -> int:
-        """On how many nodes all gangs are, added up."""
-        return sum(int(np.count_nonzero(share)) for share in self.shares.values())
+        self._on: dict[int, set[int]] = {}
+        for job, share in self.shares.items():
+            self._list(job, share)
 
     def moved(self) -> list[int]:
         """Return the running gangs that are not at home."""
@@ -95,11 +90,22 @@ class Rearrangement:
                 self._send_home(job)
 
     def on_fewer_nodes(self) -> None:
-        """Place anew all gangs that start or are moved anyway, the largest first, if they are on fewer nodes then."""
+        """Place anew the gangs that start or are moved anyway, the largest first, if they are on fewer nodes then.
+
+        Of very many, only those on more nodes than one needs alone, and those beside them.
+        """
         loose = self.loose()
-        if any(np.count_nonzero(self.shares[job]) > 1 for job in loose):
-            before = self.nodes
-            self._try(loose, loose, better=lambda: self.nodes < before)
+        spread = [job for job in loose if self._used(job) > fewest_nodes(self._round, job)]
+        if not spread:
+            return
+        if len(loose) > MOST_REPLACED:
+            there = np.any([self.shares[job] > 0 for job in spread], axis=0)
+            loose = [job for job in loose if self.shares[job][there].any()][:MOST_REPLACED]
+        before = sum(map(self._used, loose))
+        self._try(loose, loose, better=lambda: sum(map(self._used, loose)) < before)
+
+    def _used(self, job: int) -> int:
+        return int(np.count_nonzero(self.shares[job]))
 
     def go_home(self, job: int) -> bool:
         """Place a gang where it runs now, if it may be there and that is free; return whether it is there."""
@@ -135,18 +141,11 @@ class Rearrangement:
         """Return sets of gangs that make room for a job on one node, or on all of them, the cheapest first."""
         gpus, amounts = int(self._round.amounts.g[job]), self._round.amounts
         ways: dict[frozenset[int], int] = {}
-        there: dict[int, list[tuple[int, int]]] = {}
-        for other, share in self.shares.items():
-            if other not in self._fixed:
-                cost = change_cost(self._round.jobs[other]) if self._at_home(other) else 0
-                for node in np.flatnonzero(share).tolist():
-                    there.setdefault(node, []).append((cost, other))
-        room = self._left.start_room(job)
         able = np.flatnonzero(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M) >= gpus)
         for node in able.tolist():
             free = [int(row[node]) for row in self._left.left]
             away, total = list[int](), 0
-            for cost, other in sorted(there.get(node, ())):
+            for cost, other in sorted((self._cost(other), other) for other in self._loose_on(node)):
                 if self._holds(free, job, gpus):
                     break
                 part = int(self.shares[other][node])
@@ -157,17 +156,23 @@ class Rearrangement:
                 total += cost
             if away and self._holds(free, job, gpus):
                 ways.setdefault(frozenset(away), total)
-        if not ways:  # on several nodes: those with the most room that lack least
-            lacking = gpus - int(room.sum())
-            away, total = [], 0
-            for cost, other in sorted({pair for some in there.values() for pair in some}):
+        if not ways:  # it needs several nodes: the cheapest that hold as many GPUs as it lacks
+            lacking, away = gpus - int(self._left.start_room(job).sum()), []
+            for _, other in sorted((self._cost(other), other) for other in self.shares if other not in self._fixed):
                 if lacking <= 0:
                     break
                 lacking -= int(self.shares[other].sum())
                 away.append(other)
-                total += cost
-            ways[frozenset(away)] = total
+            return [away]
         return [sorted(some) for some in sorted(ways, key=lambda some: (ways[some], sorted(some)))[:MOST_WAYS]]
+
+    def _cost(self, job: int) -> int:
+        """Return what it costs to push a gang aside: nothing if it starts or is moved anyway."""
+        return change_cost(self._round.jobs[job]) if self._at_home(job) else 0
+
+    def _loose_on(self, *nodes: int) -> set[int]:
+        """Return the gangs on nodes that may be anywhere."""
+        return {job for node in nodes for job in self._on.get(node, ()) if job not in self._fixed}
 
     def _holds(self, free: list[int], job: int, gpus: int) -> bool:
         amounts = self._round.amounts
@@ -176,23 +181,21 @@ class Rearrangement:
 
     def _send_home(self, job: int) -> bool:
         """Put a gang where it runs now, and those that have its GPUs and are not at home elsewhere."""
-        home = self._held[job]
-        used = np.flatnonzero(home)
-        others = [other for other in self.loose() if other != job and self.shares[other][used].any()]
-        away = [job]
-        before = self.shares[job]
+        home, before = self._held[job], self.shares[job]
+        there = self._loose_on(*home.nonzero()[0].tolist()) - {job}
+        others = self.largest_first(other for other in there if not self._at_home(other))[::-1]
         self._lift([job])
         lifted: Shares = {}
-        for other in sorted(others, key=lambda other: int(self.shares[other].sum())):
-            if self._left.holds_share(job, home):
-                break
+        while others and not self._left.holds_share(job, home):
+            other = others.pop(0)
             lifted[other] = self.shares[other]
             self._lift([other])
-            away.append(other)
         works = self._left.holds_share(job, home) and self._left.within_types(job, home)
         for other, share in ({job: before} | lifted).items():
             self._put(other, share)
-        return works and self._try(away, [job, *self.largest_first(away[1:])], better=lambda: self._at_home(job))
+        if not works:
+            return False
+        return self._try([job, *lifted], [job, *self.largest_first(lifted)], better=lambda: self._at_home(job))
 
     def _try(self, away: Iterable[int], order: Iterable[int], *, better: Callable[[], bool]) -> bool:
         """Place gangs anew in an order; keep it if all find room, as many are where they prefer, and it is better."""
@@ -220,10 +223,18 @@ class Rearrangement:
     def _put(self, job: int, share: Ints) -> None:
         self._left.take(share, job)
         self.shares[job] = share
+        self._list(job, share)
 
     def _lift(self, jobs: Iterable[int]) -> None:
         for job in jobs:
-            self._left.give_back(self.shares.pop(job), job)
+            share = self.shares.pop(job)
+            self._left.give_back(share, job)
+            for node in share.nonzero()[0].tolist():
+                self._on[node].discard(job)
+
+    def _list(self, job: int, share: Ints) -> None:
+        for node in share.nonzero()[0].tolist():
+            self._on.setdefault(node, set()).add(job)
 
     def _inside(self, jobs: Iterable[int]) -> int:
         """Return how many gangs are inside a unit that they prefer."""
@@ -234,4 +245,5 @@ class Rearrangement:
 
     def _at_home(self, job: int) -> bool:
         home = self._held.get(job)
-        return home is not None and bool((self.shares[job] == home).all())
+        share = self.shares[job]
+        return home is share or (home is not None and bool((share == home).all()))

@@ -92,9 +92,7 @@ class ChangesFormulation(GangFormulation):
 
     def _columns(self, round_: Round, part: OpenPart, places: Places, *, rows: bool = False) -> DemandColumns:
         fewest = self.nodes == "fewest"
-        return DemandColumns.of(
-            round_, part, places, fewest=fewest, rows=rows, at_home=True, counted=self.counted
-        )
+        return DemandColumns.of(round_, part, places, fewest=fewest, rows=rows, at_home=True, counted=self.counted)
 
 
 def held_at(model: Model, label: str, objective: Ints, amount: int) -> Model:

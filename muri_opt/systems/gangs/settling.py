@@ -75,7 +75,11 @@ class _Settling:
         """Put gangs that start or move on fewer nodes; of a small round over all answers of this value and cost."""
         shares = self._shares()
         made = Rearrangement(
-            self._round, shares, self._part.held, fixed=self._part.stays, consolidate=self._formulation.nodes == "fewest"
+            self._round,
+            shares,
+            self._part.held,
+            fixed=self._part.stays,
+            consolidate=self._formulation.nodes == "fewest",
         )
         made.on_fewer_nodes()
         loose = made.loose()
