@@ -9,8 +9,8 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.search import Search
-from muri_opt.solve.sparing import spare_changes
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
+from muri_opt.solve.sparing import spare_changes
 from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
 
 

@@ -240,7 +240,9 @@ class Search:
 
     def settled(self, decision: Decision) -> Settled | None:
         """Return of the decisions of the same value the one whose changes cost least; ``None``: none is looked for."""
-        if not (has_program(self.rules) and self.program.has_settling) or self.left().nothing_left:
+        if not has_program(self.rules) or not self.program.may_settle(self.round_, decision):
+            return None
+        if self.left().nothing_left:
             return None
         with suppress(WorkerError, RefusalError):  # then the answer stays as it is
             limits = self._prepared()

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
+from muri_opt.verify.amounts import micro
 from muri_opt.verify.sharing_now import running_groups
 
 
 def change_list_breaches(round_: Round, result: Result, decision: Decision) -> Iterator[Violation]:
-    """Yield each job of which a result tells another change than its decision makes; telling none is allowed."""
+    """Yield each job of which a result tells another change than its decision makes; telling none is allowed.
+
+    What it says that all changes cost, and what they cost at least, is checked as well.
+    """
+    runs = {job: one for one in decision.assignments for job in one.jobs}
+    together = (frozenset(job.id for job in group) for group in running_groups(round_))
+    sharing = {name: group for group in together for name in group}
+    if result.stats.changes_cost is not None:
+        yield from _cost_breaches(round_, result, runs, sharing)
     if result.changes is None:
         return
     told: dict[str, list[tuple[str, float, object, object]]] = {}
@@ -17,9 +26,6 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
         for change in getattr(result.changes, kind):
             facts = kind, change.restart_seconds, change.before, change.after
             told.setdefault(change.job, []).append(facts)
-    runs = {job: one for one in decision.assignments for job in one.jobs}
-    together = (frozenset(job.id for job in group) for group in running_groups(round_))
-    sharing = {name: group for group in together for name in group}
     for job in round_.jobs:
         said, one = told.pop(job.id, []), runs.get(job.id)
         true = [_true(job, one, sharing.get(job.id, frozenset()))] if one or job.state == "running" else []
@@ -28,6 +34,25 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
             yield Violation(rule="changes", where=job.id, detail=detail)
     for name in told:
         yield Violation(rule="changes", where=name, detail="the round has no such job")
+
+
+def _cost_breaches(
+    round_: Round, result: Result, runs: Mapping[str, Assignment], sharing: Mapping[str, frozenset[str]]
+) -> Iterator[Violation]:
+    """Yield if the changes cost something else: of each job its restart, at least a microsecond, times its GPUs."""
+    cost, stats = 0, result.stats
+    for job in round_.jobs:
+        if job.state != "running":
+            continue
+        kind, seconds, _, _ = _true(job, runs.get(job.id), sharing.get(job.id, frozenset()))
+        if kind != "keep":
+            cost += max(1, micro(seconds)) * max(1, sum((job.placement or {}).values()))
+    if stats.changes_cost != cost:
+        detail = f"said {stats.changes_cost} GPU-microseconds; it is {cost}"
+        yield Violation(rule="changes", where="stats.changes_cost", detail=detail)
+    if stats.changes_bound is not None and stats.changes_bound > cost:
+        detail = f"said to cost {stats.changes_bound} GPU-microseconds at least; they cost {cost}"
+        yield Violation(rule="changes", where="stats.changes_bound", detail=detail)
 
 
 def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str, float, object, object]:

@@ -42,8 +42,8 @@ class Leftover(FreeCapacity):
                 left.take(share, job)
             return left
         jobs, parts = list(shares), np.array(list(shares.values()), dtype=np.int64)
-        job, node = np.nonzero(parts)
-        who, part = np.array(jobs, dtype=np.int64)[job], parts[job, node]
+        row, node = np.nonzero(parts)
+        who, part = np.array(jobs, dtype=np.int64)[row], parts[row, node]
         np.subtract.at(left.gpus, node, part)
         np.subtract.at(left.cpus, node, part * left.amounts.c[who])
         np.subtract.at(left.memory, node, part * left.amounts.m[who])

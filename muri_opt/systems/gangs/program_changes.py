@@ -63,7 +63,7 @@ class ChangesFormulation(GangFormulation):
         for label in ("b", "y"):
             objective[members(model, label)[0]] = -1
         columns, jobs = members(model, "h")
-        held = self._open(round_).held
+        held = self.open_part(round_).held
         objective[columns] = [-int(np.count_nonzero(held[job])) for job in jobs.tolist()]
         return objective
 
@@ -74,11 +74,8 @@ class ChangesFormulation(GangFormulation):
         return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt)
 
     def open_part(self, round_: Round) -> OpenPart:
-        """Return what is decided, with the GPUs of all open jobs that run now."""
-        return self._open(round_)
-
-    def _open(self, round_: Round) -> OpenPart:
-        part = GangFormulation._open(self, round_)
+        """Return the part of a round that the program decides, with the GPUs of all of its jobs that run now."""
+        part = GangFormulation.open_part(self, round_)
         running = {int(job): now for job in part.order if (now := held_gpus(round_, int(job))) is not None}
         held = {job: now for job, now in running.items() if now.sum() == part.amounts.g[job]}
         return replace(part, held=held)
