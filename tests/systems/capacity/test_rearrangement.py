@@ -124,3 +124,26 @@ def test_a_restart_that_is_not_told_counts_a_microsecond_for_each_gpu() -> None:
     assert change_cost(gang) == change_cost(replace(gang, restart_seconds=0.0)) == 4
     assert change_cost(replace(gang, restart_seconds=1.5)) == 6_000_000
     assert change_cost(replace(gang, placement={"n0": 0})) == 1
+
+
+def rearranged(round_: Round, homes: dict[int, list[int]], shares: dict[int, list[int]]) -> Rearrangement:
+    held, now = ({place: np.array(share) for place, share in some.items()} for some in (homes, shares))
+    return Rearrangement(round_, now, held, fixed=(), consolidate=False)
+
+
+def test_a_moved_gang_goes_home_where_the_one_in_its_place_fits_elsewhere() -> None:
+    round_ = round_of({"n0": 2, "n1": 2}, job("a", 2, 1, 30.0, n0=2), job("b", 2, 1))
+    made = rearranged(round_, {0: [2, 0]}, {0: [0, 2], 1: [2, 0]})
+    assert made.moved() == [0]
+    made.undo_moves()
+    assert {place: share.tolist() for place, share in made.shares.items()} == {0: [2, 0], 1: [0, 2]}
+
+
+def test_gangs_that_are_loose_are_put_on_fewer_nodes_and_none_that_is_at_home() -> None:
+    round_ = round_of({"n0": 4, "n1": 4}, job("b", 2, 1), job("c", 4, 1), job("h", 2, 1, 1.0, n0=1, n1=1))
+    made = rearranged(round_, {}, {0: [2, 0], 1: [2, 2]})
+    made.on_fewer_nodes()
+    assert {place: share.max() for place, share in made.shares.items()} == {0: 2, 1: 4}
+    tight = rearranged(round_, {2: [1, 1]}, {0: [2, 0], 1: [1, 3], 2: [1, 1]})
+    tight.on_fewer_nodes()
+    assert {place: share.tolist() for place, share in tight.shares.items()} == {0: [2, 0], 1: [1, 3], 2: [1, 1]}
