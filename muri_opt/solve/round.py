@@ -52,8 +52,9 @@ def solve_round(
         return search.result()
     if kind != "heuristic" and not backend and not search.close_enough:
         search.run_directly()
+    backends = (backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)
     if kind != "heuristic" and not search.close_enough:
-        search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
+        search.run_exact(*backends)
     if kind != "heuristic":
-        spare_changes(search)
+        spare_changes(search, *backends)
     return search.result()

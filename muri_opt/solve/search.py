@@ -238,17 +238,19 @@ class Search:
         if self._take(second, answer, ()):
             self.termination = said
 
-    def settled(self, decision: Decision) -> Settled | None:
+    def settled(self, decision: Decision, *backends: str) -> Settled | None:
         """Return of the decisions of the same value the one whose changes cost least; ``None``: none is looked for."""
         if not has_program(self.rules) or not self.program.may_settle(self.round_, decision):
             return None
         if self.left().nothing_left:
             return None
         with suppress(WorkerError, RefusalError):  # then the answer stays as it is
-            limits = self._prepared()
-            found, work = self._in_worker(settle, self.round_, self.program, limits, decision)
-            self.spent += work
-            return found
+            limits = self._prepared(backends[0])
+            answer: tuple[Settled | None, float] = self._in_worker(
+                settle, self.round_, self.program, backends, limits, decision
+            )
+            self.spent += answer[1]
+            return answer[0]
         return None
 
     def result(self) -> Result:

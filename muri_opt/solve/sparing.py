@@ -10,7 +10,7 @@ from muri_opt.solve.search import Search
 from muri_opt.verify import broken_rules, decision_value
 
 
-def spare_changes(search: Search) -> None:
+def spare_changes(search: Search, *backends: str) -> None:
     """Let a search end with the cheapest changes, on the fewest nodes, of all answers of the value that it found.
 
     What goes wrong, or takes longer than is left, leaves its answer as it is; the value never falls.
@@ -18,7 +18,7 @@ def spare_changes(search: Search) -> None:
     before = search.decision
     if before is None or all(job.state != "running" for job in search.round_.jobs):
         return
-    found = search.settled(before)
+    found = search.settled(before, *backends)
     then = before if found is None else found.decision
     if then != before and not broken_rules(search.round_, search.rules, then):
         ranks = _rank(search, before), _rank(search, then)
