@@ -27,8 +27,9 @@ from muri_opt.rounds import (
     changes,
     relative_gap,
 )
+from muri_opt.rounds.change_costs import changes_cost
 from muri_opt.solve.decided import decided
-from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, solve_directly
+from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
@@ -38,6 +39,7 @@ from muri_opt.verify import broken_rules, decision_value, enumerable_optimum, pr
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
     from muri_opt.systems.capacity.set_apart import SetApart
+    from muri_opt.systems.program import Settled
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
@@ -236,11 +238,24 @@ class Search:
         if self._take(second, answer, ()):
             self.termination = said
 
+    def settled(self, decision: Decision) -> Settled | None:
+        """Return of the decisions of the same value the one whose changes cost least; ``None``: none is looked for."""
+        if not (has_program(self.rules) and self.program.has_settling) or self.left().nothing_left:
+            return None
+        with suppress(WorkerError, RefusalError):  # then the answer stays as it is
+            limits = self._prepared()
+            found, work = self._in_worker(settle, self.round_, self.program, limits, decision)
+            self.spent += work
+            return found
+        return None
+
     def result(self) -> Result:
         """Return the answer, verified."""
         began = time.monotonic()
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
+        if decision is not None:
+            self.stats = msgspec.structs.replace(self.stats, changes_cost=changes_cost(round_, decision))
         draft = Result(
             fingerprint=round_.fingerprint,
             policy=self.policy.spec,
@@ -254,6 +269,7 @@ class Search:
             termination=self.termination,
             decision=decision,
             changes=None if decision is None else changes(round_, decision),
+            stats=self.stats,
             certificate=Certificate(feasible=False, evidence=self._all_evidence()),
         )
         certificate = verify(round_, draft)

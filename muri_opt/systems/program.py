@@ -20,6 +20,17 @@ class Searched(NamedTuple):
     detail: str
 
 
+class Settled(NamedTuple):
+    """A decision of the same value with cheaper changes, and what no decision of that value costs less than.
+
+    ``least`` is in GPU-microseconds; ``None`` where not all such decisions were looked at. Above 0 it is a solver's
+    word.
+    """
+
+    decision: Decision
+    least: int | None
+
+
 class Formulation(ABC):
     """The exact program of a round: one chapter of the book."""
 
@@ -60,6 +71,18 @@ class Formulation(ABC):
         """Return a decision and multipliers from a search of the chapter's own, or ``None`` where it has none.
 
         ``relax`` and ``solve`` solve the small programs on its way; all of it counts against the budget.
+        """
+        return None
+
+    @property
+    def has_settling(self) -> bool:
+        """Whether :meth:`settle` looks for cheaper changes."""
+        return False
+
+    def settle(self, round_: Round, decision: Decision, budget: Budget, solve: SolveStages) -> Settled | None:
+        """Return of the decisions of the same value the one whose changes cost least, and of those on fewest nodes.
+
+        ``None`` where there is nothing to look for. All of it counts against the budget.
         """
         return None
 
