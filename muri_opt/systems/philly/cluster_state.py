@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
@@ -22,8 +21,7 @@ class ClusterState(JobsOnNodes[Held]):
     """The jobs on the nodes of a cluster where some may have theirs to themselves.
 
     At first all jobs of ``places`` are there: those that run, where they were before the round, unless others are
-    named. ``alone[s]`` counts the jobs on node s that share it with nobody. ``node[j]`` is a node that job j is on, with
-    ``there[j]`` of its GPUs, or -1; ``several`` are the jobs on more than one.
+    named. ``alone[s]`` counts the jobs on node s that share it with nobody. ``runs[j]`` says whether job j is on nodes.
     """
 
     def __init__(self, round_: Round, standing: JobStatus, places: Mapping[int, Held] | None = None) -> None:
@@ -32,9 +30,9 @@ class ClusterState(JobsOnNodes[Held]):
         self._table: Ints | None = None
         self.gpus -= self.amounts.G - standing.gpus  # a node that is down has none
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
-        self.node: Ints = np.full(len(self.amounts.g), -1, dtype=np.int64)
-        self.there: Ints = np.zeros(len(self.amounts.g), dtype=np.int64)
-        self.several: dict[int, Held] = {}
+        self.runs = np.zeros(len(self.amounts.g), dtype=np.bool_)
+        self._pairs, self._end = np.zeros((3, 0), dtype=np.int64), 0
+        self._pairs_of: dict[int, slice] = {}
         running = np.flatnonzero(standing.running).tolist()
         self._put_all({job: standing.held[job] for job in running} if places is None else places)
 
@@ -46,9 +44,9 @@ class ClusterState(JobsOnNodes[Held]):
             for node in held:
                 self.residents[node].add(job)
             self._note(job, held)
-        jobs, nodes, gpus = self.entries()
-        for left, each in ((self.gpus, gpus), (self.cpus, gpus * amounts.c[jobs]), (self.memory, gpus * amounts.m[jobs])):
-            np.subtract.at(left, nodes, each)
+        jobs, nodes, gpus = self.pairs()
+        for left, each in zip(self.left, (1, amounts.c[jobs], amounts.m[jobs]), strict=True):
+            np.subtract.at(left, nodes, gpus * each)
         if self.standing.rules.dedicated is not None:
             np.add.at(self.alone, nodes, amounts.g[jobs] >= self.standing.rules.dedicated)
         used = np.zeros(len(amounts.U) + 1, dtype=np.int64)
@@ -58,9 +56,22 @@ class ClusterState(JobsOnNodes[Held]):
 
     def _note(self, job: int, held: Held) -> None:
         """Write down where a job is for those who look at all jobs at once."""
-        self.node[job], self.there[job] = next(iter(held.items()))
-        if len(held) > 1:
-            self.several[job] = held
+        if self._end + len(held) > self._pairs.shape[1]:
+            self._make_space(len(held))
+        here = slice(self._end, self._end + len(held))
+        self._pairs[0, here], self._pairs[1, here], self._pairs[2, here] = job, list(held), list(held.values())
+        self._pairs_of[job], self._end, self.runs[job] = here, here.stop, True
+
+    def _make_space(self, more: int) -> None:
+        """Write the pairs that count into a new table, twice as large, from its beginning."""
+        used = self._pairs[:, : self._end]
+        space = np.zeros((3, 2 * (used.shape[1] + more) + 1024), dtype=np.int64)
+        end = 0
+        for job, before in self._pairs_of.items():
+            here = slice(end, end + before.stop - before.start)
+            space[:, here] = used[:, before]
+            self._pairs_of[job], end = here, here.stop
+        self._pairs, self._end = space, end
 
     def put(self, job: int, held: Held) -> None:
         """Put a job on nodes."""
@@ -74,32 +85,20 @@ class ClusterState(JobsOnNodes[Held]):
         """Take a job from its nodes; return where it was."""
         held = super().take(job)
         self._table = None
-        self.node[job] = -1
-        self.several.pop(job, None)
+        self._pairs[2, self._pairs_of.pop(job)] = 0
+        self.runs[job] = False
         if self.is_alone(job):
             self.alone[list(held)] -= 1
         return held
 
-    def entries(self) -> tuple[Ints, Ints, Ints]:
-        """Return the job, the node and the GPUs of every pair of a job and a node that it is on."""
-        one = self.node >= 0
-        some = list(self.several)
-        one[some] = False
-        jobs, parts = np.flatnonzero(one), [self.several[job] for job in some]
-        if not parts:
-            return jobs, self.node[jobs], self.there[jobs]
-        spread = np.repeat(np.array(some, dtype=np.int64), [len(held) for held in parts])
-        nodes = np.fromiter(chain.from_iterable(parts), dtype=np.int64, count=len(spread))
-        gpus = np.fromiter(chain.from_iterable(map(dict.values, parts)), dtype=np.int64, count=len(spread))
-        return (
-            np.concatenate([jobs, spread]),
-            np.concatenate([self.node[jobs], nodes]),
-            np.concatenate([self.there[jobs], gpus]),
-        )
+    def pairs(self) -> Ints:
+        """Return the job, the node and the GPUs of every pair of a job and a node that it is on, a row of each."""
+        used = self._pairs[:, : self._end]
+        return used[:, used[2] > 0]
 
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job fit on each node, at most all; none beside a job that is alone there."""
-        room: Ints = np.minimum(self.most_gpus(job), self.amounts.g[job])
+        room = most_of(self.amounts, job, self.left)
         if self.standing.rules.dedicated is not None:
             empty = self.gpus == self.amounts.G
             shared = empty if self.is_alone(job) else self.alone == 0
@@ -145,6 +144,17 @@ class ClusterState(JobsOnNodes[Held]):
     def over_quota(self, tenant: int) -> int:
         """Return how many GPUs a tenant uses above its quota."""
         return 0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else -int(self.quota[tenant])
+
+
+def most_of(amounts: Amounts, job: int, left: Ints) -> Ints:
+    """Return how many GPUs of a job fit on each node, at most all, where so much is left of the three resources."""
+    cpus, memory = int(amounts.c[job]), int(amounts.m[job])
+    room: Ints = np.minimum(left[0], amounts.g[job])
+    if cpus:
+        room = np.minimum(room, left[1] // cpus)
+    if memory:
+        room = np.minimum(room, left[2] // memory)
+    return room
 
 
 def seat(floor: ClusterState, job: int, level: int) -> Held | None:

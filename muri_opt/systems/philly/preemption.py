@@ -8,7 +8,7 @@ import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, most_of, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
@@ -54,7 +54,7 @@ class Removals:
         self._may = may & (amounts.g <= (spare[self._payer] if keeps_quota else UNLIMITED))
         paid = amounts.g * _by_priority(floor)
         self._dear: Ints = paid if unpaid is None else np.where(unpaid, 0, paid)
-        jobs, nodes, gpus = floor.entries()
+        jobs, nodes, gpus = floor.pairs()
         leaves = self._may[jobs]
         jobs, nodes, gpus = jobs[leaves], nodes[leaves], gpus[leaves]
 
@@ -63,12 +63,15 @@ class Removals:
             np.add.at(total, nodes, what)
             return total
 
-        self._gpus, self._cpus, self._memory = (on_nodes(gpus * each) for each in (1, amounts.c[jobs], amounts.m[jobs]))
+        self._freed: Ints = np.array([on_nodes(gpus * each) for each in (1, amounts.c[jobs], amounts.m[jobs])])
         self._unpaid = on_nodes(np.where(self._dear[jobs] == 0, gpus, 0))
         limit = floor.standing.rules.dedicated
         self._alone = on_nodes((amounts.g[jobs] >= (UNLIMITED if limit is None else limit)).astype(np.int64))
         self._least: Ints = np.full_like(floor.gpus, UNLIMITED)
         np.minimum.at(self._least, nodes, self._dear[jobs])
+        self._least_restart: Ints = np.full_like(floor.gpus, UNLIMITED)
+        each = self._restart[jobs] // np.maximum(1, self._dear[jobs])
+        np.minimum.at(self._least_restart, nodes, np.where(self._dear[jobs] > 0, each, UNLIMITED))
         self._base = 1 + max(len(amounts.g), int(amounts.g.sum()))
         self._items: dict[int, list[Item]] = {}
         self._known: dict[tuple[int, int, int, int, int], Victims | None] = {}
@@ -101,12 +104,11 @@ class Removals:
 
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job would fit on each node if all left that may."""
-        floor, amounts = self._floor, self._floor.amounts
-        free = floor.gpus + self._gpus
-        most = amounts.most_gpus([job], free, floor.cpus + self._cpus, floor.memory + self._memory)
-        room: Ints = np.minimum(most, amounts.g[job])
+        floor, free = self._floor, self._floor.left + self._freed
+        room = most_of(floor.amounts, job, free)
         if floor.standing.rules.dedicated is not None:
-            room = np.where(free == amounts.G if floor.is_alone(job) else floor.alone == self._alone, room, 0)
+            empty = free[0] == floor.amounts.G
+            room = np.where(empty if floor.is_alone(job) else floor.alone == self._alone, room, 0)
         sets = floor.standing.sets
         return room if sets is None else only_where(room, sets.of(job))
 
@@ -171,6 +173,8 @@ class Removals:
                 break
             ties += best is not None and least[place] == best[0][0]
             node = int(nodes[place])
+            if best is not None and not alone and self._is_no_cheaper(node, best[0]):
+                continue
             items = self.items(node)
             free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
             alike = (free, tuple(sorted(item.kind for item in items)))
@@ -179,6 +183,12 @@ class Removals:
                 found = self._cover(job, items, free, None if best is None else best[0])
                 best = found if found is not None else best
         return best
+
+    def _is_no_cheaper(self, node: int, cost: Cost) -> bool:
+        """Return whether no jobs of a node that count for as many GPUs as a cost can cost less: restarts are as dear."""
+        dear, cheap = cost
+        least = dear * int(self._least_restart[node]) if dear else 0
+        return least * self._base * self._base + 1 >= cheap
 
     def _cover(self, job: int, items: list[Item], free: Amount, most: Cost | None) -> Cover | None:
         """Return the cheapest jobs to take from a node, with those that cannot share it with the gang."""
@@ -205,8 +215,10 @@ class Removals:
         """Yield jobs whose leaving lets the gang sit on several nodes, for each of a few regions of the cluster."""
         gpus, now = int(self._floor.amounts.g[job]), self._floor.start_room(job)
         able = []
-        for nodes, limit in self._regions(job, level, room, now):
-            chosen = nodes[np.lexsort((-self._floor.gpus[nodes], -now[nodes], -room[nodes]))][:limit]
+        for chosen, limit in self._regions(job, level, room, now):
+            if limit < len(chosen) or self._floor.is_alone(job):
+                order = np.lexsort((-self._floor.gpus[chosen], -now[chosen], -room[chosen]))
+                chosen = chosen[order][:limit]
             if self._floor.is_alone(job):
                 chosen = chosen[: 1 + int(np.searchsorted(np.cumsum(room[chosen]), gpus))]
             if room[chosen].sum() >= gpus:
@@ -241,9 +253,12 @@ class Removals:
     def _racks(self, job: int, limit: int, room: Ints, now: Ints) -> list[Ints]:
         """Return the nodes of the racks that lack the fewest GPUs for the gang, if it uses at most so many nodes."""
         floor, rack = self._floor, self._floor.standing.locality.rack
-        order = np.lexsort((-floor.gpus, -now, -room, rack))
         size = np.bincount(rack)
         first = np.cumsum(size) - size
+        if limit < size.max() or floor.is_alone(job):
+            order = np.lexsort((-floor.gpus, -now, -room, rack))
+        else:
+            order = np.argsort(rack, kind="stable")
         used = np.arange(len(order)) - np.repeat(first, size) < limit
         if floor.is_alone(job):  # it takes whole nodes, and no more than it needs
             reach = np.cumsum(room[order])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ Bools = NDArray[np.bool_]
 class Queue:
     """Jobs of one tenant and priority in their turn, with the demand of each; those that are on nodes do not wait."""
 
-    def __init__(self, jobs: Ints, demands: Ints, node: Ints) -> None:
-        self.jobs, self._demands, self._node = jobs, demands[jobs], node
+    def __init__(self, jobs: Ints, demands: Ints, runs: Bools) -> None:
+        self.jobs, self._demands, self._runs = jobs, demands[jobs], runs
         self._has: Bools = np.zeros(int(demands.max(initial=-1)) + 1, dtype=np.bool_)
         self._has[self._demands] = True
 
@@ -28,30 +28,29 @@ class Queue:
         """Return the first place from this one on of a job that waits and whose demand is ``able``, or -1."""
         if place == len(self.jobs) or not (able & self._has).any():
             return -1
-        found = able[self._demands[place:]] & (self._node[self.jobs[place:]] < 0)
+        found = able[self._demands[place:]] & ~self._runs[self.jobs[place:]]
         at = int(found.argmax())
         return place + at if found[at] else -1
 
     @property
     def waiting(self) -> Ints:
         """The jobs that wait, in their turn."""
-        return self.jobs[self._node[self.jobs] < 0]
+        return self.jobs[~self._runs[self.jobs]]
 
 
 class Queues:
     """The jobs that wait, first submitted first in the queue of their tenant, those of a larger priority before all.
 
     A job that does not say when it was submitted counts as submitted when it began to wait. Jobs without a tenant are
-    in one queue together. ``demands`` has the number of each job's demand.
+    in one queue together. Where nothing is migrated, running jobs that may be put elsewhere are in their queues, too:
+    they wait once they are preempted. ``demands`` has the number of each job's demand.
     """
 
     def __init__(self, round_: Round, standing: JobStatus, floor: ClusterState, demands: Ints) -> None:
         now = microseconds(round_.now)
-        self._quota = round_.amounts.U.tolist()
-        self._total = max(1, standing.total)
-        self._rank, self._tenant = standing.rank, round_.amounts.tenant
-        self._floor, self._demands = floor, demands
-        self._submitted = np.array(
+        self._floor, self._parts = floor, _parts_of_quotas(round_.amounts.U.tolist(), max(1, standing.total))
+        rank_of, tenant_of = standing.rank, round_.amounts.tenant
+        submitted = np.array(
             [
                 now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
                 for job in round_.jobs
@@ -59,45 +58,42 @@ class Queues:
             dtype=np.int64,
         )
         self._queues: dict[tuple[int, int], Queue] = {}
-        waiting = np.flatnonzero(standing.may.start)
+        may = standing.may.start | standing.may.move if standing.rules.migrate == 0 else standing.may.start
+        queued = np.flatnonzero(may)
         for rank in range(standing.classes):
-            for tenant in np.unique(self._tenant[waiting]).tolist():
-                some = waiting[(self._rank[waiting] == rank) & (self._tenant[waiting] == tenant)]
+            for tenant in np.unique(tenant_of[queued]).tolist():
+                some = queued[(rank_of[queued] == rank) & (tenant_of[queued] == tenant)]
                 if len(some):
-                    in_turn = some[np.argsort(self._submitted[some], kind="stable")]
-                    self._queues[rank, tenant] = Queue(in_turn, demands, floor.node)
+                    in_turn = some[np.argsort(submitted[some], kind="stable")]
+                    self._queues[rank, tenant] = Queue(in_turn, demands, floor.runs)
+
+    def has(self, able: Bools) -> bool:
+        """Return whether any job waits whose demand is ``able``."""
+        return any(queue.next(0, able) >= 0 for queue in self._queues.values())
 
     def of_priority(self, rank: int) -> dict[int, Queue]:
         """Return the queues of the jobs of one priority, by tenant."""
         return {tenant: queue for (of, tenant), queue in self._queues.items() if of == rank}
 
-    def join(self, job: int) -> None:
-        """Let a job wait that was not among those that wait."""
-        rank, tenant = int(self._rank[job]), int(self._tenant[job])
-        known = self._queues.get((rank, tenant))
-        jobs = np.zeros(0, dtype=np.int64) if known is None else known.jobs
-        if (jobs == job).any():
-            return
-        times, time = self._submitted[jobs], self._submitted[job]
-        first, last = np.searchsorted(times, time), np.searchsorted(times, time, side="right")
-        place = first + np.searchsorted(jobs[first:last], job)
-        self._queues[rank, tenant] = Queue(np.insert(jobs, place, job), self._demands, self._floor.node)
-
-    def served(self, tenant: int) -> Fraction:
-        """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.
+    def served(self, tenant: int) -> int:
+        """Return the part of its quota that a tenant uses, as a whole number; of a quota of nothing, all and more.
 
         Without a quota a tenant may have the whole cluster, so that is what its GPUs are a part of. Jobs without a
         tenant are a tenant that has used nothing: they have nobody to share with.
         """
         if tenant < 0:
-            return Fraction(0)
-        quota = self._quota[tenant]
-        used = self._floor.used(tenant)
-        if quota == 0:
-            return Fraction(self._total + used)
-        return Fraction(used, self._total if quota >= UNLIMITED else quota)
+            return 0
+        part, before = self._parts[tenant]
+        return part * (before + self._floor.used(tenant))
 
     def in_turn(self, rank: int) -> list[tuple[int, Queue]]:
         """Return the tenants with queues of one priority, the least served first, and these queues."""
         queues = self.of_priority(rank)
         return [(tenant, queues[tenant]) for tenant in sorted(queues, key=lambda tenant: (self.served(tenant), tenant))]
+
+
+def _parts_of_quotas(quotas: list[int], total: int) -> list[tuple[int, int]]:
+    """Return for each quota what one GPU of it counts, all in the same unit, and GPUs that count beside those used."""
+    wholes = [total if quota >= UNLIMITED else quota for quota in quotas]
+    unit = lcm(*(whole for whole in wholes if whole))
+    return [(unit // whole, 0) if whole else (unit, total) for whole in wholes]

@@ -57,8 +57,9 @@ class Schedule:
         self._started = np.zeros_like(standing.running)
         self._moved = np.zeros_like(standing.running)
         self._preempted = np.zeros_like(standing.running)
-        self._node_before = self.floor.node.copy()
-        self._gpus_there = self.floor.there.copy()
+        jobs, nodes, gpus = self.floor.pairs()
+        self._node_before, self._gpus_there = np.zeros_like(round_.amounts.g), np.zeros_like(round_.amounts.g)
+        self._node_before[jobs], self._gpus_there[jobs] = nodes, gpus
 
     def start(self, *, borrowing: bool) -> None:
         """Start all jobs that find room, those of the largest priority first; without ``borrowing`` only within quotas.
@@ -66,7 +67,7 @@ class Schedule:
         Of one priority it is the turn of the least served tenant. A job that finds none is passed by smaller ones
         behind it.
         """
-        for rank in reversed(range(self._standing.classes)):
+        for rank in reversed(range(self._standing.classes)) if self._queues.has(self._fit.able) else ():
             waiting = self._queues.of_priority(rank)
             heap = [(self._queues.served(tenant), tenant, 0) for tenant in waiting]
             heapify(heap)
@@ -100,7 +101,7 @@ class Schedule:
 
         Without migration those that find their place taken are in the queues, and may start again.
         """
-        gone = np.flatnonzero(self._preempted & (self.floor.node < 0))
+        gone = np.flatnonzero(self._preempted & ~self.floor.runs)
         if self._standing.rules.migrate == 0:  # then only those come back whose nodes have GPUs again
             gone = gone[self.floor.gpus[self._node_before[gone]] >= self._gpus_there[gone]]
         for job in gone.tolist():
@@ -197,7 +198,7 @@ class Schedule:
 
     def _closer(self, job: int) -> bool:
         """Move a job that is spread further than it needs to be, if there is a closer place for it."""
-        if job not in self.floor.several and self._standing.locality.fewest[job] >= 1:
+        if len(self.floor.at[job]) == 1 <= self._standing.locality.fewest[job]:
             return False
         spread = self._spread(job, self.floor.at[job])
         if spread == TOGETHER or not self._may_move(job):
@@ -255,10 +256,6 @@ class Schedule:
         self._started[back] = False
         self._moved[paid] = False
         self._preempted[paid] = True
-        if self._standing.rules.migrate == 0:
-            for victim in paid:
-                if self._standing.may.move[victim]:
-                    self._queues.join(victim)
         self._put(job, victims[1])
         self._fit.look_again()
         return True
