@@ -169,11 +169,11 @@ class Removals:
         best: Cover | None = None
         seen, ties = set(), 0
         for place in np.argsort(least, kind="stable").tolist():
-            if best is not None and (least[place] > best[0][0] or (least[place] == best[0][0] and ties == MOST_TIES)):
+            node, tie = int(nodes[place]), best is not None and bool(least[place] == best[0][0])
+            if best is not None and (least[place] > best[0][0] or (tie and ties == MOST_TIES)):
                 break
-            ties += best is not None and least[place] == best[0][0]
-            node = int(nodes[place])
-            if best is not None and not alone and self._is_no_cheaper(node, best[0]):
+            ties += tie
+            if best is not None and tie and not alone and self._is_no_cheaper(node, best[0]):
                 continue
             items = self.items(node)
             free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
