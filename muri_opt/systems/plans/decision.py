@@ -8,9 +8,9 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
-from muri_opt.systems.plans.binding_rules import BindingRules, plan_holders
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_binding import PlanBindingRules, plan_holders
 
 
 def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Decision:
@@ -28,7 +28,7 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
         free.take(o, nodes)
     running = {int(options.job[o]) for o in chosen}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    rules = BindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
+    rules = PlanBindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
     return Decision(
         assignments=tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items())),
         waiting=tuple(_waiting(round_, rules, job) for job in waits),
@@ -47,7 +47,7 @@ def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Ass
     return Assignment(jobs=(job.id,), plan=(job.plans or ())[options.plan[o]].name, gpus=gpus_on, cpus=cpus_on)
 
 
-def _waiting(round_: Round, rules: BindingRules, job: int) -> Waiting:
+def _waiting(round_: Round, rules: PlanBindingRules, job: int) -> Waiting:
     """Return why a job waits: the first rule that binds, or that it is stopped, and all of them in words."""
     binding, one = rules.of(job), round_.jobs[job]
     reason = WaitingReason.STOPPED if one.state == "running" else binding.reason
