@@ -119,7 +119,7 @@ class PlanChoices:
         orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
             said, last = _said(job), before.get(job.id)
-            if last is not None and last.said == said and (planned.power is None or not _held(job)):
+            if last is not None and last.said == said and (not _held(job) or not planned.counts_past):
                 orders.append(last)
                 continue
             try:
