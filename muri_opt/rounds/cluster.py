@@ -36,6 +36,8 @@ from muri_opt.rounds.quantities import (
     check_seconds,
     check_whole,
     finite,
+    mebibytes,
+    milli_cpus,
     whole,
 )
 from muri_opt.rounds.tenant_tree import check_tree
@@ -176,6 +178,35 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def total_gpus(self) -> int:
         """GPUs of all nodes together."""
         return sum(node.gpus for node in self.nodes)
+
+    @cached_property
+    def used_fields(self) -> dict[str, str]:
+        """The fields used that format 1 does not have, each with the first place it is in; rounds ask for them."""
+        from muri_opt.rounds.used_fields import cluster_fields  # it asks what jobs say, too, and they import this
+
+        return cluster_fields(self)
+
+    @cached_property
+    def another_type(self) -> str | None:
+        """The place of the first node whose GPUs are of another type than those of the first node, if there is one."""
+        from muri_opt.rounds.used_fields import another_type  # as above
+
+        return another_type(self)
+
+    @cached_property
+    def gpus_by_node(self) -> dict[str, int]:
+        """GPUs of each node, by its id."""
+        return {node.id: node.gpus for node in self.nodes}
+
+    @cached_property
+    def milli_cpus_by_node(self) -> dict[str, int]:
+        """Milli-CPUs of each node that says how many it has, by its id."""
+        return {node.id: milli_cpus(node.cpus) for node in self.nodes if node.cpus is not None}
+
+    @cached_property
+    def mebibytes_by_node(self) -> dict[str, int]:
+        """MiB of each node that says how much memory it has, by its id."""
+        return {node.id: mebibytes(node.memory_gib) for node in self.nodes if node.memory_gib is not None}
 
 
 def _check_units(node: Node) -> None:

@@ -25,13 +25,15 @@ _Held = tuple[tuple[str, int], ...]
 
 def check_running(cluster: Cluster, jobs: Sequence[Job]) -> None:
     """Refuse running jobs that do not say where they are, that hold GPUs they cannot run with, or overfill a node."""
+    running = [(position, job) for position, job in enumerate(jobs) if job.state == "running"]
+    if not running:
+        return
     nodes = _Nodes(cluster)
-    for position, job in enumerate(jobs):
-        if job.state == "running":
-            try:
-                nodes.take(job)
-            except InputError as error:
-                raise error.inside(f"jobs[{position}] ({shown(job.id)})") from None
+    for position, job in running:
+        try:
+            nodes.take(job)
+        except InputError as error:
+            raise error.inside(f"jobs[{position}] ({shown(job.id)})") from None
 
 
 class _Stock:
@@ -56,10 +58,8 @@ class _Nodes:
     """What running jobs leave of the nodes."""
 
     def __init__(self, cluster: Cluster) -> None:
-        nodes = cluster.nodes
-        self._gpus = _Stock("GPUs", 1, {node.id: node.gpus for node in nodes})
-        cpus = {node.id: milli_cpus(node.cpus) for node in nodes if node.cpus is not None}
-        memory = {node.id: mebibytes(node.memory_gib) for node in nodes if node.memory_gib is not None}
+        cpus, memory = cluster.milli_cpus_by_node, cluster.mebibytes_by_node
+        self._gpus = _Stock("GPUs", 1, cluster.gpus_by_node)
         self._cpus, self._memory = _Stock("CPUs", MILLI_PER_CPU, cpus), _Stock("GiB", MIB_PER_GIB, memory)
         self._limited = bool(cpus or memory)
         self._sharing: dict[_Held, int] = {}

@@ -58,12 +58,7 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
 
     Where any is used, or format 2 is said (``two``), nodes of several GPU types count as a field.
     """
-    found: dict[str, str] = {}
-    if cluster.levels:
-        found[LEVELS] = "cluster"
-    found |= _uses("node", "cluster.nodes", cluster.nodes, range(len(cluster.nodes)))
-    found |= _uses("tenant", "cluster.tenants", cluster.tenants, range(len(cluster.tenants)))
-    found |= _uses("job", "jobs", jobs, demanding(jobs))
+    found = cluster.used_fields | _uses("job", "jobs", jobs, demanding(jobs))
     listing = next((at for at, job in enumerate(jobs) if job.plans and _lists_types(job)), None)
     if listing is not None:
         found[PLAN_TYPES] = _place("jobs", jobs, listing)
@@ -72,11 +67,23 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
         found[PLAN_NODES] = _place("jobs", jobs, uneven)
     if together:
         found[TOGETHER] = "round"
-    if found or two:
-        other = next((at for at, node in enumerate(cluster.nodes) if node.gpu_type != cluster.nodes[0].gpu_type), None)
-        if other is not None:
-            found[GPU_TYPES] = _place("cluster.nodes", cluster.nodes, other)
+    if (found or two) and cluster.another_type is not None:
+        found[GPU_TYPES] = cluster.another_type
     return {field: found[field] for field in FIELDS if field in found}
+
+
+def cluster_fields(cluster: Cluster) -> dict[str, str]:
+    """Return the fields of format 2 that a cluster alone uses, each with the first place where it is."""
+    found = {LEVELS: "cluster"} if cluster.levels else {}
+    found |= _uses("node", "cluster.nodes", cluster.nodes, range(len(cluster.nodes)))
+    return found | _uses("tenant", "cluster.tenants", cluster.tenants, range(len(cluster.tenants)))
+
+
+def another_type(cluster: Cluster) -> str | None:
+    """Return the place of the first node whose GPUs are of another type than those of the first, if there is one."""
+    nodes = cluster.nodes
+    other = next((at for at, node in enumerate(nodes) if node.gpu_type != nodes[0].gpu_type), None)
+    return None if other is None else _place("cluster.nodes", nodes, other)
 
 
 def _lists_types(job: Job) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
-    Agreement,
+    Budget,
     Certificate,
-    Claims,
     Decision,
     Evidence,
     Limit,
@@ -22,7 +22,6 @@ from muri_opt.rounds import (
     Reason,
     Result,
     Round,
-    Stats,
     Termination,
     changes,
     relative_gap,
@@ -30,11 +29,14 @@ from muri_opt.rounds import (
 from muri_opt.rounds.change_costs import changes_cost
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
+from muri_opt.solve.known import Known
 from muri_opt.solve.loading import load_backend, load_here, load_program
+from muri_opt.solve.pace import PACE
+from muri_opt.solve.simple_decision import simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
 from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
-from muri_opt.verify import broken_rules, decision_value, enumerable_optimum, proved_bound, verify
+from muri_opt.verify import Audit, completed, enumerable_optimum
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
@@ -43,74 +45,38 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
+CHECKING: Final = 3e-5
+"""Seconds for each job that the check of an answer is expected to take before one was checked."""
+SENDING: Final = 1e-5
+"""Seconds for each job that handing a round to the solver process takes here."""
+BOUND_SECONDS: Final = 0.1
+"""By how much a first bound may be late: an answer without any is worth less."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Search:
-    """The best answer so far, and what is known of the optimum."""
+class Search(Known):
+    """What is tried for one round, in this order, within its limits."""
 
     round_: Round
     """What is decided: the round, or what is left of it beside what is set ``apart``."""
     policy: Policy
-    method: str
-    limits: Limits
     apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
-    decision: Decision | None = None
-    value: int | None = None
-    checked: int | None = None
-    evidence: tuple[Evidence, ...] = ()
-    claims: Claims = field(default_factory=Claims)
-    no_decision: tuple[str, ...] = ()
-    unconfirmed: str = "no second solver was asked"
-    termination: Termination = field(
-        default_factory=lambda: Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="nothing was run")
-    )
-    stats: Stats = field(default_factory=Stats)
     spent: float = 0.0
-    """Units of work that the solver process counted."""
+    """Units of work that the algorithm and the solver process counted."""
     rules: Rules = field(init=False)
     """By which the answer is checked."""
+    audit: Audit = field(init=False)
+    """What is checked of decisions of ``round_``."""
 
     def __post_init__(self) -> None:
         self.rules = self.policy.rules
+        self.audit = Audit(self.round_, self.rules)
 
     @property
     def program(self) -> Formulation:
         """The exact program of the round."""
         return program_of(self.rules)
-
-    @property
-    def agreement(self) -> Agreement | None:
-        """What two solvers agree upon, where it says more than was checked."""
-        found = self.claims.agreement
-        agreed = None if found is None else found.bound
-        return found if agreed is not None and (self.checked is None or agreed < self.checked) else None
-
-    @property
-    def bound(self) -> int | None:
-        """The best bound that was checked or agreed upon; the word of one solver does not count."""
-        return self.checked if self.agreement is None else self.agreement.bound
-
-    @property
-    def claimed(self) -> int | None:
-        """What one solver claims beyond that."""
-        least = self.claims.least
-        return least if least is not None and (self.bound is None or least < self.bound) else None
-
-    @property
-    def proved(self) -> bool:
-        """Whether the best value is known to be optimal."""
-        return self.value is not None and self.value == self.bound
-
-    @property
-    def close_enough(self) -> bool:
-        """Whether the best value is known to be as near to the optimum as the caller asks."""
-        return self.proved or self._near(self.bound)
-
-    def _near(self, bound: int | None) -> bool:
-        gap = None if self.value is None or bound is None else relative_gap(self.value, bound)
-        return gap is not None and gap <= self.limits.gap
 
     def start_up(self) -> None:
         """Import what the policy needs in this process; the clock stands still meanwhile."""
@@ -128,34 +94,98 @@ class Search:
         """Time until the limit, less what checking the answer once more is expected to take."""
         if self.limits.seconds is None:
             return None
-        return self.limits.seconds - (time.monotonic() - self.began) - 2 * self.stats.verify_seconds
+        return self.limits.seconds - (time.monotonic() - self.began) - self._expected("check", usual=CHECKING)
 
     def left(self) -> Limits:
         """Return the limits with the time and the work that are left."""
         seconds = self.seconds_left()
         return self.limits.with_seconds(None if seconds is None else max(0.0, seconds)).less(self.spent)
 
+    def _expected(self, step: str, *, usual: float = 0.0) -> float:
+        return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
+
+    @contextmanager
+    def _step(self, step: str, phase: str) -> Iterator[None]:
+        """Count the time of a step in a phase, and remember how much of the processor it took."""
+        began, used = time.monotonic(), time.thread_time()
+        yield
+        PACE.took(step, self.policy.spec, len(self.round_.jobs), time.thread_time() - used)
+        seconds = time.monotonic() - began
+        self.stats = msgspec.structs.replace(self.stats, **{phase: getattr(self.stats, phase) + seconds})
+
     def run_heuristic(self) -> None:
-        """Take the policy's own answer, with the bound that needs no solver."""
-        began = time.monotonic()
-        decision = decided(self.policy, self.round_, self.limits.seed)
-        self._spend("solve_seconds", began)
-        broken = [] if self.method == "heuristic" else broken_rules(self.round_, self.rules, decision)
-        if broken:
-            detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
-            self._end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
-            return
-        self._offer(decision)
-        duals = self.program.quick_duals(self.round_) if has_program(self.rules) else None
-        self._learn(() if duals is None else (duals,))
-        self._end(
-            Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=f"{self.policy.spec} ran to its end")
-        )
+        """Take the policy's own answer, or a simple one where that cannot be in time; and a bound without a solver.
+
+        What is asked for by its name, the published algorithm, runs to its end however long that takes.
+        """
+        seconds, takes = self.seconds_left(), self._expected("algorithm")
+        named = self.method == "heuristic"
+        late = seconds is not None and takes > max(seconds, GRACE_SECONDS)
+        if late and not named and self._take_simple():
+            PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
+            detail = f"{self.policy.spec} takes about {takes:.2g} s and was left out: who runs goes on, who fits starts"
+            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail=detail)
+        else:
+            budget = Budget(limits=Limits(seconds=None) if named else self.left())
+            with self._step("algorithm", "solve_seconds"):
+                decision = decided(self.policy, self.round_, self.limits.seed, budget)
+            self.spent += budget.spent
+            broken = [] if named else self.audit.breaches(decision)
+            if broken:
+                detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
+                self.end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
+                return
+            self._offer(decision)
+            detail = f"{self.policy.spec} ran to its end"
+            said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
+            if budget.cut_short:
+                said = replace(said, limit=budget.limit, detail=f"{self.policy.spec} was cut short: {budget.cut_short}")
+        if not self._take_first_bound():
+            said = replace(said, detail=f"{said.detail}; no time was left for a bound")
+        self.end(said)
+
+    def _take_simple(self) -> bool:
+        """Take a decision that needs no search, if one keeps the rules."""
+        unchanged = self.policy.unchanged(self.round_)
+        found = simple_decisions(self.round_) if unchanged is None else iter([unchanged])
+        for simple in found:
+            decision = completed(self.round_, self.rules, simple)
+            if not self.audit.breaches(decision):
+                self._offer(decision)
+                return True
+        return False
+
+    def _take_first_bound(self) -> bool:
+        """Learn a bound from prices that need no solver; return whether there was time for it."""
+        seconds = self.seconds_left()
+        late = seconds is not None and self._expected("bound") > max(seconds, 0.0) + BOUND_SECONDS
+        if late and self.method != "heuristic":
+            PACE.left_out("bound", self.policy.spec, len(self.round_.jobs))
+            return False
+        with self._step("bound", "verify_seconds"):
+            duals = self.program.quick_duals(self.round_) if has_program(self.rules) else None
+            self._learn(() if duals is None else (duals,))
+        return True
+
+    def _barred(self, work: float = 0.0) -> Termination | None:
+        """Return why the solver process is not asked: nothing is left, or less than sending or that much work takes."""
+        left, jobs = self.left(), len(self.round_.jobs)
+        seconds = inf if left.seconds is None else left.seconds
+        has = min(seconds, inf if left.work is None else left.work)
+        limit = Limit.TIME if has == seconds else Limit.WORK
+        if left.nothing_left or (self.decision is not None and seconds < SENDING * jobs):
+            detail = f"no {limit.lower()} left for a solver"
+        elif work > has:
+            detail = f"the exact program was not begun: it takes about {work:.2g} units of work, and {has:.2g} are left"
+        else:
+            return None
+        before = f"{self.termination.detail}; " if self.decision is not None else ""
+        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=before + detail)
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
         formulation = self.program
-        if not (formulation.has_direct or formulation.has_search) or self.left().nothing_left:
+        if not (formulation.has_direct or formulation.has_search) or self._barred() is not None:
             return
         answer: Answer | None = None
         with suppress(WorkerError, RefusalError):
@@ -171,7 +201,7 @@ class Search:
             )
             said = self.termination
             self._take(None, answer, self.evidence if answer.duals is None else (answer.duals,))
-            self._end(self.termination if self.proved else said)
+            self.end(self.termination if self.proved else said)
 
     def run_exact(self, *backends: str) -> None:
         """Improve or prove the answer with the exact program on the first backend that takes it; the next may confirm.
@@ -179,16 +209,14 @@ class Search:
         The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
         no answer yet.
         """
-        left = self.left()
-        if left.nothing_left:
-            limit = Limit.TIME if left.seconds == 0 else Limit.WORK
-            detail = f"no {limit.lower()} left for a solver"
-            self._end(Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail))
+        barred = self._barred(self.program.work(self.round_) if self.method == "auto" else 0.0)
+        if barred is not None:
+            self.end(barred)
             return
         try:
             self._run_backend(backends[0])
         except WorkerError as error:
-            self._fail(str(error), Limit.FAULT if error.fault else Limit.TIME)
+            self.fail(str(error), Limit.FAULT if error.fault else Limit.TIME)
         except RefusalError as error:
             if len(backends) > 1:
                 self.unconfirmed = f"{backends[0]} does not take it"
@@ -196,11 +224,11 @@ class Search:
             elif self.decision is None:
                 raise
             else:
-                self._fail(str(error), Limit.SIZE)
+                self.fail(str(error), Limit.SIZE)
         else:
-            if len(backends) > 1 and self._in_doubt:
+            if len(backends) > 1 and self.in_doubt:
                 self._confirm(backends[1])
-            self._end(self.termination)
+            self.end(self.termination)
 
     def _run_backend(self, backend: str) -> None:
         """Learn from the linear relaxation, then solve if value and bound do not meet yet."""
@@ -212,13 +240,6 @@ class Search:
         self._learn(evidence)
         if not self.close_enough:
             self._take(backend, self._optimise(backend), evidence)
-
-    @property
-    def _in_doubt(self) -> bool:
-        """Whether a solver ran to its end and says more than is proved."""
-        said = self.termination
-        ended = said.reason is Reason.OPTIMAL or said.limit is Limit.GAP
-        return (ended and self.claimed is not None) or said.reason is Reason.INFEASIBLE
 
     def _confirm(self, second: str) -> None:
         """Put what one solver says to a second, independent one, while time is left.
@@ -255,7 +276,11 @@ class Search:
 
     def result(self) -> Result:
         """Return the answer, verified."""
-        began = time.monotonic()
+        with self._step("check", "verify_seconds"):
+            draft = self._checked()
+        return msgspec.structs.replace(draft, stats=self.stats)
+
+    def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
         if decision is not None:
@@ -274,11 +299,10 @@ class Search:
             decision=decision,
             changes=None if decision is None else changes(round_, decision),
             stats=self.stats,
-            certificate=Certificate(feasible=False, evidence=self._all_evidence()),
+            certificate=Certificate(feasible=False, evidence=self.all_evidence()),
         )
-        certificate = verify(round_, draft)
-        self._spend("verify_seconds", began)
-        return msgspec.structs.replace(draft, certificate=certificate, stats=self.stats)
+        audit = self.audit if self.apart is None else Audit(round_, self.rules)
+        return msgspec.structs.replace(draft, certificate=audit.certificate(draft))
 
     def _optimise(self, backend: str) -> Answer:
         limits, start = self._prepared(backend), self.decision
@@ -312,12 +336,6 @@ class Search:
             self._put_off(worker.load(load_backend, backend, seconds=self.seconds_left()))
             yield worker
 
-    def _all_evidence(self) -> tuple[Evidence, ...]:
-        """Return what the bound follows from, or that there is no decision."""
-        if self.termination.reason is Reason.INFEASIBLE:
-            return (*self.evidence, Agreement(backends=self.no_decision))
-        return self.evidence if self.agreement is None else (*self.evidence, self.agreement)
-
     def _take(self, solver: str | None, answer: Answer, evidence: tuple[Evidence, ...]) -> bool:
         """Keep what an answer adds; return whether what is claimed, by this solver and others, can be true.
 
@@ -334,36 +352,23 @@ class Search:
         if self.value is None:
             return True
         optimum = None if self.claimed is None else self._enumerated()
-        return self._believed(max(self.value, optimum or self.value))
+        return self.believed(max(self.value, optimum or self.value))
 
     def _enumerated(self) -> int | None:
         """Learn the optimum of a round that is small enough to go through all its decisions, and return it."""
-        began = time.monotonic()
-        optimum = enumerable_optimum(self.round_, self.rules)
-        self._spend("verify_seconds", began)
+        with self._step("enumeration", "verify_seconds"):
+            optimum = enumerable_optimum(self.round_, self.rules)
         if optimum is not None and (self.checked is None or optimum < self.checked):
             self.checked, self.evidence = optimum, ()
         return optimum
-
-    def _believed(self, reached: int) -> bool:
-        """Drop every claim, and say so, if one is disproved by a decision of this value."""
-        claims = self.claims
-        if not claims.contradicted_by(reached):
-            return True
-        self.claims = Claims()
-        detail = f"{' and '.join(claims.solvers)} claim different optima"
-        if len(claims.solvers) == 1:
-            detail = f"{claims.solvers[0]} claims that nothing is worth more than {claims.least}; {reached} is reached"
-        self.termination = Termination(reason=Reason.NO_SOLUTION, limit=Limit.FAULT, detail=detail)
-        return False
 
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
         if self.decision is None and self.method != "heuristic":
             unchanged = self.policy.unchanged(self.round_)
             if unchanged is not None:
-                self.decision, self.value = unchanged, decision_value(self.round_, self.rules, unchanged)
-        value = decision_value(self.round_, self.rules, decision)
+                self.decision, self.value = unchanged, self.audit.value(unchanged)
+        value = self.audit.value(decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
 
@@ -371,53 +376,6 @@ class Search:
         """Keep evidence that proves a better bound for the decision than is proved so far."""
         if self.decision is None:
             return
-        began = time.monotonic()
-        known = proved_bound(self.round_, self.rules, self.decision, evidence)
-        self._spend("verify_seconds", began)
+        known = self.audit.bound(self.decision, evidence)
         if known is not None and (self.checked is None or known[0] < self.checked):
             self.checked, self.evidence = known[0], evidence
-
-    def _end(self, said: Termination) -> None:
-        """Set why the search stopped: no stronger than what is proved, whatever a solver said."""
-        if self.proved:
-            met = "" if said.reason is Reason.OPTIMAL else "value and bound meet; "
-            self.termination = Termination(reason=Reason.OPTIMAL, detail=met + said.detail)
-        elif self.close_enough and self.method != "heuristic":
-            self.termination = Termination(reason=Reason.FEASIBLE, limit=Limit.GAP, detail=said.detail)
-        elif self._only_said(said):
-            self._end_without_proof(said)
-        elif said.reason in (Reason.NO_SOLUTION, Reason.FAILED) and self.decision is not None:
-            limit = said.limit or Limit.FAULT
-            self.termination = Termination(reason=Reason.FEASIBLE, limit=limit, detail=said.detail)
-        else:
-            self.termination = said
-
-    def _only_said(self, said: Termination) -> bool:
-        """Return whether a solver says that it ran to its end, while nothing is proved by it."""
-        if said.reason is Reason.INFEASIBLE:
-            return self.decision is not None or len(self.no_decision) < 2
-        return said.reason is Reason.OPTIMAL or said.limit is Limit.GAP
-
-    def _end_without_proof(self, said: Termination) -> None:
-        """Set that a solver ran to its end, and that what it says is not proved."""
-        solver = self.stats.backend or "a solver"
-        if said.reason is Reason.INFEASIBLE and self.decision is not None:
-            limit, detail = Limit.FAULT, f"{solver} says that there is no decision"
-        elif said.reason is Reason.OPTIMAL and self.claimed != self.value:
-            limit = Limit.RELAXATION
-            detail = "the optimum of the program was not placed: CPUs or memory of single nodes are in the way"
-        else:
-            limit, detail = Limit.CLAIM, f"{solver} alone says {said.reason}: {said.detail} ({self.unconfirmed})"
-        reason = Reason.NO_SOLUTION if self.decision is None else Reason.FEASIBLE
-        self.termination = Termination(reason=reason, limit=limit, detail=detail)
-
-    def _fail(self, detail: str, limit: Limit) -> None:
-        """End without an answer of the solver: what there was before it stands."""
-        if self.decision is not None or limit is not Limit.FAULT:
-            self._end(Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail))
-        else:
-            self._end(Termination(reason=Reason.FAILED, detail=detail))
-
-    def _spend(self, phase: str, began: float) -> None:
-        spent = getattr(self.stats, phase) + time.monotonic() - began
-        self.stats = msgspec.structs.replace(self.stats, **{phase: spent})

@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Decision, Job, Round
+from muri_opt.rounds import Budget, Decision, Job, Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.history import JobHistory
 
@@ -131,6 +131,14 @@ class Policy(ABC):
     @abstractmethod
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the decision of the algorithm, or what it has of it when the budget is over; by default it runs on.
+
+        An algorithm that may take long asks :meth:`~muri_opt.rounds.Budget.over` on its way and says with
+        :meth:`~muri_opt.rounds.Budget.spend` what its steps cost: under a limit of work no clock is looked at.
+        """
+        return self.decide(round_, seed)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not the policy's to decide; ``None``: all of it is."""

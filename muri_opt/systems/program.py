@@ -74,6 +74,14 @@ class Formulation(ABC):
         """
         return None
 
+    def work(self, round_: Round) -> float:
+        """Return the units of work below which a solver is not known to find more than the algorithm has.
+
+        Where less is left, ``auto`` does not begin the program: neither its relaxation nor its search could end.
+        It is told from counts alone, before anything is built; 0: it may always pay.
+        """
+        return 0.0
+
     def may_settle(self, round_: Round, decision: Decision) -> bool:
         """Return whether :meth:`settle` may find something; told from counts, before anything is built."""
         return False

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.verify.audit import (
+    Audit,
     broken_rules,
     completed,
     decision_value,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from muri_opt.rounds import Certificate
 
 __all__ = [
+    "Audit",
     "Chapter",
     "Rules",
     "Setting",

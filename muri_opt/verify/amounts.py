@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from muri_opt.rounds import Job, Node, Round, WaitingReason
+from muri_opt.rounds import Cluster, Job, Node, Round, WaitingReason
+from muri_opt.rounds.memoise import recalled
 
 Sizes = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB."""
@@ -34,13 +36,13 @@ class Room:
     mebibytes: int | None
 
     def holds(self, need: Need) -> int:
-        """Return how many GPUs of a gang fit here."""
-        most = min(self.gpus, need.gpus)
-        if self.milli is not None and need.milli:
-            most = min(most, self.milli // need.milli)
-        if self.mebibytes is not None and need.mebibytes:
-            most = min(most, self.mebibytes // need.mebibytes)
-        return max(0, most)
+        """Return how many GPUs of a gang fit here; written out, as it is asked for every job and kind of node."""
+        most = need.gpus if need.gpus < self.gpus else self.gpus
+        if self.milli is not None and most * need.milli > self.milli:
+            most = self.milli // need.milli
+        if self.mebibytes is not None and most * need.mebibytes > self.mebibytes:
+            most = self.mebibytes // need.mebibytes
+        return most if most > 0 else 0
 
     @property
     def possible(self) -> bool:
@@ -87,10 +89,15 @@ def held_by(room: Sizes, unit: Sizes, parts: int) -> int:
 
 def need_of(job: Job) -> Need:
     """Return what a job takes."""
-    share = max(job.gpus, 1)
-    milli = round((job.cpus or 0.0) * 1000)
-    mib = round((job.memory_gib or 0.0) * 1024)
-    return Need(gpus=job.gpus, milli=(milli + share - 1) // share, mebibytes=(mib + share - 1) // share)
+    return _need(job.gpus, job.cpus or 0.0, job.memory_gib or 0.0)
+
+
+@lru_cache(maxsize=1 << 14)
+def _need(gpus: int, cpus: float, memory_gib: float) -> Need:
+    """Return what a job of these amounts takes; most jobs ask for what others ask, and every rule asks again."""
+    share = max(gpus, 1)
+    milli, mib = round(cpus * 1000), round(memory_gib * 1024)
+    return Need(gpus=gpus, milli=(milli + share - 1) // share, mebibytes=(mib + share - 1) // share)
 
 
 def said_of(job: Job, binding: WaitingReason) -> WaitingReason:
@@ -109,16 +116,26 @@ def room_of(node: Node) -> Room:
 
 def empty_rooms(round_: Round) -> list[Room]:
     """Return the rooms of the empty cluster, in the order of its nodes."""
-    return [room_of(node) for node in round_.cluster.nodes]
+    return [*_rooms(round_.cluster)]
+
+
+@recalled
+def _rooms(cluster: Cluster) -> tuple[Room, ...]:
+    return tuple(map(room_of, cluster.nodes))
 
 
 def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:
     """Return on how few nodes a gang fits, or ``None`` where it does not; ``rooms`` counts the nodes of each room."""
+    holding: dict[int, int] = {}
+    for room, nodes in rooms.items():
+        most = room.holds(need)
+        if most:
+            holding[most] = holding.get(most, 0) + nodes
     missing, count = need.gpus, 0
-    for most, nodes in sorted(((room.holds(need), nodes) for room, nodes in rooms.items()), reverse=True):
-        if missing <= 0 or most == 0:
+    for most in sorted(holding, reverse=True):
+        if missing <= 0:
             break
-        used = min(nodes, -(-missing // most))
+        used = min(holding[most], -(-missing // most))
         missing, count = missing - used * most, count + used
     return count if missing <= 0 else None
 

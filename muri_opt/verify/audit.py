@@ -60,36 +60,81 @@ def verify(round_: Round, result: Result) -> Certificate:
     bound that is said to be claimed need not be proved. All of it is by the ``rules`` of the result; the name of its
     policy is not looked at.
     """
-    rules, decision = result.rules, result.decision
-    chapter = chapter_of(round_, rules)
-    found = [*_header(round_, result)]
-    if decision is None:
-        return undecided(result, found)
-    broken = chapter.breaches(decision)
-    found += broken if broken else chapter.reason_breaches(decision)
-    found += change_list_breaches(round_, result, decision)
-    value = chapter.value(decision)
-    if result.value != value:
-        found.append(Violation(rule="value", where="value", detail=f"said {result.value}; it is {value}"))
-    known: tuple[int, Proof] | None = None
-    try:
-        known = proved_bound(round_, rules, decision, result.certificate.evidence)
-    except InputError as error:
-        detail = f"found {error.found}; allowed: {error.allowed}"
-        found.append(Violation(rule="evidence", where=error.field, detail=detail))
-    tightest = result.bound if result.claimed_bound is None else result.claimed_bound
-    if tightest is not None and (known is None or known[0] > tightest):
-        optimum = enumerable_optimum(round_, rules)
-        known = known if optimum is None else (optimum, Proof.EXHAUSTIVE)
-    proof = proof_of(result, value, known)
-    found += bound_breaches(result, value, known, proof)
-    return Certificate(
-        feasible=not found,
-        violations=tuple(found),
-        proof=proof,
-        checked_bound=None if known is None else known[0],
-        evidence=result.certificate.evidence,
-    )
+    return Audit(round_, result.rules).certificate(result)
+
+
+class Audit:
+    """The check of decisions of one round under some rules, and of a result in the end.
+
+    What was found of a decision is kept with it, so that a search which asks on its way does not pay twice: the
+    decision must not be changed meanwhile. One audit is one caller's own; :func:`verify` begins a new one.
+    """
+
+    def __init__(self, round_: Round, rules: Rules) -> None:
+        self.round_, self.rules = round_, rules
+        self._breaches: list[tuple[Decision, list[Violation]]] = []
+        self._values: list[tuple[Decision, int]] = []
+        self._bounds: list[tuple[Decision, tuple[Evidence, ...], tuple[int, Proof] | None]] = []
+
+    @property
+    def _chapter(self) -> Chapter:
+        return chapter_of(self.round_, self.rules)
+
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks."""
+        for known, found in self._breaches:
+            if known is decision:
+                return found
+        self._breaches.append((decision, self._chapter.breaches(decision)))
+        return self._breaches[-1][1]
+
+    def value(self, decision: Decision) -> int:
+        """Return the value of a decision."""
+        for known, value in self._values:
+            if known is decision:
+                return value
+        self._values.append((decision, self._chapter.value(decision)))
+        return self._values[-1][1]
+
+    def bound(self, decision: Decision, evidence: tuple[Evidence, ...]) -> tuple[int, Proof] | None:
+        """Return the best bound that can be proved, and by what."""
+        for known, by, bound in self._bounds:
+            if known is decision and by is evidence:
+                return bound
+        self._bounds.append((decision, evidence, proved_bound(self.round_, self.rules, decision, evidence)))
+        return self._bounds[-1][2]
+
+    def certificate(self, result: Result) -> Certificate:
+        """Return what is true of a result under the rules of the audit."""
+        decision, chapter = result.decision, self._chapter
+        found = [*_header(self.round_, result)]
+        if decision is None:
+            return undecided(result, found)
+        broken = self.breaches(decision)
+        found += broken if broken else chapter.reason_breaches(decision)
+        found += change_list_breaches(self.round_, result, decision)
+        value = self.value(decision)
+        if result.value != value:
+            found.append(Violation(rule="value", where="value", detail=f"said {result.value}; it is {value}"))
+        known: tuple[int, Proof] | None = None
+        try:
+            known = self.bound(decision, result.certificate.evidence)
+        except InputError as error:
+            detail = f"found {error.found}; allowed: {error.allowed}"
+            found.append(Violation(rule="evidence", where=error.field, detail=detail))
+        tightest = result.bound if result.claimed_bound is None else result.claimed_bound
+        if tightest is not None and (known is None or known[0] > tightest):
+            optimum = enumerable_optimum(self.round_, self.rules)
+            known = known if optimum is None else (optimum, Proof.EXHAUSTIVE)
+        proof = proof_of(result, value, known)
+        found += bound_breaches(result, value, known, proof)
+        return Certificate(
+            feasible=not found,
+            violations=tuple(found),
+            proof=proof,
+            checked_bound=None if known is None else known[0],
+            evidence=result.certificate.evidence,
+        )
 
 
 def _header(round_: Round, result: Result) -> list[Violation]:

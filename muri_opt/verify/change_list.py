@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
 from muri_opt.verify.amounts import micro
-from muri_opt.verify.sharing_now import running_groups
+from muri_opt.verify.sharing_now import RunningJobs
+
+Facts = tuple[str, float, object, object]
+"""What becomes of a job: the kind of change, the restart seconds, and the GPUs before and after."""
 
 
 def change_list_breaches(round_: Round, result: Result, decision: Decision) -> Iterator[Violation]:
@@ -15,10 +18,11 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
     What it says that all changes cost, and what they cost at least, is checked as well.
     """
     runs = {job: one for one in decision.assignments for job in one.jobs}
-    together = (frozenset(job.id for job in group) for group in running_groups(round_))
-    sharing = {name: group for group in together for name in group}
+    now = RunningJobs(round_)
+    kept = {one.jobs[0] for one in decision.assignments if one.jobs and now.may_be(one.jobs, one.gpus)}
+    true = {job.id: _true(job, one, kept) for job in round_.jobs if (one := runs.get(job.id)) or job.state == "running"}
     if result.stats.changes_cost is not None:
-        yield from _cost_breaches(round_, result, runs, sharing)
+        yield from _cost_breaches(round_, result, true)
     if result.changes is None:
         return
     told: dict[str, list[tuple[str, float, object, object]]] = {}
@@ -27,26 +31,20 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
             facts = kind, change.restart_seconds, change.before, change.after
             told.setdefault(change.job, []).append(facts)
     for job in round_.jobs:
-        said, one = told.pop(job.id, []), runs.get(job.id)
-        true = [_true(job, one, sharing.get(job.id, frozenset()))] if one or job.state == "running" else []
-        if said != true:
-            detail = f"said {said}; it is {true}"
+        said, is_ = told.pop(job.id, []), [true[job.id]] if job.id in true else []
+        if said != is_:
+            detail = f"said {said}; it is {is_}"
             yield Violation(rule="changes", where=job.id, detail=detail)
     for name in told:
         yield Violation(rule="changes", where=name, detail="the round has no such job")
 
 
-def _cost_breaches(
-    round_: Round, result: Result, runs: Mapping[str, Assignment], sharing: Mapping[str, frozenset[str]]
-) -> Iterator[Violation]:
+def _cost_breaches(round_: Round, result: Result, true: Mapping[str, Facts]) -> Iterator[Violation]:
     """Yield if the changes cost something else: of each job its restart, at least a microsecond, times its GPUs."""
     cost, stats = 0, result.stats
     for job in round_.jobs:
-        if job.state != "running":
-            continue
-        kind, seconds, _, _ = _true(job, runs.get(job.id), sharing.get(job.id, frozenset()))
-        if kind != "keep":
-            cost += max(1, micro(seconds)) * max(1, sum((job.placement or {}).values()))
+        if job.state == "running" and true[job.id][0] != "keep":
+            cost += max(1, micro(job.restart_seconds or 0.0)) * max(1, sum((job.placement or {}).values()))
     if stats.changes_cost != cost:
         detail = f"said {stats.changes_cost} GPU-microseconds; it is {cost}"
         yield Violation(rule="changes", where="stats.changes_cost", detail=detail)
@@ -55,7 +53,9 @@ def _cost_breaches(
         yield Violation(rule="changes", where="stats.changes_bound", detail=detail)
 
 
-def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str, float, object, object]:
+def _true(job: Job, one: Assignment | None, kept: Collection[str]) -> Facts:
+    """Return what becomes of a job; in ``kept`` are the first jobs of assignments that may go on as they are."""
+    stays = one is not None and (one.jobs[0] in kept or (not job.placement and len(one.jobs) == 1))
     cost, before = job.restart_seconds or 0.0, job.placement if job.state == "running" else None
     if one is None:
         return "stop", cost, before, None
@@ -68,4 +68,4 @@ def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str,
         return "resize", cost, before, after
     if held and dict(held) != dict(after):
         return "move", cost, before, after
-    return ("keep", 0.0, before, after) if mates == set(one.jobs) else ("regroup", cost, before, after)
+    return ("keep", 0.0, before, after) if stays else ("regroup", cost, before, after)

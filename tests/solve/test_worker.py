@@ -276,6 +276,100 @@ def test_a_worker_ends_with_its_parent(busy: str) -> None:
     wait_until_gone(pid)
 
 
+STUCK = """
+import itertools, os, threading, time
+from muri_opt.solve.solvers.process import Worker
+def ask():
+    worker = Worker()
+    print(worker.call(os.getpid, seconds=60), flush=True)
+    threading.Thread(target=worker.call, args=(sum, itertools.repeat(1)), kwargs={"seconds": None}).start()
+threading.Thread(target=ask).start()
+"""
+
+
+def test_a_worker_in_compiled_code_ends_with_its_parent_and_not_with_the_thread_that_started_it() -> None:
+    """It adds ones for ever and lets no other thread of its own run; the thread that asked for it has long ended."""
+    stuck = STUCK if sys.platform == "linux" else STUCK.replace("sum, itertools.repeat(1)", "time.sleep, 600")
+    with subprocess.Popen([sys.executable, "-c", stuck], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(1)
+        assert not gone(pid)
+        parent.kill()
+    wait_until_gone(pid)
+
+
+WITHOUT_SIGNAL = """
+import os, time
+from muri_opt.solve.solvers import lifeline
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(write)
+    lifeline.os.O_ASYNC = 0
+    lifeline.end_with(read)
+    time.sleep(600)
+os.close(read)
+print(child, flush=True)
+time.sleep(0.2)
+assert os.waitpid(child, os.WNOHANG) == (0, 0)
+os.close(write)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_where_the_kernel_sends_no_signal_a_thread_sees_the_end() -> None:
+    told = subprocess.run([sys.executable, "-c", WITHOUT_SIGNAL], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines()[1:] == ["1"]
+
+
+HEIR = """
+import os, sys, time
+from muri_opt.solve.solvers import borrowed_worker
+with borrowed_worker() as worker:
+    print(worker.call(os.getpid, seconds=60), flush=True)
+    heir = os.fork()
+    if heir:
+        print(heir, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_worker_ends_though_a_fork_of_its_parent_goes_on() -> None:
+    with subprocess.Popen([sys.executable, "-c", HEIR], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid, heir = int(parent.stdout.readline()), int(parent.stdout.readline())
+        parent.kill()
+        parent.wait()
+        try:
+            wait_until_gone(pid)
+            assert not gone(heir)
+        finally:
+            os.kill(heir, signal.SIGKILL)
+
+
+def descriptors() -> int:
+    return len([*Path("/proc/self/fd").iterdir()]) if Path("/proc/self/fd").exists() else 0
+
+
+def test_calls_and_workers_that_are_stopped_or_die_leave_no_descriptor() -> None:
+    stop_workers()
+    before = descriptors()
+    for _ in range(2):
+        with borrowed_worker() as worker:
+            for number in range(500):
+                assert worker.call(operator.add, number, 1, seconds=60) == number + 1
+            os.kill(worker.pid, signal.SIGKILL)
+            with pytest.raises(WorkerError, match="ended with code -9"):
+                worker.call(operator.add, 1, 1, seconds=60)
+        with borrowed_worker() as worker:
+            assert worker.call(operator.add, 1, 1, seconds=60) == 2
+            with pytest.raises(WorkerError, match="was stopped"):
+                worker.call(time.sleep, 60, seconds=0.01)
+    stop_workers()
+    assert descriptors() == before
+
+
 FORK = """
 import os, sys
 from muri_opt import Cluster, Job, Node, Round, solve_round

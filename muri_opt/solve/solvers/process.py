@@ -1,7 +1,8 @@
 """A solver process kept warm between calls, that can be stopped at any moment.
 
 A solver that hangs or crashes takes only this process with it. The process is started from scratch,
-never forked, and speaks pickles over a socket pair. What a solver prints goes nowhere.
+never forked, and speaks pickles over a socket pair. What a solver prints goes nowhere. It ends with the process that
+started it, whatever ends that one (:mod:`muri_opt.solve.solvers.lifeline`).
 
 A limit in seconds is for the work that a process does, not for its start: a caller waits for a new process as long as
 that takes, up to ``START_SECONDS``, and its own limit begins then. Only a process that stands in for one that was
@@ -22,9 +23,11 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round
+from muri_opt.solve.solvers.lifeline import Lifeline, end_with
 from muri_opt.solve.solvers.registry import FIRST_BACKEND, backend_named
 from muri_opt.solve.solvers.round_transfer import Receiver, Sender
 
@@ -34,7 +37,7 @@ PATIENCE_SECONDS = 30.0
 """After which a process that was left to read a round is stopped: it hangs."""
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Sums of floats that several threads share out depend on how many there are; solvers make their own threads."""
-_BOOT = "import sys; from muri_opt.solve.solvers.process import serve; serve(int(sys.argv[1]))"
+_BOOT = "import sys; from muri_opt.solve.solvers.process import serve; serve(*map(int, sys.argv[1:]))"
 
 
 class WorkerError(RuntimeError):
@@ -53,15 +56,16 @@ class Worker:
 
     def __init__(self, *, spare: bool = False) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
+        self._lifeline = Lifeline()
+        with theirs, self._lifeline.handed_over() as line:
             package = Path(__file__).resolve().parents[3]
             path = os.pathsep.join([str(package), *(entry for entry in sys.path if entry)])
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, str(theirs.fileno())],
+                [sys.executable, "-c", _BOOT, str(theirs.fileno()), str(line)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), line],
                 env={**os.environ, "PYTHONPATH": path, **_ONE_THREAD},
             )
         self._connection = Connection(ours.detach())
@@ -72,6 +76,7 @@ class Worker:
         self._done: set[tuple[Callable[..., Any], tuple[Any, ...]]] = set()
         self._last: _Exchange | None = None
         self._prepared: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+        _all.add(self)
 
     @property
     def pid(self) -> int:
@@ -178,7 +183,12 @@ class Worker:
         self._process.wait()
         if self._last is not None:
             self._last.join()  # its other end is gone; a connection must not be closed while a thread uses it
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close what this process holds of it; the process ends if nobody else holds it."""
         self._connection.close()
+        self._lifeline.close()
 
 
 class _Exchange(threading.Thread):
@@ -205,6 +215,8 @@ class _Exchange(threading.Thread):
 
 _idle: list[tuple[int, Worker]] = []
 """Workers nobody uses now, each with the id of the process that started it: a fork must not use its parent's."""
+_all: WeakSet[Worker] = WeakSet()
+"""All workers there are, idle or lent."""
 _lock = threading.Lock()
 
 
@@ -218,8 +230,11 @@ def borrowed_worker() -> Iterator[Worker]:
     try:
         yield worker
     finally:
+        if not worker.alive:
+            worker.stop()
+            worker = Worker(spare=True)
         with _lock:
-            _idle.append((os.getpid(), worker if worker.alive else Worker(spare=True)))
+            _idle.append((os.getpid(), worker))
 
 
 def stop_workers() -> None:
@@ -235,18 +250,30 @@ def _take() -> Worker:
     with _lock:
         while _idle:
             owner, worker = _idle.pop()
-            if owner == os.getpid() and worker.alive:
-                return worker
+            if owner == os.getpid():
+                if worker.alive:
+                    return worker
+                worker.stop()
     return Worker()
 
 
+def _forget_all() -> None:
+    """Let go of the workers of the process that this one was forked from: they must not outlive it because of us."""
+    global _lock  # a thread that is not here may hold the one of the other process
+    _lock = threading.Lock()
+    _idle.clear()
+    for worker in [*_all]:
+        worker.let_go()
+
+
 atexit.register(stop_workers)
+os.register_at_fork(after_in_child=_forget_all)
 
 
-def serve(descriptor: int) -> None:
+def serve(descriptor: int, line: int) -> None:
     """Run in the worker: answer calls until the other end is closed."""
+    end_with(line)
     connection, receiver = Connection(descriptor), Receiver()
-    threading.Thread(target=_die_with_parent, args=(os.getppid(),), daemon=True).start()
     backend_named(FIRST_BACKEND).version()  # loads the solver every round needs first, before the first call
     with suppress(EOFError, OSError):
         connection.send(True)
@@ -260,9 +287,3 @@ def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[A
         return function(*arguments), None
     except Exception as error:  # whatever a solver raises is the caller's to judge
         return None, error
-
-
-def _die_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)

@@ -6,6 +6,7 @@ GPUs of j on s; what jobs ask of nodes has columns of its own (:mod:`.program_de
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -199,6 +200,18 @@ class GangFormulation(Formulation):
         from muri_opt.systems.gangs.settling import settled
 
         return settled(self, round_, decision, budget, solve)
+
+    def work(self, round_: Round) -> float:
+        """Return what a solver takes to place gangs on nodes better than the list schedule, told by pairs of both.
+
+        Measured: 0.2 s for 1,600 pairs, 9 to 12 s for 30,000; before that it has nothing but what it was given.
+        """
+        held = Counter[str]()
+        for job in round_.jobs if not self.preempt else ():
+            held.update(job.placement or {})
+        nodes = [node for node in round_.cluster.nodes if node.gpus > held[node.id]]
+        alike = [node for node in nodes if self.nodes == "any" and node.cpus is None and node.memory_gib is None]
+        return 1e-4 * len(round_.jobs) * (len(nodes) - len(alike[1:]))
 
     @property
     def has_duals(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from muri_opt.modelling import Columns, Ints, Model, Rows, Values
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.change_costs import change_cost
-from muri_opt.rounds.sharing_now import sharing_now
+from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import gang_decision, held_gpus
 from muri_opt.systems.gangs.program import GangFormulation
 from muri_opt.systems.gangs.program_demands import DemandColumns
@@ -111,9 +111,9 @@ def held_at(model: Model, label: str, objective: Ints, amount: int) -> Model:
 
 def stays_of(round_: Round, part: OpenPart) -> Stays:
     """Return the running jobs that could go on as they are; one that shares GPUs now is changed in any case."""
-    together = sharing_now(round_)
+    now = homes_now(round_)
     jobs = ((job, round_.jobs[job]) for job in part.held)
-    return {job: change_cost(one) for job, one in jobs if len(together.get(one.id, ())) == 1}
+    return {job: change_cost(one) for job, one in jobs if now.goes_on([job], one.placement or {})}
 
 
 def members(model: Model, label: str) -> tuple[Ints, Ints]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import structs
@@ -32,6 +32,8 @@ class Proposals:
         self._round, self._fewest_nodes = round_, fewest_nodes
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
+        self._of: dict[str, Assignment] = {}
+        self._free, self._empty = Counter[Room](), Counter[Room]()
         self._asked = starts_of(round_)
         self._known: dict[tuple[object, ...], str | None] = {}
         self._kept: list[Change] = []
@@ -60,7 +62,9 @@ class Proposals:
             return "with a larger quota there would be less to borrow"
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
-        rooms, of = dict(self._rooms), {name: one for one in self._decision.assignments for name in one.jobs}
+            self._of = {name: one for one in self._decision.assignments for name in one.jobs}
+            self._free, self._empty = _with_gpus(self._rooms.values()), _with_gpus(empty_rooms(self._round))
+        freed, of = dict[str, Room](), self._of
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
                 return f"job {name!r} does not run alone"
@@ -68,7 +72,7 @@ class Proposals:
                 return f"job {name!r} may not be stopped"
             need = _together(self._round, of[name])
             for node, gpus in of[name].gpus.items():
-                rooms[node] = rooms[node].without(need, -gpus)
+                freed[node] = freed.get(node, self._rooms[node]).without(need, -gpus)
         counted = sum(sum(of[name].gpus.values()) for name in change.preempt) + (change.add_gpus or 0)
         if change.gpus != counted or len(set(change.preempt)) < len(change.preempt):
             return f"it says {change.gpus} GPUs; it takes {counted}"
@@ -76,7 +80,7 @@ class Proposals:
         if left is not None and job.gpus > left + (change.raise_quota or 0):
             return f"the tenant has {left} GPUs of its quota left, and {change.raise_quota or 0} more"
         added = [Room(gpus=change.add_gpus, milli=None, mebibytes=None)] if change.add_gpus else []
-        now, least = self._node_counts(job, rooms, added, change)
+        now, least = self._node_counts(job, self._rooms, freed, added, change)
         if now is None:
             return "it finds no room for all its GPUs"
         if self._fewest_nodes and (least is None or now > least):
@@ -103,13 +107,16 @@ class Proposals:
         return job.held is not None or (job.not_before or 0.0) > self._round.now
 
     def _node_counts(
-        self, job: Job, rooms: Mapping[str, Room], added: Sequence[Room], change: Change
+        self, job: Job, rooms: Mapping[str, Room], freed: Mapping[str, Room], added: Sequence[Room], change: Change
     ) -> tuple[int | None, int | None]:
-        """Return on how few nodes the job fits now, and in the empty cluster; it may use what is added."""
-        need, empty = need_of(job), empty_rooms(self._round)
+        """Return on how few nodes the job fits now, and in the empty cluster; it may use what is freed and added."""
+        need = need_of(job)
         if self._asked is None:
-            now = smallest_node_count(Counter([*rooms.values(), *added]), need)
-            return now, smallest_node_count(Counter([*empty, *added]), need)
+            free, empty = self._free.copy(), self._empty.copy()
+            free.update([*freed.values(), *added])
+            free.subtract(rooms[node] for node in freed if rooms[node].gpus > 0)
+            empty.update(added)
+            return smallest_node_count(free, need), smallest_node_count(empty, need)
         asked = self._asked_then(job, change)
         if asked is None:
             return None, None
@@ -119,7 +126,8 @@ class Proposals:
         if added and not asked.parts:
             return None, None  # nobody knows what a node would have to be
         within = asked if self._types is None else replace(asked, parts=self._types.parts(job, asked))
-        return within.node_count([*rooms.values()], need, added), asked.node_count(empty, need, added)
+        now = within.node_count([*{**rooms, **freed}.values()], need, added)
+        return now, asked.node_count(empty_rooms(self._round), need, added)
 
     def _asked_then(self, job: Job, change: Change) -> Asked | None:
         """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""
@@ -129,6 +137,11 @@ class Proposals:
         if job.held is not None or late or "node.available_until" in self._round.used_fields:
             return None
         return asked_job(self._round, structs.replace(job, not_before=None, state="waiting", placement=None))
+
+
+def _with_gpus(rooms: Iterable[Room]) -> Counter[Room]:
+    """Count the nodes of each room that has a GPU: no other takes a gang."""
+    return Counter(room for room in rooms if room.gpus > 0)
 
 
 def _together(round_: Round, assignment: Assignment) -> Need:

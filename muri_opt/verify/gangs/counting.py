@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
-from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.demands import Asked
 from muri_opt.verify.tenant_lines import spare_quotas
@@ -75,7 +75,15 @@ def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
 
 
 def _fits_somewhere(kinds: Counter[Room]) -> Callable[[Job], bool]:
-    return lambda job: smallest_node_count(kinds, need_of(job)) is not None
+    known: dict[Need, bool] = {}
+
+    def able(job: Job) -> bool:
+        need = need_of(job)
+        if need not in known:
+            known[need] = smallest_node_count(kinds, need) is not None
+        return known[need]
+
+    return able
 
 
 def _finder(round_: Round, asked: Mapping[str, Asked]) -> Callable[[Job], bool]:

@@ -55,6 +55,7 @@ def kept_jobs(round_: Round, rules: GangRules) -> Kept:
     return kept
 
 
+@recalled
 def job_values(round_: Round, rules: GangRules) -> dict[str, int]:
     """Return what each job adds to the value when it runs.
 

@@ -1,0 +1,179 @@
+"""Rounds in time at scale: how long a session takes to answer, and where the time goes, for every policy.
+
+Run with ``python -m benchmarks.scale [policy ...] [--jobs N]``. A session of each policy decides a seeded loop with
+``auto`` and a limit of 1 s: before each further round a twentieth of the jobs end and as many arrive, and what runs
+comes nearer to its end. The first round, in which nothing runs and nothing is remembered, is told apart.
+
+Wall times are those of the call; the parts are seconds of the processor in the calling process, each without those
+inside it: *reading* what the policy needs of the round, its *algorithm*, the first *bound*, the *value*, the *check* of
+the answer, and *other* (making the round, handing it to the solver process and waiting there).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from muri_opt import Limits, Round, Session, policy_from, warm_up
+from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.generate.portable_random import Draws
+from muri_opt.solve import round as front_door, search
+from muri_opt.systems import POLICIES, systems
+from muri_opt.verify import Audit
+
+SIZES: Final = {100: (16, 40), 1_000: (128, 40), 10_000: (1_000, 4)}
+"""Nodes of 8 GPUs and rounds by number of jobs."""
+PARTS: Final = ("reading", "algorithm", "bound", "value", "check")
+SECONDS_BETWEEN: Final = 300.0
+PART_ENDING: Final = 20
+"""One job of so many ends between two rounds."""
+HOURS_AHEAD: Final = (1, 2, 4, 8, 24)
+_DRAWN: Final = {"stages": "interleaving", "scaling": "elastic", "deadlines": "elastic"}
+"""The generated rounds that have what the drawn rounds of a family have, where these have another name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Times:
+    """What one session took: seconds of every round, and of the parts of all of them; and what it knew in the end."""
+
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    parts: Counter[str] = field(default_factory=Counter)
+    gaps: list[float | None] = field(default_factory=list)
+    verified: bool = True
+
+    def row(self) -> list[str]:
+        """Return the cells of the table: the first round, then all others, then parts of the mean round."""
+        later, rounds = self.wall[1:] or self.wall, len(self.wall)
+        spread = [np.median(later), np.quantile(later, 0.99), max(later), np.median(self.cpu[1:] or self.cpu)]
+        parts = [self.parts[part] / rounds for part in PARTS]
+        other = sum(self.cpu) / rounds - sum(parts)
+        known = [gap for gap in self.gaps if gap is not None]
+        gap = f"{np.median(known):.2%}".replace("%", " %") if len(known) == rounds else f"{rounds - len(known)} without"
+        seconds = [f"{value:.3f}" for value in (self.wall[0], *spread, *parts, other)]
+        return [*seconds, gap, "yes" if self.verified else "NO"]
+
+
+class Meter:
+    """Seconds of the processor by part; a part that is called inside another is not counted there."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inside: list[float] = []
+
+    def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, counted as a part."""
+
+        def counted(*given: Any, **named: Any) -> Any:
+            began = time.process_time()
+            self._inside.append(0.0)
+            try:
+                return function(*given, **named)
+            finally:
+                spent = time.process_time() - began
+                self.seconds[part] += spent - self._inside.pop()
+                if self._inside:
+                    self._inside[-1] += spent
+
+        return counted
+
+
+@contextmanager
+def metered() -> Iterator[Meter]:
+    """Count the parts of all rounds that are decided meanwhile."""
+    meter = Meter()
+    with ExitStack() as stack:
+        for part, owner, name in (
+            ("reading", front_door, "admit"),
+            ("algorithm", search, "decided"),
+            ("bound", search.Search, "_take_first_bound"),
+            ("value", Audit, "value"),
+            ("check", search.Search, "_checked"),
+        ):
+            plain = getattr(owner, name)
+            stack.callback(setattr, owner, name, plain)
+            setattr(owner, name, meter.timed(part, plain))
+        yield meter
+
+
+def measure(policy: str, *, jobs: int, nodes: int, rounds: int, seconds: float = 1.0, seed: int = 1) -> Times:
+    """Return what a session of a policy takes over so many rounds."""
+    turnover = max(1, jobs // PART_ENDING)
+    first = drawn(policy, jobs + turnover * (rounds - 1), nodes, seed)
+    coming, draws, found = iter(first.jobs), Draws(seed), Times()
+    with (
+        metered() as meter,
+        Session(first.cluster, policy, "auto", Limits(seconds=seconds), resources=first.resources) as session,
+    ):
+        now = first.now
+        for place in range(rounds):
+            for _ in range(turnover if place else jobs):
+                session.submit(replace(next(coming), submitted=now))
+            wall, cpu = time.perf_counter(), time.process_time()
+            step = session.decide(now)
+            found.wall.append(time.perf_counter() - wall)
+            found.cpu.append(time.process_time() - cpu)
+            found.gaps.append(step.result.gap)
+            found.verified &= step.result.certificate.feasible
+            session.acknowledge(step)
+            _pass(session, draws, turnover)
+            now += SECONDS_BETWEEN
+        found.parts = meter.seconds
+    return found
+
+
+def _pass(session: Session, draws: Draws, turnover: int) -> None:
+    """Let time pass: what runs comes nearer to its end, and some jobs, or all of fewer that run, have ended."""
+    running = [job for job in session.jobs.values() if job.state == "running"]
+    for _ in range(min(turnover, len(running))):
+        session.finished(running.pop(int(draws.below(1, len(running))[0])).id)
+    for job in running:
+        if job.remaining_iterations and job.iteration_seconds:
+            done = int(SECONDS_BETWEEN / job.iteration_seconds)
+            session.progress(job.id, remaining_iterations=max(1, job.remaining_iterations - done))
+
+
+def drawn(policy: str, jobs: int, nodes: int, seed: int) -> Round:
+    """Return jobs that all wait and have what the policy needs, and their cluster."""
+    (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
+    family = "philly" if policy.startswith("philly") else family
+    round_ = generate(_DRAWN.get(family, family), jobs=jobs, nodes=nodes, seed=seed)
+    fresh = [replace(job, state="waiting", placement=None) for job in round_.jobs]
+    if family == "deadlines":
+        hours = (HOURS_AHEAD[place % len(HOURS_AHEAD)] for place in range(len(fresh)))
+        fresh = [replace(job, deadline=round_.now + 3600.0 * ahead) for job, ahead in zip(fresh, hours, strict=True)]
+    if "plan" in policy_from(policy).needs:
+        fresh = [replace(job, plan=job.plan or (job.plans or ())[0].name) for job in fresh]
+    return replace(round_, jobs=tuple(fresh))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policies", nargs="*", metavar="policy", help="all, if none is named")
+    parser.add_argument("--jobs", type=int, choices=SIZES, nargs="+", default=list(SIZES))
+    parser.add_argument("--rounds", type=int, help="for each size; default 40, 40 and 4")
+    parser.add_argument("--seconds", type=float, default=1.0, help="the limit of each round")
+    given = parser.parse_args(arguments)
+    heads = ("policy", "jobs x nodes", "first", "median", "99 %", "most", "CPU", *PARTS, "other", "gap", "verified")
+    print("| " + " | ".join(heads) + " |")
+    print("| --- | --- |" + " ---: |" * (len(heads) - 2))
+    for policy in given.policies or POLICIES:
+        warm_up(policy)
+        for jobs in given.jobs:
+            nodes, rounds = SIZES[jobs]
+            rounds = given.rounds or rounds
+            found = measure(policy, jobs=jobs, nodes=nodes, rounds=rounds, seconds=given.seconds)
+            print("| " + " | ".join((policy, f"{jobs:,} x {nodes:,}", *found.row())) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""A decision that takes no search: who runs goes on, and who fits beside them starts.
+
+It is what a caller gets whose time does not suffice for the policy's own algorithm. It knows no policy and no chapter;
+whether it keeps the rules is for the verifier to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.sharing_now import on_same_gpus
+
+
+def simple_decisions(round_: Round) -> Iterator[Decision]:
+    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
+
+    Others start in the order of submission, each whole where it fits best. Nobody starts where jobs ask for certain
+    nodes or shapes.
+    """
+    kept = tuple(_as_it_is(round_, group) for group in on_same_gpus(round_))
+    if INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
+        yield Decision(assignments=(*kept, *_started(round_, kept)))
+    yield Decision(assignments=kept)
+
+
+def _as_it_is(round_: Round, group: tuple[int, ...]) -> Assignment:
+    jobs = [round_.jobs[place] for place in group]
+    return Assignment(
+        jobs=tuple(job.id for job in jobs),
+        order=tuple(range(len(jobs))),
+        plan=jobs[0].plan if len(jobs) == 1 else None,
+        gpus=dict(jobs[0].placement or {}),
+    )
+
+
+def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:
+    """Yield who fits beside those that are kept."""
+    amounts, index = round_.amounts, round_.job_index
+    free, nodes = FreeCapacity(amounts), round_.cluster.node_index
+    for one in kept:
+        jobs = [index[job] for job in one.jobs]
+        cpus, memory = int(amounts.c[jobs].sum()), int(amounts.m[jobs].sum())
+        for name, gpus in one.gpus.items():
+            free.occupy(nodes[name], gpus, gpus * cpus, gpus * memory)
+        for job in jobs:
+            free.charge(int(amounts.tenant[job]), int(amounts.g[job]))
+    left, names = int(np.maximum(free.gpus, 0).sum()), [*nodes]
+    waiting = [place for place, job in enumerate(round_.jobs) if job.state == "waiting" and job.gpus]
+    for place in sorted(waiting, key=lambda at: (-round_.jobs[at].priority, round_.jobs[at].submitted or 0.0, at)):
+        job, tenant = round_.jobs[place], int(amounts.tenant[place])
+        if job.gpus > left or not free.has_quota(tenant, job.gpus):
+            continue
+        part = _best_fit(free.most_gpus(place), job.gpus)
+        if part is None:
+            continue
+        where = np.flatnonzero(part)
+        free.occupy(where, part[where], part[where] * amounts.c[place], part[where] * amounts.m[place])
+        free.charge(tenant, job.gpus)
+        left -= job.gpus
+        yield Assignment(jobs=(job.id,), order=(0,), gpus={names[at]: int(part[at]) for at in where})
+
+
+def _best_fit(room: Ints, gpus: int) -> Ints | None:
+    """Return GPUs per node: the tightest node that holds all, or the fewest nodes from the emptiest on."""
+    part = np.zeros_like(room)
+    able = np.flatnonzero(room >= gpus)
+    if len(able):
+        part[able[np.argmin(room[able])]] = gpus
+        return part
+    for node in np.argsort(-room, kind="stable"):
+        part[node] = min(gpus, max(0, int(room[node])))
+        gpus -= int(part[node])
+        if not gpus:
+            return part
+        if not part[node]:
+            return None
+    return None
