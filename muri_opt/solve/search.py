@@ -26,7 +26,7 @@ from muri_opt.rounds import (
     changes,
     relative_gap,
 )
-from muri_opt.rounds.change_costs import changes_cost
+from muri_opt.rounds.change_costs import cost_of_all
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.known import Known
@@ -283,8 +283,9 @@ class Search(Known):
     def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
-        if decision is not None:
-            self.stats = msgspec.structs.replace(self.stats, changes_cost=changes_cost(round_, decision))
+        made = None if decision is None else changes(round_, decision)
+        if made is not None:
+            self.stats = msgspec.structs.replace(self.stats, changes_cost=cost_of_all(round_, made))
         draft = Result(
             fingerprint=round_.fingerprint,
             policy=self.policy.spec,
@@ -297,7 +298,7 @@ class Search(Known):
             value_unit=unit_of(self.rules),
             termination=self.termination,
             decision=decision,
-            changes=None if decision is None else changes(round_, decision),
+            changes=made,
             stats=self.stats,
             certificate=Certificate(feasible=False, evidence=self.all_evidence()),
         )

@@ -52,9 +52,7 @@ class HomeColumns:
         )
 
     @classmethod
-    def of(
-        cls, round_: Round, type_of: Ints, g: Ints, largest: int, all_groups: AllGroups, *, mixed: bool
-    ) -> HomeColumns:
+    def of(cls, round_: Round, type_of: Ints, g: Ints, largest: int, all_groups: AllGroups, *, mixed: bool) -> HomeColumns:
         """Return all groups that may be those that run; ``g`` are the GPUs of each type."""
         now = homes_now(round_)
         of_job, index = np.array(now.of, dtype=np.int64), round_.cluster.node_index
@@ -75,7 +73,9 @@ class HomeColumns:
             may = (sizes >= one.least) & (sizes <= one.largest) & (gpus_of == total) & (total > 0)
             parts.append(types[may])
             home.append(np.full(int(may.sum()), place, dtype=np.int64))
-        return cls(of_job=of_job, shares=shares, inside=inside, groups=np.concatenate(parts), home=np.concatenate(home))
+        return cls(
+            of_job=of_job, shares=shares, inside=inside, groups=np.concatenate(parts), home=np.concatenate(home)
+        )
 
     def spot(self, home: int) -> Spot:
         """Return a placement as GPUs of nodes that a group has exactly."""
