@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
 from muri_opt.systems.orders.fair_share import fair_share_order
 from muri_opt.systems.orders.tiresias_order import TiresiasKey, TiresiasOrder
@@ -104,6 +105,11 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
     >>> priority_order(shipped_round("toy/two-gangs"), "fifo")
     [0, 1, 2]
     """
+    return [*_line(round_, by)]  # one that is recalled must stay as it is
+
+
+@recalled
+def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
     order = ORDERS[by] if isinstance(by, str) else by
     line = order.line if isinstance(order, Order) else None
     for position, job in enumerate(round_.jobs):
@@ -116,7 +122,7 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
                 )
     key: Key | None = order.key
     if line is not None:
-        found = [*line(round_)]  # one that is recalled must stay as it is
+        found = [*line(round_)]
     elif key is not None:
         found = sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
     if "job.priority" in round_.used_fields:
