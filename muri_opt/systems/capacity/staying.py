@@ -28,7 +28,7 @@ def staying_jobs(
         if job in stays:
             continue
         held = held_gpus(round_, job)
-        if held is None or held.sum() != round_.amounts.g[job] or (held > left.room(job)).any():
+        if held is None or held.sum() != round_.amounts.g[job] or not left.holds_share(job, held):
             continue
         if within_rules and not (left.within_quota(job) and left.within_types(job, held)):
             continue

@@ -12,7 +12,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, gpu_milliseconds, microseconds
 from muri_opt.systems.orders.gittins import GittinsIndex
 
-TiresiasKey = tuple[int, Fraction, bool]
+TiresiasKey = tuple[int, Fraction | int, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ class TiresiasOrder:
     def key(self, job: Job) -> TiresiasKey:
         """Return what a job is sorted by, before its submission."""
         queue = 0 if self.promotes(job) else self.queue_by_service(job)
-        index = Fraction(0) if self.gittins is None else self.gittins.after(_service(job))
-        return queue, -index, job.state != "running"
+        index = 0 if self.gittins is None else -self.gittins.after(_service(job))
+        return queue, index, job.state != "running"
 
     def queue_by_service(self, job: Job) -> int:
         """Return the queue, from 0, of what the job has attained."""

@@ -107,14 +107,15 @@ def _key(job: Job, order: str) -> int:
     return left * job.gpus if order == "srsf" else left
 
 
-def _stand(job: Job, queues: Queues) -> tuple[int, Fraction, bool]:
+def _stand(job: Job, queues: Queues) -> tuple[int, Fraction | int, bool]:
     """Return the queue of a job and how it stands there, before its submission counts."""
     service, pending = round(_said(job, "attained_gpu_seconds") * 1000), job.state == "waiting"
     queue = queues.queue(service)
     if queue and pending and queues.knob:
         executed, waited = micro(_said(job, "executed_seconds")), micro(_said(job, "waiting_seconds"))
         queue = 0 if queues.starved(executed, waited) else queue
-    return queue, -queues.index(service), pending
+    index = -queues.index(service) if queues.samples else 0  # comparing fractions takes long
+    return queue, index, pending
 
 
 def _least_served_tenant_first(round_: Round, arrival: dict[str, tuple[int, int]]) -> list[Job]:
