@@ -19,7 +19,7 @@ from muri_opt.rounds import Budget, Decision, LinearDuals, Round, changes
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.capacity import Leftover, gang_decision, held_gpus
 from muri_opt.systems.capacity.list_schedule import placed_around
-from muri_opt.systems.capacity.rearrangement import placed_at_home
+from muri_opt.systems.capacity.rearrangement import Rearrangement, placed_at_home
 from muri_opt.systems.gangs.program_demands import DemandColumns
 from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
 from muri_opt.systems.gangs.program_places import OpenPart, Places
@@ -135,17 +135,15 @@ class GangFormulation(Formulation):
         """Return the decision: the admitted gangs, packed anew if that works, else where the values put them.
 
         Packing running gangs first where they are, then the others from the largest by best fit, moves and splits fewer
-        gangs than a solver that does not care where they sit.
+        gangs than a solver that does not care where they sit. With ``restarts`` what was moved for nothing goes home.
         """
         part = self.open_part(round_)
         jobs = np.flatnonzero(values[: len(round_.jobs)] == 1).tolist()
         held = {job: now for job in jobs if (now := held_gpus(round_, job)) is not None} | part.stays
         order = sorted(jobs, key=lambda job: (job not in held, -round_.jobs[job].gpus))
         fewest = self.nodes == "fewest"
-        shares = None
-        if held:
-            homes = {job: home for job, home in held.items() if job not in part.stays}
-            shares = placed_at_home(round_, order, homes, consolidate=fewest, fixed=part.stays)
+        homes = {job: home for job, home in held.items() if job not in part.stays}
+        shares = placed_at_home(round_, order, homes, consolidate=fewest, fixed=part.stays) if held else None
         if shares is None:
             shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
         if shares is None:
@@ -153,6 +151,11 @@ class GangFormulation(Formulation):
         elif part.scale > 1:
             valued = self._as_valued(round_, order, values)
             shares = valued if part.inside(valued) > part.inside(shares) else shares
+        if held and self.restarts:
+            made = Rearrangement(round_, shares, homes, fixed=part.stays, consolidate=fewest)
+            made.undo_moves()
+            made.on_fewer_nodes()
+            shares = made.shares
         return gang_decision(round_, shares, consolidate=fewest, preempt=self.preempt)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
