@@ -31,7 +31,7 @@ from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search
 from muri_opt.solve.known import Known
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.pace import PACE
-from muri_opt.solve.simple_decision import simple_decisions
+from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
 from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
@@ -121,8 +121,8 @@ class Search(Known):
         late = seconds is not None and takes > max(seconds, GRACE_SECONDS)
         if late and not named and self._take_simple():
             PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
-            detail = f"{self.policy.spec} takes about {takes:.2g} s and was left out: who runs goes on, who fits starts"
-            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail=detail)
+            self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
+            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
             budget = Budget(limits=Limits(seconds=None) if named else self.left())
             with self._step("algorithm", "solve_seconds"):
@@ -137,9 +137,10 @@ class Search(Known):
             detail = f"{self.policy.spec} ran to its end"
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
             if budget.cut_short:
-                said = replace(said, limit=budget.limit, detail=f"{self.policy.spec} was cut short: {budget.cut_short}")
+                said = replace(said, limit=budget.limit, detail=f"{self.policy.spec} stopped")
+                self.cuts += (f"{self.policy.spec} was cut short: {budget.cut_short}",)
         if not self._take_first_bound():
-            said = replace(said, detail=f"{said.detail}; no time was left for a bound")
+            self.cuts += ("no time was left for a bound",)
         self.end(said)
 
     def _take_simple(self) -> bool:
@@ -177,8 +178,7 @@ class Search(Known):
             detail = f"the exact program was not begun: it takes about {work:.2g} units of work, and {has:.2g} are left"
         else:
             return None
-        before = f"{self.termination.detail}; " if self.decision is not None else ""
-        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=before + detail)
+        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail)
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
@@ -276,7 +276,7 @@ class Search(Known):
             gap=None if self.value is None or self.bound is None else relative_gap(self.value, self.bound),
             claimed_bound=self.claimed if self.decision is not None else self.claims.least,
             value_unit=unit_of(self.rules),
-            termination=self.termination,
+            termination=self.told,
             decision=decision,
             changes=None if decision is None else changes(round_, decision),
             certificate=Certificate(feasible=False, evidence=self.all_evidence()),
@@ -344,7 +344,7 @@ class Search(Known):
 
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
-        if self.decision is None and self.method != "heuristic":
+        if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
             unchanged = self.policy.unchanged(self.round_)
             if unchanged is not None:
                 self.decision, self.value = unchanged, self.audit.value(unchanged)

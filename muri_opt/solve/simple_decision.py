@@ -16,6 +16,17 @@ from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import on_same_gpus
 
 
+def changes_anybody(round_: Round, decision: Decision) -> bool:
+    """Return whether a decision stops a job that runs, or gives it other GPUs or partners than it may have now."""
+    given = {job: one for one in decision.assignments for job in one.jobs}
+    for job in round_.jobs:
+        if job.state == "running":
+            one = given.get(job.id)
+            if one is None or len(one.jobs) > 1 or one.gpus != job.placement or one.plan not in (None, job.plan):
+                return True
+    return False
+
+
 def simple_decisions(round_: Round) -> Iterator[Decision]:
     """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
 
@@ -43,12 +54,12 @@ def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
     for one in kept:
-        jobs = [index[job] for job in one.jobs]
-        cpus, memory = int(amounts.c[jobs].sum()), int(amounts.m[jobs].sum())
+        members = [index[name] for name in one.jobs]
+        cpus, memory = int(amounts.c[members].sum()), int(amounts.m[members].sum())
         for name, gpus in one.gpus.items():
             free.occupy(nodes[name], gpus, gpus * cpus, gpus * memory)
-        for job in jobs:
-            free.charge(int(amounts.tenant[job]), int(amounts.g[job]))
+        for place in members:
+            free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
     left, names = int(np.maximum(free.gpus, 0).sum()), [*nodes]
     waiting = [place for place, job in enumerate(round_.jobs) if job.state == "waiting" and job.gpus]
     for place in sorted(waiting, key=lambda at: (-round_.jobs[at].priority, round_.jobs[at].submitted or 0.0, at)):
