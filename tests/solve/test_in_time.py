@@ -69,8 +69,8 @@ def test_a_policy_has_the_budget_of_the_call_and_says_what_it_left_undone() -> N
     short, long = (solve_round(OPEN, Slow(), "auto", Limits(work=work)) for work in (1.0, 50.0))
     detail = "slow was cut short: nobody was started; no work left for a solver"
     assert outcome(short) == ("FEASIBLE", "WORK", detail)
-    assert (short.answer.running, short.certificate.feasible) == (set(), True)
-    assert (long.answer.running, outcome(long)[0]) == ({"j1"}, "OPTIMAL")
+    assert (short.answer.running, short.certificate.feasible) == (frozenset(), True)
+    assert (long.answer.running, outcome(long)[0]) == (frozenset({"j1"}), "OPTIMAL")
 
 
 def test_an_algorithm_that_is_asked_for_by_name_runs_to_its_end() -> None:
