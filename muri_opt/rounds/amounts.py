@@ -73,8 +73,7 @@ class Amounts:
 
         A node may have room for more than the jobs ask for: how much more is what makes one node tighter than another.
         """
-        shared = list(jobs)
-        cpus, memory = int(self.c[shared].sum()), int(self.m[shared].sum())
+        cpus, memory = sum(int(self.c[job]) for job in jobs), sum(int(self.m[job]) for job in jobs)
         room: Ints = free_gpus.copy()
         if cpus:
             room = np.minimum(room, free_cpus // cpus)

@@ -84,6 +84,11 @@ class JobConfiguration:
         """What those of a family are sorted by: tasks, then servers."""
         return self.tasks, self.servers
 
+    @property
+    def steps(self) -> int:
+        """Servers, workers and shares of a worker: what a step makes one more or one less of."""
+        return self.tasks + self.share
+
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans: those of the configuration."""
         return self.service

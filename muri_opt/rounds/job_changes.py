@@ -71,7 +71,7 @@ def changes(round_: Round, decision: Decision) -> Changes:
     >>> changes(round_, solve_round(round_, "fifo", "heuristic").decision).counts
     {'start': 2}
     """
-    together = sharing_now(round_)
+    together = sharing_now(round_, decision)
     given = {job: assignment for assignment in decision.assignments for job in assignment.jobs}
     found: dict[str, list[JobChange]] = {kind: [] for kind in KINDS}
     for job in round_.jobs:

@@ -20,6 +20,9 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where the time went, which backend ran, and how large its model was.
 
     ``startup_seconds`` went by until modules were imported and a solver process was ready; no limit counts them.
+    ``changes_cost`` is what all changes cost in GPU-microseconds: of each running job that is changed its restart times
+    the GPUs it holds. No decision of the same value costs less than ``changes_bound``, which above 0 is a solver's
+    word; ``None``: that is not known.
     """
 
     startup_seconds: float = 0.0
@@ -29,6 +32,8 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     backend: str | None = None
     columns: int = 0
     rows: int = 0
+    changes_cost: int | None = None
+    changes_bound: int | None = None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,37 +1,147 @@
-"""Who shares GPUs now."""
+"""Who shares GPUs now.
+
+A round says where jobs run and not which GPUs of a node they have, so that jobs of the same placement may share them in
+several ways. What is known: jobs that share have the same placement, all have stage times, a group has at most
+``MOST_SHARING`` of them, and a node holds all groups side by side. So a group of a decision *goes on as it is* where
+the running jobs of its placement can be grouped in some such way, this group among the others. Under this reading every
+decision goes on as it is when the round after it is decided; whether two groups of one placement exchange jobs cannot
+be told.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.running_jobs import MOST_SHARING
 
 if TYPE_CHECKING:
+    from muri_opt.rounds.decision import Decision
     from muri_opt.rounds.round import Round
+
+Held = tuple[tuple[str, int], ...]
+"""GPUs by node, in the order of the names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Running jobs of one placement, by their places in the round.
+
+    They are in at least ``fewest`` groups and in at most ``most`` where all others are in as few as they can be. A group
+    of them has from ``least`` to ``largest`` jobs.
+    """
+
+    held: Held
+    jobs: tuple[int, ...]
+    largest: int
+    fewest: int
+    most: int
+
+    @property
+    def least(self) -> int:
+        """The fewest jobs that one group can have, the others being in groups as large as can be."""
+        rest = self.largest * (self.most - 1)
+        return min(self.largest, max(1, len(self.jobs) - rest))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingNow:
+    """The placements of running jobs: ``of[j]`` is that of the job at place j, by its number; -1 if it holds none."""
+
+    homes: tuple[Home, ...]
+    of: tuple[int, ...]
+
+    def goes_on(self, jobs: Sequence[int], gpus: Mapping[str, int]) -> bool:
+        """Return whether jobs that are given GPUs together go on as they are, as far as the round tells."""
+        at = self.of[jobs[0]]
+        if at < 0 or any(self.of[job] != at for job in jobs):
+            return False
+        home = self.homes[at]
+        return home.least <= len(jobs) <= home.largest and held_on(gpus) == home.held
+
+
+def held_on(gpus: Mapping[str, int]) -> Held:
+    """Return GPUs by node as a key."""
+    return tuple(sorted(item for item in gpus.items() if item[1])) or tuple(sorted(gpus.items()))
+
+
+def homes_now(round_: Round) -> SharingNow:
+    """Return where running jobs are, and how they may share."""
+    return _homes_now(round_)
+
+
+@recalled
+def _homes_now(round_: Round) -> SharingNow:
+    running = (job.placement or {} if job.state == "running" else None for job in round_.jobs)
+    return homes_of(round_, [None if gpus is None else held_on(gpus) for gpus in running])
+
+
+def homes_of(round_: Round, held: Sequence[Held | None]) -> SharingNow:
+    """Return the same where each job of the round has other GPUs, ``None`` if it does not run."""
+    alike = dict[tuple[Held, int], list[int]]()
+    for place, (job, where) in enumerate(zip(round_.jobs, held, strict=True)):
+        if where is not None:
+            largest = 1 if job.stage_seconds is None else MOST_SHARING
+            alike.setdefault((where, largest), []).append(place)
+    fewest = [-(-len(jobs) // largest) for (_, largest), jobs in alike.items()]
+    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
+    for (where, _), groups in zip(alike, fewest, strict=True):
+        left.subtract({node: groups * gpus for node, gpus in where})
+    of, homes = [-1] * len(round_.jobs), list[Home]()
+    for ((where, largest), jobs), groups in zip(alike.items(), fewest, strict=True):
+        for job in jobs:
+            of[job] = len(homes)
+        most = groups + _more(left, where, len(jobs) - groups)
+        homes.append(Home(held=where, jobs=tuple(jobs), largest=largest, fewest=groups, most=most))
+    return SharingNow(homes=tuple(homes), of=tuple(of))
+
+
+def _more(left: Mapping[str, int], held: Held, most: int) -> int:
+    """Return how many more groups, ``most`` at most, find GPUs on their nodes."""
+    return max(0, min((most, *(left[node] // gpus for node, gpus in held if gpus))))
 
 
 def on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
-    """Return the places of the running jobs, those together that share GPUs.
+    """Return the places of the running jobs in groups, as they may be: as many groups as can be, of even sizes.
 
-    A round says where jobs run and not which GPUs of a node they have. Jobs with the same placement are taken to share
-    where a node could not hold all that runs there side by side.
+    Where several placements want the GPUs that are left, the first in the round has them.
     """
-    held, alike = Counter[str](), dict[tuple[tuple[str, int], ...], list[int]]()
-    for place, job in enumerate(round_.jobs):
-        if job.state == "running":
-            held.update(job.placement or {})
-            alike.setdefault(tuple((job.placement or {}).items()), []).append(place)
-    has = {node.id: node.gpus for node in round_.cluster.nodes}
+    now = homes_now(round_)
+    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
+    for home in now.homes:
+        left.subtract({node: home.fewest * gpus for node, gpus in home.held})
     found = list[tuple[int, ...]]()
-    for where, places in alike.items():
-        most = MOST_SHARING if any(held[node] > has[node] for node, _ in where) else 1
-        found += [tuple(places[start : start + most]) for start in range(0, len(places), most)]
+    for home in now.homes:
+        more = _more(left, home.held, len(home.jobs) - home.fewest)
+        left.subtract({node: more * gpus for node, gpus in home.held})
+        found += _split(home.jobs, home.fewest + more)
     return found
 
 
-def sharing_now(round_: Round) -> dict[str, set[str]]:
-    """Return each running job with those on its GPUs, itself among them."""
+def _split(jobs: tuple[int, ...], groups: int) -> Iterable[tuple[int, ...]]:
+    """Yield jobs in so many groups, the first ones of one job more than the last."""
+    size, longer = divmod(len(jobs), groups)
+    start = 0
+    for group in range(groups):
+        end = start + size + (group < longer)
+        yield jobs[start:end]
+        start = end
+
+
+def sharing_now(round_: Round, decision: Decision) -> dict[str, set[str]]:
+    """Return each running job with those on its GPUs, itself among them.
+
+    Groups of the decision that may be those that run are taken to be them.
+    """
+    now, index = homes_now(round_), round_.job_index
     ids = [job.id for job in round_.jobs]
     groups = ({ids[place] for place in group} for group in on_same_gpus(round_))
-    return {job: group for group in groups for job in group}
+    found = {job: group for group in groups for job in group}
+    for assignment in decision.assignments:
+        if all(job in found for job in assignment.jobs):
+            if now.goes_on([index[job] for job in assignment.jobs], assignment.gpus):
+                found |= dict.fromkeys(assignment.jobs, set(assignment.jobs))
+    return found

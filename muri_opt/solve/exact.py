@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from muri_opt.errors import RefusalError
 from muri_opt.rounds import Budget, Decision, Limit, Limits, LinearDuals, Prices, Reason, Round, Termination, unlimited
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.solve import solvers as backends
@@ -17,6 +18,7 @@ from muri_opt.solve import solvers as backends
 if TYPE_CHECKING:
     from muri_opt.modelling import Model
     from muri_opt.systems import Formulation
+    from muri_opt.systems.program import Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,23 @@ def search_chapter(round_: Round, formulation: Formulation, limits: Limits, star
         duals=found.duals,
         work=budget.spent,
     )
+
+
+def settle(round_: Round, formulation: Formulation, limits: Limits, start: Decision) -> tuple[Settled | None, float]:
+    """Return of the decisions of the same value the one whose changes cost least, and the work that took.
+
+    The second backend is asked where the first does not take the numbers.
+    """
+    budget = Budget(limits=limits)
+    first, second = (
+        partial(backends.solve_stages, backends.backend_named(name))
+        for name in (backends.FIRST_BACKEND, backends.SECOND_BACKEND)
+    )
+    try:
+        found = formulation.settle(round_, start, budget, first)
+    except RefusalError:
+        found = formulation.settle(round_, start, budget, second)
+    return found, budget.spent
 
 
 def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limits, start: Decision | None) -> Answer:

@@ -9,6 +9,7 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.search import Search
+from muri_opt.solve.sparing import spare_changes
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
 
@@ -53,4 +54,6 @@ def solve_round(
         search.run_directly()
     if kind != "heuristic" and not search.close_enough:
         search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
+    if kind != "heuristic":
+        spare_changes(search)
     return search.result()

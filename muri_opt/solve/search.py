@@ -26,8 +26,9 @@ from muri_opt.rounds import (
     changes,
     relative_gap,
 )
+from muri_opt.rounds.change_costs import changes_cost
 from muri_opt.solve.decided import decided
-from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, solve_directly
+from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.known import Known
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.pace import PACE
@@ -40,6 +41,7 @@ from muri_opt.verify import Audit, completed, enumerable_optimum
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
     from muri_opt.systems.capacity.set_apart import SetApart
+    from muri_opt.systems.program import Settled
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
@@ -257,6 +259,17 @@ class Search(Known):
         if self._take(second, answer, ()):
             self.termination = said
 
+    def settled(self, decision: Decision) -> Settled | None:
+        """Return of the decisions of the same value the one whose changes cost least; ``None``: none is looked for."""
+        if not (has_program(self.rules) and self.program.has_settling) or self.left().nothing_left:
+            return None
+        with suppress(WorkerError, RefusalError):  # then the answer stays as it is
+            limits = self._prepared()
+            found, work = self._in_worker(settle, self.round_, self.program, limits, decision)
+            self.spent += work
+            return found
+        return None
+
     def result(self) -> Result:
         """Return the answer, verified."""
         with self._step("check", "verify_seconds"):
@@ -266,6 +279,8 @@ class Search(Known):
     def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
+        if decision is not None:
+            self.stats = msgspec.structs.replace(self.stats, changes_cost=changes_cost(round_, decision))
         draft = Result(
             fingerprint=round_.fingerprint,
             policy=self.policy.spec,
@@ -279,6 +294,7 @@ class Search(Known):
             termination=self.told,
             decision=decision,
             changes=None if decision is None else changes(round_, decision),
+            stats=self.stats,
             certificate=Certificate(feasible=False, evidence=self.all_evidence()),
         )
         audit = self.audit if self.apart is None else Audit(round_, self.rules)

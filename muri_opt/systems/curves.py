@@ -67,7 +67,7 @@ class Curves:
         ``NEVER`` with no GPU and beyond the job's cap; anything else is below ``NEVER``.
         """
         time = np.full(self.speed.shape, NEVER, dtype=np.int64)
-        amounts = [iterations * unit for iterations, unit in zip(work, self.unit, strict=True)]
+        amounts = self._amounts(work)
         small = np.array([amount < NEVER for amount in amounts], dtype=bool)
         total = np.array([amount if amount < NEVER else 0 for amount in amounts], dtype=np.int64)
         useful = self.speed > 0
@@ -76,6 +76,22 @@ class Curves:
             for k in range(1, int(self.cap[j]) + 1):
                 time[j, k] = min(NEVER - 1, amounts[j] // int(self.speed[j, k]))
         return time
+
+
+    def alone(self, work: Sequence[int]) -> Ints:
+        """Return the time that each job needs for ``work[j]`` iterations with one GPU, as :meth:`microseconds` does."""
+        return self._at(work, self.speed[:, 1])
+
+    def fastest(self, work: Sequence[int]) -> Ints:
+        """Return the time that each job needs for ``work[j]`` iterations with the GPUs that make it fastest."""
+        return self._at(work, self.speed.max(axis=1))
+
+    def _at(self, work: Sequence[int], speed: Ints) -> Ints:
+        pairs = zip(self._amounts(work), speed.tolist(), strict=True)
+        return np.array([min(NEVER - 1, amount // each) if each else NEVER for amount, each in pairs], dtype=np.int64)
+
+    def _amounts(self, work: Sequence[int]) -> list[int]:
+        return [iterations * unit for iterations, unit in zip(work, self.unit, strict=True)]
 
 
 @last_recalled

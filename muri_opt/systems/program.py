@@ -20,6 +20,17 @@ class Searched(NamedTuple):
     detail: str
 
 
+class Settled(NamedTuple):
+    """A decision of the same value with cheaper changes, and what no decision of that value costs less than.
+
+    ``least`` is in GPU-microseconds; ``None`` where not all such decisions were looked at. Above 0 it is a solver's
+    word.
+    """
+
+    decision: Decision
+    least: int | None
+
+
 class Formulation(ABC):
     """The exact program of a round: one chapter of the book."""
 
@@ -70,6 +81,18 @@ class Formulation(ABC):
         It is told from counts alone, before anything is built; 0: it may always pay.
         """
         return 0.0
+
+    @property
+    def has_settling(self) -> bool:
+        """Whether :meth:`settle` looks for cheaper changes."""
+        return False
+
+    def settle(self, round_: Round, decision: Decision, budget: Budget, solve: SolveStages) -> Settled | None:
+        """Return of the decisions of the same value the one whose changes cost least, and of those on fewest nodes.
+
+        ``None`` where there is nothing to look for. All of it counts against the budget.
+        """
+        return None
 
     @property
     def has_duals(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from muri_opt.rounds import Assignment, Decision, Job, Round, after
+from muri_opt.rounds import Assignment, Decision, Job, Round, after, changes
 from muri_opt.testing.changed_rounds import (
     alone,
     has_ties,
@@ -167,6 +167,26 @@ def MINIMAL_VICTIMS(case: Case) -> Finding | None:
     return None
 
 
+@invariant("changes-pay", Tier.RATIONALITY)
+def CHANGES_PAY(case: Case) -> Finding | None:
+    """No job that ran alone on its GPUs could be put back as it was, all else as decided, without loss of value."""
+    if not case.sound():
+        return None
+    decision = case.judge.completed(case.round_, case.decision())
+    value, done = case.value(case.round_, decision), changes(case.round_, decision)
+    for change in (*done.stop, *done.move, *done.resize, *done.regroup):
+        job = case.round_.jobs[case.round_.job_index[change.job]]
+        back = _put_back(decision, job, plans=case.judge.chapter(case.round_).has_plans)
+        if back is None or case.judge.breaches(case.round_, back):
+            continue
+        then = case.value(case.round_, back)
+        if then >= value:
+            where = _held(change.after) if change.after else "stopped"
+            words = f"job {job.id!r} ran on {_held(_now(job))} and is changed ({where})"
+            return Finding(amount=1.0, detail=f"{words}: worth {_number(value)}, left as it was {_number(then)}")
+    return None
+
+
 def preemptions(case: Case, round_: Round, looks: int) -> Counter[str]:
     """Return how often each job is preempted while a round is decided again and again at the same moment."""
     stops: Counter[str] = Counter()
@@ -196,6 +216,7 @@ RATIONALITY = (
     SETTLES,
     PREEMPTS_FOR_A_START,
     MINIMAL_VICTIMS,
+    CHANGES_PAY,
 )
 """All of them, in the order in which they are told."""
 
@@ -224,6 +245,19 @@ def _running(round_: Round) -> list[Job]:
 
 def _now(job: Job) -> dict[str, int]:
     return dict(job.placement or {}) if job.state == "running" else {}
+
+
+def _put_back(decision: Decision, job: Job, *, plans: bool) -> Decision | None:
+    """Return the decision with a job as it runs now, alone; ``None`` where a group of others would need a new period."""
+    given = next((one for one in decision.assignments if job.id in one.jobs), None)
+    rest = tuple(one for one in decision.assignments if one is not given)
+    left = () if given is None else tuple(other for other in given.jobs if other != job.id)
+    if len(left) > 1:
+        return None
+    if given is not None and left:
+        rest = (*rest, Assignment(jobs=left, gpus=given.gpus))
+    now = Assignment(jobs=(job.id,), plan=job.plan if plans else None, gpus=_now(job))
+    return Decision(assignments=(*rest, now))
 
 
 def _gains(job: Job, given: Assignment) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muri_opt.rounds import Assignment, Decision, Job, Result, Round, Violation
-from muri_opt.verify.sharing_now import running_groups
+from muri_opt.verify.sharing_now import RunningJobs
 
 
 def change_list_breaches(round_: Round, result: Result, decision: Decision) -> Iterator[Violation]:
@@ -18,11 +18,12 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
             facts = kind, change.restart_seconds, change.before, change.after
             told.setdefault(change.job, []).append(facts)
     runs = {job: one for one in decision.assignments for job in one.jobs}
-    together = (frozenset(job.id for job in group) for group in running_groups(round_))
-    sharing = {name: group for group in together for name in group}
+    now = RunningJobs(round_)
+    kept = {one.jobs[0] for one in decision.assignments if one.jobs and now.may_be(one.jobs, one.gpus)}
     for job in round_.jobs:
         said, one = told.pop(job.id, []), runs.get(job.id)
-        true = [_true(job, one, sharing.get(job.id, frozenset()))] if one or job.state == "running" else []
+        stays = one is not None and (one.jobs[0] in kept or (not job.placement and len(one.jobs) == 1))
+        true = [_true(job, one, stays=stays)] if one or job.state == "running" else []
         if said != true:
             detail = f"said {said}; it is {true}"
             yield Violation(rule="changes", where=job.id, detail=detail)
@@ -30,7 +31,7 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
         yield Violation(rule="changes", where=name, detail="the round has no such job")
 
 
-def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str, float, object, object]:
+def _true(job: Job, one: Assignment | None, *, stays: bool) -> tuple[str, float, object, object]:
     cost, before = job.restart_seconds or 0.0, job.placement if job.state == "running" else None
     if one is None:
         return "stop", cost, before, None
@@ -43,4 +44,4 @@ def _true(job: Job, one: Assignment | None, mates: frozenset[str]) -> tuple[str,
         return "resize", cost, before, after
     if held and dict(held) != dict(after):
         return "move", cost, before, after
-    return ("keep", 0.0, before, after) if mates == set(one.jobs) else ("regroup", cost, before, after)
+    return ("keep", 0.0, before, after) if stays else ("regroup", cost, before, after)

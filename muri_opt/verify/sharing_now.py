@@ -1,8 +1,14 @@
-"""Who shares GPUs now, by the verifier's own reading."""
+"""Who shares GPUs now, by the verifier's own reading.
+
+Jobs that run with the same placement, and have stage times, may share its GPUs, up to four together. How they do is not
+said; a group may be one that runs if all groups of its placement, it among them, have GPUs on their nodes while
+those of other placements take as few as they can.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import room_of
@@ -10,20 +16,74 @@ from muri_opt.verify.amounts import room_of
 MOST_TOGETHER = 4
 """Jobs that may have the same GPUs."""
 
+Where = frozenset[tuple[str, int]]
+"""Nodes, each with GPUs of it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Alike:
+    """Jobs of one placement, in groups of at most ``size``."""
+
+    where: Where
+    size: int
+    jobs: list[Job]
+
+    def groups(self, of_these: int = 0) -> int:
+        """Return in how few groups they are, so many of them being in one of their own."""
+        rest = len(self.jobs) - of_these
+        return (of_these > 0) + (rest + self.size - 1) // self.size
+
+
+class RunningJobs:
+    """The jobs of a round that run, by placement."""
+
+    def __init__(self, round_: Round) -> None:
+        self._has = {node.id: room_of(node).gpus for node in round_.cluster.nodes}
+        self.alike: dict[tuple[Where, int], _Alike] = {}
+        self._of: dict[str, _Alike] = {}
+        for job in round_.jobs:
+            if job.state == "running":
+                size = MOST_TOGETHER if job.stage_seconds is not None else 1
+                where = placed(job.placement or {})
+                same = self.alike.setdefault((where, size), _Alike(where=where, size=size, jobs=[]))
+                same.jobs.append(job)
+                self._of[job.id] = same
+        self._used = dict.fromkeys(self._has, 0)
+        for same in self.alike.values():
+            for node, gpus in same.where:
+                self._used[node] += gpus * same.groups()
+
+    def may_be(self, names: Collection[str], gpus: Mapping[str, int]) -> bool:
+        """Return whether jobs that have these GPUs together may be a group that runs."""
+        same = next((self._of.get(name) for name in names), None)
+        if same is None or any(self._of.get(name) is not same for name in names):
+            return False
+        if len(names) > same.size or placed(gpus) != same.where:
+            return False
+        more = same.groups(len(names)) - same.groups()
+        return all(self._used[node] + more * each <= max(self._has[node], self._used[node]) for node, each in same.where)
+
+    def grouped(self) -> list[tuple[Job, ...]]:
+        """Return the jobs in groups: as many as there are GPUs for, the first placements first, of nearly one size."""
+        used, found = dict(self._used), list[tuple[Job, ...]]()
+        for same in self.alike.values():
+            count = same.groups()
+            while count < len(same.jobs) and all(used[node] + each <= self._has[node] for node, each in same.where):
+                count += 1
+                for node, each in same.where:
+                    used[node] += each
+            jobs = iter(same.jobs)
+            for group in range(count):
+                size = (len(same.jobs) - group + count - 1) // count
+                found.append(tuple(next(jobs) for _ in range(size)))
+        return found
+
+
+def placed(gpus: Mapping[str, int]) -> Where:
+    """Return where GPUs are; nodes without any count only where there is no other."""
+    return frozenset((node, each) for node, each in gpus.items() if each) or frozenset(gpus.items())
+
 
 def running_groups(round_: Round) -> list[tuple[Job, ...]]:
-    """Return the running jobs, those with the same GPUs together.
-
-    Jobs of one placement share where one of its nodes is too small for all that runs on it side by side.
-    """
-    used, alike = Counter[str](), dict[tuple[tuple[str, int], ...], list[Job]]()
-    for job in round_.jobs:
-        if job.state == "running":
-            used.update(dict(job.placement or {}))
-            alike.setdefault(tuple(sorted((job.placement or {}).items())), []).append(job)
-    crowded = {node.id for node in round_.cluster.nodes if used[node.id] > room_of(node).gpus}
-    found = list[tuple[Job, ...]]()
-    for placement, jobs in alike.items():
-        size = MOST_TOGETHER if any(node in crowded for node, _ in placement) else 1
-        found += [tuple(jobs[first : first + size]) for first in range(0, len(jobs), size)]
-    return found
+    """Return the running jobs, those together that are taken to have the same GPUs."""
+    return RunningJobs(round_).grouped()

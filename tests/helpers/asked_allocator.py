@@ -1,34 +1,15 @@
 """A plain correct allocator of gangs that honours what jobs ask, in steps of which planted bugs change one each.
 
 A gang that starts is inside one part of the nodes where it may: those of one GPU type and one unit of its level. It is
-written without anything of the package but its objects.
+written without anything of the package but its objects and the names of its fields.
 """
 
 from gang_allocator import Gangs
 
-HONOURS = frozenset(
-    {
-        "cluster.levels",
-        "node.gpu_type",
-        "node.labels",
-        "node.state",
-        "node.available_until",
-        "tenant.parent",
-        "job.priority",
-        "job.gpu_types",
-        "job.nodes",
-        "job.even",
-        "job.requires",
-        "job.excludes",
-        "job.within",
-        "job.preemptible",
-        "job.movable",
-        "job.held",
-        "job.not_before",
-        "job.time_limit_seconds",
-        "job.model",
-    }
-)
+from muri_opt.rounds import INFORMATION
+from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
+
+HONOURS = INFORMATION | PLACES | SHAPES | STATES | {"tenant.parent", "job.priority"}
 
 
 class AskedGangs(Gangs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -152,15 +153,20 @@ class EveryAskedChoice(EveryChoice):
                 return found
         place = self.priorities.index(job.priority)
         for plan, part, value, at in self.ways[j]:
-            for chosen in self._places(job, plan):
-                left = list(room)
-                for s in chosen:
-                    left[s] = tuple(has - need for has, need in zip(room[s], part, strict=True))
-                if min(min(left[s]) for s in chosen) >= 0:
-                    rest = list(self._vector(j + 1, tuple(left), quota))
-                    rest[place] += self._bonus(job) + at.get(chosen, value)
-                    found = max(found, tuple(rest))
+            for chosen, left in self._tries(job, plan, part, room):
+                rest = list(self._vector(j + 1, left, quota))
+                rest[place] += self._bonus(job) + at.get(chosen, value)
+                found = max(found, tuple(rest))
         return found
+
+    def _tries(self, job: Job, plan: Plan, part: tuple, room: tuple) -> Iterator[tuple[tuple, tuple]]:
+        """Yield every place of a plan where it fits, and what nodes have left beside it."""
+        for chosen in self._places(job, plan):
+            left = list(room)
+            for s in chosen:
+                left[s] = tuple(has - need for has, need in zip(room[s], part, strict=True))
+            if min(min(left[s]) for s in chosen) >= 0:
+                yield chosen, tuple(left)
 
     def _is_below(self, tenant: str | None, other: str) -> bool:
         parents = {one.id: one.parent for one in self.round_.cluster.tenants}

@@ -57,15 +57,16 @@ def random_spec(seed: int, *, by_node: bool) -> str:
     draw = Random(f"policy/{seed}")
     name, packing = draw.choice(POLICIES), "node" if by_node else "any"
     if name == "afs-p":
-        return f"{name}:packing={packing},quantum=2"
-    return f"{name}:packing={packing},objective={draw.choice(['speed', 'speed-up', 'time'])}"
+        return f"{name}:packing={packing},quantum=2,objective={draw.choice(['speed-up', 'jobs-then-speed-up'])}"
+    objective = draw.choice(["speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up"])
+    return f"{name}:packing={packing},objective={objective},restarts={draw.choice(['pay', 'ignore'])},horizon=8"
 
 
-def plain_values(round_: Round, spec: str) -> list[dict[int, int]]:
-    """Return what each share of each job is worth, whatever its priority."""
+def plain_values(round_: Round, spec: str, *, changed: bool = False) -> list[dict[int, int]]:
+    """Return what each share of each job is worth at most, whatever its priority, or what it is if ``changed``."""
     alike = replace(round_, jobs=tuple(replace(job, priority=0) for job in round_.jobs))
-    values: list[dict[int, int]] = settings_of(spec).values(alike)
-    return values
+    worth = settings_of(spec).worth(alike)
+    return list(worth.changed if changed else worth.kept)
 
 
 def allowed_splits(round_: Round, job: Job, sizes: Sequence[int], *, by_node: bool) -> list[Split]:
@@ -86,7 +87,7 @@ def lexicographic_best(round_: Round, spec: str) -> tuple[int, ...]:
     by_node = policy_from(spec).rules["packing"] == "node"
     if not round_.cluster.nodes:
         return (0,) * len({job.priority for job in round_.jobs})
-    values, jobs = plain_values(round_, spec), round_.jobs
+    values, changed, jobs = plain_values(round_, spec), plain_values(round_, spec, changed=True), round_.jobs
     classes = sorted({job.priority for job in jobs}, reverse=True)
     choices = [allowed_splits(round_, job, [*values[j]], by_node=by_node) for j, job in enumerate(jobs)]
     limited = [tenant for tenant in round_.cluster.tenants if tenant.quota_gpus is not None]
@@ -105,7 +106,8 @@ def lexicographic_best(round_: Round, spec: str) -> tuple[int, ...]:
             after = tuple(a - total * b for a, b in zip(quotas, mine[place], strict=True))
             if min(*left, *milli, *after, 0) >= 0:
                 then = list(best(place + 1, left, milli, after))
-                then[classes.index(jobs[place].priority)] += values[place][total]
+                kept = jobs[place].state == "running" and split == _held(round_, jobs[place])
+                then[classes.index(jobs[place].priority)] += (values if kept else changed)[place][total]
                 found = max(found, tuple(then))
         return found
 

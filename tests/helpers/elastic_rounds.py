@@ -73,11 +73,14 @@ def worths(round_: Round, objective: str, sizes: list[int]) -> list[dict[int, in
     if objective == "time":
         everything = 1 + sum(int(100 * time[1]) for time in times)
         return [{k: everything - int(100 * time[k]) for k in time if k in sizes} for time in times]
-    weights = [10**10 // max(1000, isqrt(int(10**6 * time[1]))) if objective == "speed" else 1000 for time in times]
-    return [
+    speed = objective.removeprefix("jobs-then-")
+    weights = [10**10 // max(1000, isqrt(int(10**6 * time[1]))) if speed == "speed" else 1000 for time in times]
+    found = [
         {k: int(weight * rate / curve[1]) for k, rate in curve.items() if k in sizes}
         for weight, curve in zip(weights, curves, strict=True)
     ]
+    runs = 1 + sum(max(table.values(), default=0) for table in found) if objective != speed else 0
+    return [{k: value + runs for k, value in table.items()} for table in found]
 
 
 def best_of_all(round_: Round, values: list[dict[int, int]]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 from math import ceil
@@ -56,24 +57,11 @@ def _with_uneven(draw: Random, job: Job, nodes: tuple[Node, ...]) -> Job:
 class EveryUnevenChoice(EveryAskedChoice):
     """The words of the round format, tried out with every part of a plan on every node."""
 
-    def _vector(self, j: int, room: tuple, quota: tuple) -> tuple[int, ...]:
-        if j == len(self.round_.jobs):
-            return (0,) * len(self.priorities)
-        found, job = self._vector(j + 1, room, quota), self.round_.jobs[j]
-        if job.guarantee is not None:
-            tenants = zip(quota, self.round_.cluster.tenants, strict=True)
-            quota = tuple(left - job.gpus * self._is_below(job.tenant, tenant.id) for left, tenant in tenants)
-            if min(quota, default=0) < 0:
-                return found
-        place = self.priorities.index(job.priority)
-        for plan, _, value, at in self.ways[j]:
-            for places in self._arranged(job, plan):
-                left = self._left(job, plan, room, places)
-                if left is not None:
-                    rest = list(self._vector(j + 1, left, quota))
-                    rest[place] += self._bonus(job) + at.get(places, value)
-                    found = max(found, tuple(rest))
-        return found
+    def _tries(self, job: Job, plan: Plan, part: tuple, room: tuple) -> Iterator[tuple[Places, tuple]]:
+        for places in self._arranged(job, plan):
+            left = self._left(job, plan, room, places)
+            if left is not None:
+                yield places, left
 
     def _left(self, job: Job, plan: Plan, room: tuple, places: Places) -> tuple | None:
         """Return what nodes have left beside the parts of a plan, or ``None`` where they do not fit."""

@@ -93,6 +93,7 @@ class Engine:
             gpus = int(known.gpus[job])
             if not fails:
                 self.floor.end(job, now)
+                self.floor.live.gone.append(job)
                 self.failing.passed(job)
                 continue
             self.floor.fail(job, now)
@@ -101,6 +102,7 @@ class Engine:
                 self.floor.arrive(job)
             else:
                 known.ended[job] = now
+                self.floor.live.gone.append(job)
         return len(ending)
 
     def _fails_first(self, job: int) -> bool:
@@ -134,6 +136,7 @@ class Engine:
         self._tick += 1
         self.floor.apply(allocation, now)
         live.queued.clear()
+        live.gone.clear()
         if self.interval is None:
             self._wakes = self.scheduler.wakes(live)
             if self._wakes <= now:

@@ -104,8 +104,8 @@ class Live:
     """What a scheduler sees at a moment: the jobs that have arrived and not ended. It reads and changes nothing.
 
     ``seats`` has the seat of each job that runs, ``waiting`` the others, ``queued`` those of them that have arrived, or
-    failed and come back, since the scheduler was last asked. ``free`` are GPUs per node. The methods return an entry
-    per position asked for.
+    failed and come back, since the scheduler was last asked; ``gone`` are those that have ended since then. ``free``
+    are GPUs per node. The methods return an entry per position asked for.
     """
 
     accounts: Accounts
@@ -114,6 +114,7 @@ class Live:
     seats: dict[int, Seat] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
     queued: list[int] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
     plans: dict[int, str] = field(default_factory=dict)
 
     @property

@@ -1,4 +1,4 @@
-"""Any policy in a replay: the live jobs become a round, and its decision becomes seats."""
+"""Any policy in a replay: a session is told what happens, and what it is to do becomes seats."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Final, Literal
 
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
+from muri_opt.replay.engine.job_progress import JobProgress
 from muri_opt.replay.engine.job_state import Live, Reason, Seat, positions
 from muri_opt.replay.engine.rates import Rates
-from muri_opt.replay.engine.round_jobs import RoundJobs
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
 from muri_opt.replay.workload import Workload
-from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason
+from muri_opt.rounds import Assignment, Cluster, Decision, Job, Limits, Round, WaitingReason, changes
+from muri_opt.rounds.round import ROUND_FORMATS
 from muri_opt.solve.decided import decided
 from muri_opt.solve.round import solve_round
+from muri_opt.solve.session.session import Session
 from muri_opt.systems import Named, admit, policy_from
 from muri_opt.verify import broken_rules
 
@@ -67,35 +69,60 @@ class RoundScheduler:
         self.counted = self.settled = 0
         self._workload, self._cluster = workload, cluster
         self._position = {job.id: position for position, job in enumerate(workload.jobs)}
-        self._jobs, self._rates = RoundJobs(workload, cluster), Rates(speeds)
+        self._progress, self._rates = JobProgress(), Rates(speeds)
         self._rounds = 0
+        self._known: set[int] = set()
+        self._alone: dict[int, Seat] = {}
+        """The last seat of each job that was given one for itself; of a group that shrank, another one is left."""
+        self._being_carried_out: int | None = None
+        self._session = Session(
+            cluster,
+            self.policy,
+            self.asking.method,
+            resources=workload.resources,
+            name=workload.name,
+            round_format=ROUND_FORMATS[0],
+        )
 
     def decide(self, live: Live) -> Allocation:
         """Return what the decision changes; nothing, where it is bad and bad ones are counted."""
-        round_ = self._round(live)
+        self._tell(live)
+        round_ = self._session.round_at(live.now)
+        for name in self._session.promoted:
+            self._progress.promote(live, self._position[name])
         self._rounds += 1
         try:
-            return self._allocation(live, round_, self._decision(round_))
+            decision = self._decision(round_)
+            todo = changes(round_, decision)
+            allocation = self._allocation(live, round_, decision, {change.job for change in todo.keep})
         except Exception as error:
             return self._bad(round_, error)
+        self._being_carried_out = self._session.adopt(live.now, decision, todo)
+        return allocation
 
     def wakes(self, live: Live) -> float:
         """Return when time alone would change what the policy decides, as far as that is known."""
         if not live.waiting:
             return inf
         running, waiting = positions(sorted(live.seats)), positions(sorted(live.waiting))
-        return live.now + self.policy.wakes(self._jobs.had(live, running), self._jobs.had(live, waiting))
+        return live.now + self.policy.wakes(self._progress.had(live, running), self._progress.had(live, waiting))
 
-    def _round(self, live: Live) -> Round:
+    def _tell(self, live: Live) -> None:
+        """Tell the session what has happened since the last round, and how far every job is."""
+        session, jobs = self._session, self._workload.jobs
+        if self._being_carried_out is not None:
+            session.acknowledge(self._being_carried_out)
+            self._being_carried_out = None
+        for job in live.gone:
+            session.finished(jobs[job].id)
+        for job in live.queued:
+            if job in self._known:
+                session.failed(jobs[job].id)
+            else:
+                session.submit(jobs[job])
+        self._known.update(live.queued)
         places = live.jobs
-        jobs = self._jobs.of(live, places)
-        promoted = self.policy.promoted(jobs)
-        for place in promoted:
-            self._jobs.promote(live, places[place])
-        if promoted:
-            jobs = self._jobs.of(live, places)
-        name, resources = self._workload.name, self._workload.resources
-        return Round(name=name, now=live.now, resources=resources, cluster=self._cluster, jobs=jobs)
+        session.progress_all([jobs[job].id for job in places], **self._progress.columns(live, positions(places)))
 
     def _decision(self, round_: Round) -> Decision:
         if self.asking.method != "heuristic":
@@ -123,12 +150,25 @@ class RoundScheduler:
     def _seed(self) -> int:
         return self.asking.seed + self._rounds - 1
 
-    def _allocation(self, live: Live, round_: Round, decision: Decision) -> Allocation:
-        seats = [self._seat(round_, assignment) for assignment in decision.assignments]
-        seated = {job for seat in seats for job in seat.jobs}
+    def _allocation(self, live: Live, round_: Round, decision: Decision, kept: set[str]) -> Allocation:
+        """Return what a decision changes; of a job that stays alone as it is, the seat need not be worked out."""
+        seats, seated = list[Seat](), set[int]()
+        for one in decision.assignments:
+            if len(one.jobs) == 1 and one.jobs[0] in kept:
+                place = self._position[one.jobs[0]]
+                sits = live.seats[place]
+                if sits is self._alone.get(place) and sits.plan == one.plan:
+                    seated.add(place)
+                    continue
+            seat = self._seat(round_, one)
+            seated.update(seat.jobs)
+            if live.seats.get(seat.jobs[0]) != seat:
+                seats.append(seat)
+                if len(seat.jobs) == 1:
+                    self._alone[seat.jobs[0]] = seat
         reasons = ((self._position[wait.job], _REASONS.get(wait.reason)) for wait in decision.waiting)
         return Allocation(
-            seats=tuple(seat for seat in seats if live.seats.get(seat.jobs[0]) != seat),
+            seats=tuple(seats),
             stops=tuple(job for job in sorted(live.seats) if job not in seated),
             waiting={job: reason for job, reason in reasons if reason is not None},
         )

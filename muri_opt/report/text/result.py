@@ -169,7 +169,7 @@ def needs_text(job: Job) -> str:
 def _running(round_: Round, decision: Decision, whole: bool) -> list[str]:
     if not decision.assignments:
         return ["running: none"]
-    jobs, index, now = round_.jobs, round_.job_index, sharing_now(round_)
+    jobs, index, now = round_.jobs, round_.job_index, sharing_now(round_, decision)
     used = sum(sum(assignment.gpus.values()) for assignment in decision.assignments)
     kept, rest = shortened(decision.assignments, whole=whole)
     columns = {

@@ -6,15 +6,18 @@ An event that is refused changes nothing. Each one is a line of the journal.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace as with_fields
 from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Cluster, Decision, Job, Node
+from muri_opt.rounds import Cluster, Decision, Job, Node, Together
 from muri_opt.rounds.error_text import listed, shown
-from muri_opt.solve.session.state import Pending, State
+from muri_opt.rounds.round import ROUND_FORMATS, Format
+from muri_opt.solve.session.progress_columns import check_names, with_columns
+from muri_opt.solve.session.state import COUNTED, Pending, State, stopped
 
 
 class Event(Protocol):
@@ -40,30 +43,51 @@ class Submitted(_Line, frozen=True, tag="submit"):
         """Refuse a name that a job has already, and what would make no round."""
         if self.job.id in state.jobs:
             raise InputError("job", f"{shown(self.job.id)} twice", "the name of no job that has not ended")
-        _check_round(state, jobs={self.job.id: self.job})
+        beside = (job for job in state.jobs.values() if _meet(job, self.job)) if self.job.placement else ()
+        state.round_of((*beside, self.job), state.now)
 
     def apply(self, state: State) -> None:
         """Add the job after all others."""
-        state.jobs[self.job.id] = self.job
+        state.put([self.job])
 
 
 class Progressed(_Line, frozen=True, tag="progress"):
     """A job has done some of its work, or it is known better how long it is."""
 
     job: str
-    fields: Mapping[str, int | float]
+    fields: Mapping[str, int | float | None]
 
     def check(self, state: State) -> None:
         """Refuse an unknown job, and fields that are no progress."""
         job = state.job(self.job)
-        unknown = [name for name in self.fields if name not in PROGRESS]
-        if unknown or not self.fields:
-            raise InputError("progress", shown(unknown[0]) if unknown else "nothing", "one of " + ", ".join(PROGRESS))
+        check_names(self.fields)
         replace(job, **self.fields)
 
     def apply(self, state: State) -> None:
         """Take over what is told."""
-        state.jobs[self.job] = replace(state.jobs[self.job], **self.fields)
+        state.told[self.job] = state.told.get(self.job, frozenset()) | (COUNTED & self.fields.keys())
+        state.put([replace(state.jobs[self.job], **self.fields)])
+
+
+class AllProgressed(_Line, frozen=True, tag="progress-all"):
+    """What is known of many jobs at once: a column for each field, an entry for each job."""
+
+    jobs: tuple[str, ...]
+    columns: Mapping[str, tuple[int | float, ...]]
+
+    def check(self, state: State) -> None:
+        """Refuse unknown jobs; what the columns say was checked when they were made."""
+        if not state.jobs.keys() >= set(self.jobs):
+            for name in self.jobs:
+                state.job(name)
+
+    def apply(self, state: State) -> None:
+        """Take over what is told."""
+        counted = COUNTED & self.columns.keys()
+        if counted:
+            told = set(self.jobs) & state.told.keys()
+            state.told |= dict.fromkeys(self.jobs, counted) | {name: state.told[name] | counted for name in told}
+        state.put(with_columns([state.jobs[name] for name in self.jobs], self.columns))
 
 
 class Finished(_Line, frozen=True, tag="finished"):
@@ -77,7 +101,7 @@ class Finished(_Line, frozen=True, tag="finished"):
 
     def apply(self, state: State) -> None:
         """Forget the job."""
-        del state.jobs[self.job]
+        state.drop(self.job)
 
 
 class Failed(_Line, frozen=True, tag="failed"):
@@ -91,7 +115,7 @@ class Failed(_Line, frozen=True, tag="failed"):
 
     def apply(self, state: State) -> None:
         """Let the job wait."""
-        state.jobs[self.job] = _stopped(state.jobs[self.job])
+        state.let_die(self.job)
 
 
 class Cancelled(_Line, frozen=True, tag="cancel"):
@@ -105,7 +129,7 @@ class Cancelled(_Line, frozen=True, tag="cancel"):
 
     def apply(self, state: State) -> None:
         """Forget the job."""
-        del state.jobs[self.job]
+        state.drop(self.job)
 
 
 class PrioritySet(_Line, frozen=True, tag="priority"):
@@ -120,7 +144,7 @@ class PrioritySet(_Line, frozen=True, tag="priority"):
 
     def apply(self, state: State) -> None:
         """Take over the priority."""
-        state.jobs[self.job] = replace(state.jobs[self.job], priority=self.priority)
+        state.put([replace(state.jobs[self.job], priority=self.priority)])
 
 
 class NodeAdded(_Line, frozen=True, tag="add-node"):
@@ -136,7 +160,7 @@ class NodeAdded(_Line, frozen=True, tag="add-node"):
 
     def apply(self, state: State) -> None:
         """Add the node after all others."""
-        state.cluster = state.with_node(self.node)
+        state.set_cluster(state.with_node(self.node))
 
 
 class NodeDrained(_Line, frozen=True, tag="drain-node"):
@@ -150,7 +174,7 @@ class NodeDrained(_Line, frozen=True, tag="drain-node"):
 
     def apply(self, state: State) -> None:
         """Say so of the node."""
-        state.cluster = state.with_node(replace(state.node(self.node), state="drain"))
+        state.set_cluster(state.with_node(replace(state.node(self.node), state="drain")))
 
 
 class NodeRemoved(_Line, frozen=True, tag="remove-node"):
@@ -161,35 +185,49 @@ class NodeRemoved(_Line, frozen=True, tag="remove-node"):
     def check(self, state: State) -> None:
         """Refuse an unknown node, and a level that would be gone with it while jobs ask for it."""
         state.node(self.node)
-        _check_round(state, cluster=self._without(state), jobs=self._stopped(state))
+        jobs = {**state.jobs, **{job.id: job for job in self._lost(state)}}
+        state.round_of(jobs.values(), state.now, self._without(state))
 
     def apply(self, state: State) -> None:
-        """Take the node out, and stop its jobs."""
-        state.jobs.update(self._stopped(state))
-        state.cluster = self._without(state)
+        """Take the node out, and stop its jobs; what is being carried out needs it no more."""
+        lost = self._lost(state)
+        if state.pending is not None:
+            state.pending = state.pending.without_node(self.node)
+        state.put(lost)
+        state.set_cluster(self._without(state))
 
     def _without(self, state: State) -> Cluster:
         return replace(state.cluster, nodes=tuple(node for node in state.cluster.nodes if node.id != self.node))
 
-    def _stopped(self, state: State) -> dict[str, Job]:
-        return {name: _stopped(job) for name, job in state.jobs.items() if self.node in (job.placement or {})}
+    def _lost(self, state: State) -> list[Job]:
+        """Return the jobs that were on the node, without it; one that waits had only been there before."""
+        there = (job for job in state.jobs.values() if self.node in (job.placement or {}))
+        return [stopped(job) if job.state == "running" else replace(job, placement=None) for job in there]
 
 
 class Decided(_Line, frozen=True, tag="decide"):
-    """A decision was made; it is to be carried out."""
+    """A decision was made, of which there are the assignments; it is to be carried out.
+
+    Jobs that are ``promoted`` begin anew: what they have had counts no more.
+    """
 
     now: float
     number: int
     decision: Decision
+    promoted: tuple[str, ...] = ()
 
     def check(self, state: State) -> None:
-        """Refuse a time before the last."""
-        state.check_time(self.now)
+        """Refuse a time before the last, and a decision about what is not there."""
+        state.checked_time(self.now)
+        for one in self.decision.assignments:
+            for job in one.jobs:
+                state.job(job)
+            for node in one.gpus:
+                state.node(node)
 
     def apply(self, state: State) -> None:
-        """Keep the decision until it is acknowledged; one before it that was not is dropped."""
-        state.jobs, state.now = state.jobs_at(self.now), self.now
-        state.number, state.pending = self.number, Pending(number=self.number, decision=self.decision)
+        """Let time pass, and keep the decision until it is acknowledged; one before it that was not is dropped."""
+        state.decide(self.now, self.number, self.decision, self.promoted)
 
 
 class Acknowledged(_Line, frozen=True, tag="acknowledge"):
@@ -199,29 +237,38 @@ class Acknowledged(_Line, frozen=True, tag="acknowledge"):
     failed: Mapping[str, str] = {}
 
     def check(self, state: State) -> None:
-        """Refuse another step than the one that is being carried out, and jobs that it is not about."""
+        """Refuse another step than the one that is being carried out, jobs that are not there, and what cannot be.
+
+        A decision that was verified can be carried out; what has happened since may be in its way.
+        """
         if state.pending is None or state.pending.number != self.number:
             open_ = "none is being carried out" if state.pending is None else f"step {state.pending.number}"
             raise InputError("step", f"step {self.number}", f"the last step that was decided: {open_}")
         for job in self.failed:
             state.job(job)
+        if state.todo is None:
+            trial = with_fields(state, jobs=dict(state.jobs))
+            trial.carry_out(self.failed)
+            trial.round_()
 
     def apply(self, state: State) -> None:
         """Let the cluster be as the decision says; of jobs that ended meanwhile it says nothing."""
-        if state.pending is not None:
-            state.carry_out(_of_those_there(state, state.pending.decision), self.failed)
-        state.pending = None
+        state.carry_out(self.failed)
 
 
-class Snapshot(_Line, frozen=True, tag="snapshot"):
+class Snapshot(_Line, frozen=True, kw_only=True, tag="snapshot"):
     """All that is known, in place of the events that led to it."""
 
     cluster: Cluster
     resources: tuple[str, ...]
+    together: tuple[Together, ...] = ()
+    name: str = ""
+    format: Format = ROUND_FORMATS[1]
     now: float
     jobs: tuple[Job, ...]
     number: int
     pending: Pending | None = None
+    told: Mapping[str, tuple[str, ...]] = {}
 
     @classmethod
     def of(cls, state: State) -> Snapshot:
@@ -229,10 +276,14 @@ class Snapshot(_Line, frozen=True, tag="snapshot"):
         return cls(
             cluster=state.cluster,
             resources=state.resources,
+            together=state.together,
+            name=state.name,
+            format=state.format,
             now=state.now,
             jobs=tuple(state.jobs.values()),
             number=state.number,
             pending=state.pending,
+            told={job: tuple(sorted(fields)) for job, fields in state.told.items()},
         )
 
     def check(self, state: State) -> None:
@@ -240,14 +291,18 @@ class Snapshot(_Line, frozen=True, tag="snapshot"):
 
     def apply(self, state: State) -> None:
         """Know what it says, and nothing else."""
-        state.cluster, state.resources, state.now = self.cluster, self.resources, self.now
-        state.jobs = {job.id: job for job in self.jobs}
-        state.number, state.pending = self.number, self.pending
+        state.resources, state.together = self.resources, self.together
+        state.name, state.format = self.name, self.format
+        state.now, state.number, state.pending = self.now, self.number, self.pending
+        state.jobs, state.told = {}, {job: frozenset(fields) for job, fields in self.told.items()}
+        state.set_cluster(self.cluster)
+        state.put(self.jobs)
 
 
 AnyEvent = (
     Submitted
     | Progressed
+    | AllProgressed
     | Finished
     | Failed
     | Cancelled
@@ -259,14 +314,6 @@ AnyEvent = (
     | Acknowledged
     | Snapshot
 )
-PROGRESS = ("remaining_iterations", "iteration_seconds", "executed_seconds", "attained_gpu_seconds", "waiting_seconds")
-"""What may be told of a job while it is there."""
-
-
-def _check_round(state: State, *, cluster: Cluster | None = None, jobs: Mapping[str, Job]) -> None:
-    """Refuse jobs that no round with this cluster could hold."""
-    trial = State(cluster=cluster or state.cluster, resources=state.resources, now=state.now, jobs=dict(jobs))
-    trial.round_()
 
 
 def _check_running(state: State, name: str, otherwise: str) -> None:
@@ -277,15 +324,6 @@ def _check_running(state: State, name: str, otherwise: str) -> None:
         )
 
 
-def _stopped(job: Job) -> Job:
-    return replace(job, state="waiting", placement=None, restarts=(job.restarts or 0) + 1)
-
-
-def _of_those_there(state: State, decision: Decision) -> Decision:
-    """Return a decision without jobs and nodes that are gone: a group goes on without those that have ended."""
-    assignments = []
-    for one in decision.assignments:
-        jobs = tuple(job for job in one.jobs if job in state.jobs)
-        if jobs and all(node in state.cluster.node_index for node in one.gpus):
-            assignments.append(replace(one, jobs=jobs, order=tuple(range(len(jobs)))))
-    return Decision(assignments=tuple(assignments))
+def _meet(one: Job, other: Job) -> bool:
+    """Return whether two jobs hold GPUs of the same node."""
+    return not (one.placement or {}).keys().isdisjoint(other.placement or {})

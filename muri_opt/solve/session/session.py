@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import RLock
 from types import TracebackType
 from typing import Final
 
-from muri_opt.rounds import Changes, Cluster, Decision, Job, Limits, Node, Result, Round, changes
-from muri_opt.rounds.round import DEFAULT_RESOURCES
+from muri_opt.errors import InputError
+from muri_opt.rounds import Changes, Cluster, Decision, Job, Limits, Node, Result, Round, Together, changes
+from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
 from muri_opt.solve.round import solve_round
 from muri_opt.solve.session.events import (
     Acknowledged,
+    AllProgressed,
     Cancelled,
     Decided,
     Event,
@@ -28,13 +30,14 @@ from muri_opt.solve.session.events import (
     Submitted,
 )
 from muri_opt.solve.session.journal import FORMAT, Header, Journal
-from muri_opt.solve.session.state import State
+from muri_opt.solve.session.progress_columns import checked_columns
+from muri_opt.solve.session.state import Ahead, State
 from muri_opt.systems import DEFAULT_POLICY, Named, policy_from
 
 MOST_GROWTH: Final = 8
-"""A journal that is so many times as large as what it says now is written anew."""
+"""A journal that is so many times as large as when it was begun is written anew."""
 LEAST_SIZE: Final = 1 << 20
-"""Bytes below which no journal is written anew."""
+"""Bytes up to which no journal is written anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +58,9 @@ class Session:
     """A cluster from round to round. It keeps what is known, so that a caller tells only what happens.
 
     ``journal`` is a file to which every event is written before it is answered; :meth:`resume` goes on from it after a
-    crash. Calls from several threads come one after another. A step that is not acknowledged changes nothing but the
-    time: the next one takes its place.
+    crash. Calls from several threads come one after another. ``resources``, ``together`` and ``name`` are those of the
+    rounds, and ``round_format`` their format: in the first, gangs may mix GPU types. A step that is not acknowledged
+    changes nothing but the time: the next one takes its place.
 
     >>> session = Session(Cluster(nodes=(Node(id="n0", gpus=4),)), policy="srtf")
     >>> session.submit(Job(id="a", gpus=2, iteration_seconds=1.0, remaining_iterations=60))
@@ -76,10 +80,14 @@ class Session:
         limits: Limits | None = None,
         *,
         resources: tuple[str, ...] = DEFAULT_RESOURCES,
+        together: tuple[Together, ...] = (),
+        name: str = "",
+        round_format: Format = ROUND_FORMATS[1],
         journal: str | os.PathLike[str] | Journal | None = None,
     ) -> None:
         self.policy, self.method, self.limits = policy_from(policy), method, limits or Limits()
-        self._state, self._lock = State(cluster=cluster, resources=resources), RLock()
+        self._state = State(cluster=cluster, resources=resources, together=together, name=name, format=round_format)
+        self._lock, self._closed = RLock(), False
         self._state.round_()  # refuses what no round can hold
         if isinstance(journal, Journal):  # one that resume() has opened
             for event in journal.events:
@@ -123,7 +131,10 @@ class Session:
 
     @property
     def pending(self) -> tuple[int, Decision] | None:
-        """The number and the decision of a step that was not acknowledged; after a crash, ask what was carried out."""
+        """The number and the decision of a step that was not acknowledged; after a crash, ask what was carried out.
+
+        Of the decision there are the assignments, without jobs that have ended since.
+        """
         pending = self._state.pending
         return None if pending is None else (pending.number, pending.decision)
 
@@ -134,6 +145,14 @@ class Session:
     def progress(self, job: str, **fields: float) -> None:
         """Say what is known of a job now, such as ``remaining_iterations=1200``."""
         self._tell(Progressed(job=job, fields=fields))
+
+    def progress_all(self, jobs: Iterable[str], **columns: Iterable[float]) -> None:
+        """Say what is known of many jobs now, such as ``remaining_iterations=[1200, 7]``: one entry for each job.
+
+        It is one event, and one line of the journal. Columns may be arrays.
+        """
+        names = tuple(jobs)
+        self._tell(AllProgressed(jobs=names, columns=checked_columns(names, columns)))
 
     def finished(self, job: str) -> None:
         """Say that a running job has ended."""
@@ -164,18 +183,58 @@ class Session:
         self._tell(NodeRemoved(node=node))
 
     def decide(self, now: float) -> Step:
-        """Return what is to be done at a moment, which is not before the last."""
+        """Return what is to be done at a moment, which is not before the last.
+
+        :class:`~muri_opt.NoAnswer` where there is no decision: none is possible, or none was found in time. Then
+        nothing has changed, the time neither.
+        """
         with self._lock:
-            self._state.check_time(now)
-            round_ = self._state.round_(self._state.jobs_at(now), now)
+            round_ = self.round_at(now)
             result = solve_round(round_, self.policy, self.method, self.limits)
-            number, decision = self._state.number + 1, result.answer
-            self._tell(Decided(now=now, number=number, decision=decision))
-            return Step(number=number, round_=round_, result=result, changes=changes(round_, decision))
+            decision = result.answer
+            if not result.certificate.feasible:
+                raise _broken(result)
+            todo = result.changes or changes(round_, decision)
+            number = self.adopt(now, decision, todo)
+            return Step(number=number, round_=round_, result=result, changes=todo)
+
+    def round_at(self, now: float) -> Round:
+        """Return the round that :meth:`decide` would decide at a moment."""
+        with self._lock:
+            moment, state = self._state.checked_time(now), self._state
+            if state.ahead is None or state.ahead.now != moment:
+                jobs = state.jobs_at(moment)
+                names = tuple(jobs)
+                promoted = tuple(names[place] for place in self.policy.promoted(tuple(jobs.values())))
+                jobs = state.jobs_at(moment, promoted) if promoted else jobs
+                round_ = state.round_of(jobs.values(), moment)
+                state.ahead = Ahead(now=moment, jobs=jobs, round_=round_, promoted=promoted)
+            return state.ahead.round_
+
+    @property
+    def promoted(self) -> tuple[str, ...]:
+        """The jobs that begin anew with the round that :meth:`round_at` has made: they have waited for too long."""
+        ahead = self._state.ahead
+        return () if ahead is None else ahead.promoted
+
+    def adopt(self, now: float, decision: Decision, todo: Changes | None = None) -> int:
+        """Take a decision that was made elsewhere of :meth:`round_at` this moment; return its number.
+
+        Whoever made it has verified it: a decision that cannot be carried out leaves a state that no round can hold.
+        ``todo`` is what it changes, if that is known.
+        """
+        with self._lock:
+            round_, state = self.round_at(now), self._state
+            known = todo or changes(round_, decision)
+            assignments, promoted = Decision(assignments=decision.assignments), self.promoted
+            number = state.number + 1
+            self._tell(Decided(now=round_.now, number=number, decision=assignments, promoted=promoted))
+            state.todo = known
+            return number
 
     def acknowledge(self, step: Step | int, failed: Mapping[str, str] | None = None) -> None:
         """Say that a step, or the one of a number, was carried out, but for jobs that ``failed`` to, each with why."""
-        number = step if isinstance(step, int) else step.number
+        number = step.number if isinstance(step, Step) else step
         self._tell(Acknowledged(number=number, failed=dict(failed or {})))
 
     def compact(self) -> None:
@@ -187,6 +246,7 @@ class Session:
     def close(self) -> None:
         """Let another process resume the journal; the session takes no more events."""
         with self._lock:
+            self._closed = True
             if self._journal is not None:
                 self._journal.close()
 
@@ -203,9 +263,24 @@ class Session:
     def _tell(self, event: Event) -> None:
         """Check an event, write it down, apply it."""
         with self._lock:
+            if self._closed:
+                raise InputError("session", "one that was closed", "an open one; Session.resume() opens its journal")
             event.check(self._state)
             if self._journal is not None:
                 self._journal.append(event)
             event.apply(self._state)
             if self._journal is not None and self._journal.size > max(LEAST_SIZE, MOST_GROWTH * self._journal.start):
-                self.compact()
+                self._compact_if_possible(self._journal)
+
+    def _compact_if_possible(self, journal: Journal) -> None:
+        """Write the journal anew; a disk that has no room for both leaves it as it is, and the event stands."""
+        try:
+            journal.compact(Snapshot.of(self._state))
+        except OSError:
+            journal.start = journal.size
+
+
+def _broken(result: Result) -> InputError:
+    first = result.certificate.violations[0]
+    found = f"one that breaks the rule {first.rule} ({first.where}): {first.detail}"
+    return InputError(f"decision of policy {result.policy!r}", found, "a decision that keeps the rules")

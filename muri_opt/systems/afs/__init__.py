@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from muri_opt.systems.afs.restart_hysteresis import kept_shares as kept_shares
     from muri_opt.systems.afs.scan_orders import SCANS as SCANS, scan_order as scan_order
     from muri_opt.systems.afs.share_steps import legal_shares as legal_shares
+    from muri_opt.systems.afs.share_values import ShareValues as ShareValues
     from muri_opt.systems.afs.system import SYSTEM as SYSTEM
     from muri_opt.systems.curves import NEVER as NEVER, Curves as Curves, scaling_table as scaling_table
 
@@ -58,6 +59,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
         "muri_opt.systems.afs.restart_hysteresis": ("kept_shares",),
         "muri_opt.systems.afs.scan_orders": ("SCANS", "scan_order"),
         "muri_opt.systems.afs.share_steps": ("legal_shares",),
+        "muri_opt.systems.afs.share_values": ("ShareValues",),
         "muri_opt.systems.afs.system": ("SYSTEM",),
     },
 )

@@ -24,22 +24,20 @@ class UnknownLengthPolicy(ElasticPolicy):
 
     A round does not say when a quantum began. How many a job has had, and whether it is within one, therefore follow
     from its ``executed_seconds``, as if every decision in between had left it its share; a running job that does not
-    say them is in no quantum. What the rule leaves to chance the seed decides. Whether a change of shares pays cannot
-    be told without lengths.
+    say them is in no quantum. What the rule leaves to chance the seed decides. Whether a change of shares pays is told
+    by speed-up alone: how long a job will run nobody knows, and the horizon is all it is expected to.
 
     >>> policy_from("afs-p:quantum=3600").decide(shipped_round("toy/three-elastic"), 0).assignments[0].gpus
     {'n0': 1}
     """
 
-    restarts: str = "ignore"
-    objective: str = "speed-up"
+    objective: str = "jobs-then-speed-up"
     quantum: str = "7200"
 
     own_name: ClassVar[str] = "afs-p"
     choices: ClassVar[Mapping[str, Allowed]] = {
         **ElasticPolicy.choices,
-        "restarts": ("ignore",),
-        "objective": ("speed-up",),
+        "objective": ("speed-up", "jobs-then-speed-up"),
         "quantum": Span(0.001, 2_000_000_000),
     }
     knows_lengths: ClassVar[bool] = False

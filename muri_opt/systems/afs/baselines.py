@@ -65,6 +65,7 @@ class ShortestFirstPolicy(ElasticPolicy):
     """
 
     own_name: ClassVar[str] = "srtf-elastic"
+    objective: str = "speed"
 
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return the shares of elastic SRTF."""

@@ -21,6 +21,7 @@ from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.afs.set_choice import Limit, chosen_sets, limits_of_sets
 from muri_opt.systems.afs.share_fit import ShareFit, Shares
+from muri_opt.systems.afs.share_values import ShareValues
 from muri_opt.systems.capacity import Leftover
 
 Divide = Callable[[Demand, int], Ints]
@@ -29,13 +30,13 @@ Divide = Callable[[Demand, int], Ints]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassShares:
-    """Shares of all jobs by a rule; ``restart`` is the time that a change of each costs, ``None`` if none counts."""
+    """Shares of all jobs by a rule; ``values`` are what they are worth, ``None`` if a restart counts nothing."""
 
     round_: Round
     demand: Demand
     fit: ShareFit
     divide: Divide
-    restart: Ints | None
+    values: ShareValues | None
 
     def placed(self) -> Shares:
         """Return GPUs per node of every job that runs; who keeps its share stays where it is if all find room so."""
@@ -119,14 +120,10 @@ class _OneClass:
         total = max(0, int(self._left.gpus.sum()))
         given = self._all.divide(replace(self._part, cap=cap), total).tolist()
         shares = np.array([self._largest(place, gpus) for place, gpus in enumerate(given)], dtype=np.int64)
-        if self._all.restart is None:
+        if self._all.values is None:
             return shares
         now = np.array([self._held(place) for place in range(len(self._jobs))], dtype=np.int64)
-        kept = kept_shares(shares, now, self._part.time, self._all.restart[self._jobs], total)
-        for members, most in limits:
-            if kept[members].sum() > most:
-                kept[members] = np.minimum(kept, shares)[members]
-        return kept
+        return kept_shares(shares, now, self._all.values.of_jobs(self._jobs), [(np.arange(len(now)), total), *limits])
 
     def _quotas(self) -> list[Limit]:
         """Return what the jobs of each tenant and of all below it may still have together, the lowest tenants first."""

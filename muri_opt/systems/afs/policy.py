@@ -21,13 +21,16 @@ from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.kept_jobs import kept_jobs
 from muri_opt.systems.afs.node_sizes import share_sizes
+from muri_opt.systems.afs.present_shares import PresentShares
 from muri_opt.systems.afs.restart_hysteresis import kept_shares
+from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
-from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only
+from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only, homes_of
+from muri_opt.systems.afs.share_values import OBJECTIVES, ShareValues
 from muri_opt.systems.capacity import place_shares
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.curves import Curves
-from muri_opt.systems.policy import Allowed, Policy, Rules
+from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +39,10 @@ class ElasticPolicy(Policy):
 
     ``packing`` is ``any``, or ``node`` for shares that divide a node or fill nodes, so that no two jobs of a node talk
     across the network. ``restarts`` is ``pay``, to keep the share of a running job where a change would not pay its
-    ``restart_seconds``, or ``ignore``. ``objective`` says what the value counts and the exact program of the same round
-    (chapter *sharing*) maximises: the ``speed`` of all jobs, short ones weighing more, their plain ``speed-up``, or the
-    ``time`` the shares save if they stay.
+    ``restart_seconds`` over a ``horizon`` of so many seconds, or ``ignore``. ``objective`` says what the value counts
+    and the exact program of the same round (chapter *sharing*) maximises: the ``speed`` of all jobs, short ones
+    weighing more, their plain ``speed-up``, either of them after the number of jobs that run (``jobs-then-speed``,
+    ``jobs-then-speed-up``), or the ``time`` the shares save if they stay.
 
     >>> policy_from("afs-l:packing=node").packing
     'node'
@@ -46,12 +50,14 @@ class ElasticPolicy(Policy):
 
     packing: str = "any"
     restarts: str = "pay"
-    objective: str = "speed"
+    objective: str = "jobs-then-speed"
+    horizon: str = "600"
 
     choices: ClassVar[Mapping[str, Allowed]] = {
         "packing": ("any", "node"),
         "restarts": ("pay", "ignore"),
-        "objective": ("speed", "speed-up", "time"),
+        "objective": OBJECTIVES,
+        "horizon": Span(0.001, 2_000_000_000),
     }
     chapter: ClassVar[str] = "sharing"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
@@ -70,8 +76,13 @@ class ElasticPolicy(Policy):
 
     @property
     def rules(self) -> Rules:
-        """What shares are worth, and whether they must divide or fill nodes."""
-        return {"chapter": self.chapter, "objective": self.objective, "packing": self.packing}
+        """What shares are worth, whether they must divide or fill nodes, and what restarts cost where they count."""
+        said = {"chapter": self.chapter, "objective": self.objective, "packing": self.packing}
+        return said if self._horizon is None else said | {"restarts": self.restarts, "horizon": self.horizon}
+
+    @property
+    def _horizon(self) -> int | None:
+        return microseconds(float(self.horizon)) if self.restarts == "pay" else None
 
     @abstractmethod
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
@@ -123,9 +134,24 @@ class ElasticPolicy(Policy):
         demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
         legal = np.append(0, sizes)
         shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]
-        if self.restarts == "pay":
-            shares = kept_shares(shares, _present(round_, demand), demand.time, _restarts(round_), total)
+        values = self._values(round_)
+        if values is not None:
+            shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
         return share_decision(round_, curves, place_shares(round_, shares, sizes, by_node=self.packing == "node"))
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""
+        if self._horizon is None or not PresentShares.of(round_).any:
+            return None
+        curves, sizes = Curves.of(round_.jobs, round_.cluster.total_gpus), share_sizes(round_.cluster, self.packing)
+        homes = homes_of(round_, ShareFit(round_, sizes, by_node=self.packing == "node"), curves.cap)
+        return None if homes is None else share_decision(round_, curves, homes)
+
+    def _values(self, round_: Round) -> ShareValues | None:
+        """Return what shares are worth, kept and changed; ``None`` where restarts count nothing."""
+        if self._horizon is None:
+            return None
+        return ShareValues.of(round_, self.objective, self.packing, self._horizon)
 
     def _class_shares(self, round_: Round, demand: Demand, sizes: Ints, seed: int) -> ClassShares:
         return ClassShares(
@@ -133,7 +159,7 @@ class ElasticPolicy(Policy):
             demand=demand,
             fit=ShareFit(round_, sizes, by_node=self.packing == "node"),
             divide=lambda part, gpus: self.shares(round_, part, gpus, seed),
-            restart=_restarts(round_) if self.restarts == "pay" else None,
+            values=self._values(round_),
         )
 
     def _within_quotas(self, round_: Round, demand: Demand, seed: int) -> Ints:
@@ -149,12 +175,18 @@ class ElasticPolicy(Policy):
 
 def _present(round_: Round, demand: Demand) -> Ints:
     """Return the GPUs each running job holds now, 0 for one that waits or holds a share it may not have."""
-    now = demand.held(round_)
-    legal = now <= demand.cap
+    now = PresentShares.of(round_).held
+    width = demand.speed.shape[1]
+    legal = (now <= demand.cap) & (now < width)
     if demand.ladder is not None:
         legal &= np.isin(now, demand.ladder)
     return np.where(legal, now, 0)
 
 
-def _restarts(round_: Round) -> Ints:
-    return np.array([microseconds(job.restart_seconds or 0.0) for job in round_.jobs], dtype=np.int64)
+def _limits(round_: Round) -> list[Limit]:
+    """Return the GPUs that all jobs may have together, and those of each tenant with a quota."""
+    amounts = round_.amounts
+    limits = [(np.arange(len(round_.jobs)), round_.cluster.total_gpus)]
+    for tenant in np.flatnonzero(amounts.U < UNLIMITED).tolist():
+        limits.append((np.flatnonzero(amounts.tenant == tenant), int(amounts.U[tenant])))
+    return limits

@@ -30,6 +30,8 @@ class SharingFormulation(Formulation):
 
     objective: str
     packing: str
+    horizon: int | None = None
+    """For how many microseconds a decision is expected to stand; ``None`` where restarts count nothing."""
 
     chapter: ClassVar[str] = "sharing"
     has_direct: ClassVar[bool] = True
@@ -69,4 +71,4 @@ class SharingFormulation(Formulation):
 
     def _program(self, round_: Round) -> Formulation:
         kind = PooledSharing if counts_gpus_only(round_) else PlacedSharing
-        return kind(objective=self.objective, packing=self.packing)
+        return kind(objective=self.objective, packing=self.packing, horizon=self.horizon)

@@ -33,6 +33,7 @@ class PlacedSharing(Formulation):
 
     objective: str
     packing: str
+    horizon: int | None
 
     chapter: ClassVar[str] = "sharing"
 
@@ -109,7 +110,7 @@ class PlacedSharing(Formulation):
         return placed
 
     def _columns(self, round_: Round) -> PlacedColumns:
-        return PlacedColumns.of(PlacedTable.of(round_, self.objective, self.packing))
+        return PlacedColumns.of(PlacedTable.of(round_, self.objective, self.packing, self.horizon))
 
     @staticmethod
     def _classes(round_: Round, columns: PlacedColumns) -> ClassColumns:

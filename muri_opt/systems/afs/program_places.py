@@ -14,6 +14,7 @@ from muri_opt.rounds.shape import NodeRange
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.systems.afs.share_fit import ShareFit
+from muri_opt.systems.afs.share_values import ShareValues
 from muri_opt.systems.capacity import best_fit
 from muri_opt.systems.capacity.node_sets import node_sets
 
@@ -72,7 +73,7 @@ class PlacedJob:
     """One job of the program: its sets as places, its shares and their values, and the share it may keep at home.
 
     It is on ``least`` to ``most`` places. A ``split`` job has equal parts: ``shares`` are then (set, parts, GPUs of
-    each), of any other (set, GPUs).
+    each), of any other (set, GPUs). ``values`` are what they are worth by GPUs; the share at home is worth ``at_home``.
     """
 
     job: int
@@ -83,6 +84,7 @@ class PlacedJob:
     split: bool
     values: dict[int, int]
     home: Ints | None
+    at_home: int
 
     @property
     def counted(self) -> bool:
@@ -100,28 +102,29 @@ class PlacedTable:
     jobs: tuple[PlacedJob, ...]
 
     @classmethod
-    def of(cls, round_: Round, objective: str, packing: str) -> PlacedTable:
+    def of(cls, round_: Round, objective: str, packing: str, horizon: int | None = None) -> PlacedTable:
         """Return the shares of a round, where they may be, and what they are worth."""
-        return _placed_table(round_, objective, packing)
+        return _placed_table(round_, objective, packing, horizon)
 
     @classmethod
-    def worked_out(cls, round_: Round, objective: str, packing: str) -> PlacedTable:
+    def worked_out(cls, round_: Round, objective: str, packing: str, horizon: int | None) -> PlacedTable:
         """Return the table, worked out now."""
-        table = ShareTable.of(round_, objective, packing)
+        table = ShareTable.of(round_, objective, packing, horizon)
         fit = ShareFit(round_, share_sizes(round_.cluster, packing), by_node=packing == "node")
         values: list[dict[int, int]] = [{} for _ in round_.jobs]
-        for job, gpus, value in zip(table.jobs.tolist(), table.gpus.tolist(), table.value.tolist(), strict=True):
+        for job, gpus, value in zip(table.jobs.tolist(), table.gpus.tolist(), table.moved.tolist(), strict=True):
             values[job][gpus] = value
+        best = ShareValues.of(round_, objective, packing, horizon).fresh
         cap = np.array([max(mine, default=0) for mine in values], dtype=np.int64)
         places = SharePlaces.of(round_, cap, pool=not fit.shaped)
-        jobs = tuple(_placed(fit, places, job, mine) for job, mine in enumerate(values))
+        jobs = tuple(_placed(fit, places, job, mine, best[job]) for job, mine in enumerate(values))
         return cls(table=table, fit=fit, places=places, jobs=jobs)
 
 
 _placed_table = last_recalled(PlacedTable.worked_out)
 
 
-def _placed(fit: ShareFit, places: SharePlaces, job: int, values: dict[int, int]) -> PlacedJob:
+def _placed(fit: ShareFit, places: SharePlaces, job: int, values: dict[int, int], fresh: Ints) -> PlacedJob:
     demand, cap = fit.demand(job), max(values, default=0)
     sets = tuple(np.unique(places.of_node[nodes]) for nodes in demand.sets)
     shares: list[tuple[int, ...]] = []
@@ -134,6 +137,7 @@ def _placed(fit: ShareFit, places: SharePlaces, job: int, values: dict[int, int]
         else:
             most = np.sort(room)[::-1][: demand.most].sum()
             shares += [(place, gpus) for gpus in fit.legal(job, min(cap, int(most))).tolist()]
+    home = fit.home(job, cap)
     return PlacedJob(
         job=job,
         sets=sets,
@@ -142,7 +146,8 @@ def _placed(fit: ShareFit, places: SharePlaces, job: int, values: dict[int, int]
         most=demand.most,
         split=split,
         values=values,
-        home=fit.home(job, cap),
+        home=home,
+        at_home=0 if home is None else int(fresh[home.sum()]),
     )
 
 

@@ -31,6 +31,7 @@ class PooledSharing(Formulation):
 
     objective: str
     packing: str
+    horizon: int | None
 
     chapter: ClassVar[str] = "sharing"
     has_direct: ClassVar[bool] = True
@@ -72,7 +73,7 @@ class PooledSharing(Formulation):
 
     def direct(self, round_: Round) -> Ints | None:
         """Return the best columns by dynamic programming, CPUs and memory left aside; ``None`` for large rounds."""
-        return best_shares(round_.amounts, self._table(round_))
+        return best_shares(round_, self._table(round_))
 
     @property
     def has_duals(self) -> bool:
@@ -101,7 +102,7 @@ class PooledSharing(Formulation):
         return whole_prices({label: price for label, price in prices.items() if label != "once"}, always=("gpus",))
 
     def _table(self, round_: Round) -> ShareTable:
-        return ShareTable.of(round_, self.objective, self.packing)
+        return ShareTable.of(round_, self.objective, self.packing, self.horizon)
 
 
 def _bought(table: ShareTable, price: int) -> int:

@@ -92,8 +92,9 @@ class PlacedColumns:
         """What each column is worth: those of x, z and h are the shares."""
         jobs = self.table.jobs
         shares = zip(self.owner.tolist(), self.gpus.tolist(), strict=True)
-        worth = [jobs[job].values.get(gpus, 0) for job, gpus in shares]
-        return np.array(worth, dtype=np.int64)
+        worth = np.array([jobs[job].values.get(gpus, 0) for job, gpus in shares], dtype=np.int64)
+        worth[self.of_family("h")] = [jobs[at[0]].at_home for at in self.index["h"]]
+        return worth
 
     def written(self, shares: Shares) -> Ints:
         """Return the values of the columns for GPUs per node; what no column says is left out."""

@@ -9,6 +9,7 @@ import numpy as np
 from muri_opt.rounds import INFORMATION, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.shape import NodeRange
+from muri_opt.systems.afs.present_shares import PresentShares
 from muri_opt.systems.capacity import Leftover, held_gpus
 from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
@@ -102,3 +103,22 @@ class ShareFit:
     def _kept(self, job: int, gpus: int) -> Ints | None:
         now = self.home(job, gpus)
         return now if now is not None and now.sum() == gpus else None
+
+
+def homes_of(round_: Round, fit: ShareFit, cap: Ints) -> Shares | None:
+    """Return GPUs per node of all jobs that run, as they are; ``None`` where one of them may not go on so.
+
+    ``cap`` are the GPUs that each job can use.
+    """
+    asks, homes = np.zeros(len(round_.jobs), dtype=np.int64), Shares()
+    left = Leftover(round_, asks)
+    for job in np.flatnonzero(PresentShares.of(round_).held).tolist():
+        home = fit.home(job, int(cap[job]))
+        if home is None:
+            return None
+        asks[job] = home.sum()
+        if (home > left.room(job)).any() or not left.within_quota(job):
+            return None
+        left.take(home, job)
+        homes[job] = home
+    return homes

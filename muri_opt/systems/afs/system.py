@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from muri_opt.rounds.lazy import OnDemand
+from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.system import System
 
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ _UNITS: Final = {
     "speed": "speed against one GPU over the root of the seconds left on one, ten-millionths",
     "speed-up": "speed of all jobs, thousandths of that on one GPU each",
     "time": "jobs that run first, then the least remaining time of all, hundredths of a second",
+    "jobs-then-speed": "jobs that run first, then speed against one GPU over the root of the seconds left on one",
+    "jobs-then-speed-up": "jobs that run first, then the speed of all, thousandths of that on one GPU each",
 }
-USUAL: Final = {"objective": "speed", "packing": "any"}
+USUAL: Final = {"objective": "speed", "packing": "any", "restarts": "ignore", "horizon": "600"}
 
 
 def program(rules: Rules) -> Formulation:
@@ -24,7 +27,8 @@ def program(rules: Rules) -> Formulation:
     from muri_opt.systems.afs.program import SharingFormulation
 
     said = USUAL | dict(rules)
-    return SharingFormulation(objective=said["objective"], packing=said["packing"])
+    horizon = microseconds(float(said["horizon"])) if said["restarts"] == "pay" else None
+    return SharingFormulation(objective=said["objective"], packing=said["packing"], horizon=horizon)
 
 
 def unit(rules: Rules) -> str:

@@ -63,7 +63,7 @@ class OptimusTasksPolicy(PlanPolicy):
     own_name: ClassVar[str] = "optimus-ps"
     honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
-    choices: ClassVar[Mapping[str, Allowed]] = {"switch": ("off", "on")}
+    choices: ClassVar[Mapping[str, Allowed]] = {**PlanPolicy.choices, "switch": ("off", "on")}
 
     @property
     def plan_rules(self) -> PlanRules:
@@ -72,15 +72,27 @@ class OptimusTasksPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        choices = Choices(round_, options)
-        grown = _Allocation(round_, options, choices).grown()
+        return self._placed(round_, options, self.seats(round_, options))
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the same with those that run where they are, as they are."""
         seating = PlanAllocation(round_, options)
+        seating.stay(arrivals(round_))
+        return self._placed(round_, options, seating)
+
+    def _placed(self, round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs, after placing those that are given tasks and have no seat yet."""
+        choices, pays = Choices(round_, options), self.restarts == "pay"
+        grown = _Allocation(round_, options, choices).grown()
         order = {job: place for place, job in enumerate(arrivals(round_))}
-        for job in sorted(grown, key=lambda job: (options.level[job], grown[job][-1].tasks, order[job])):
+        new = [job for job in grown if job not in seating.seats]
+        for job in sorted(new, key=lambda job: (options.level[job], grown[job][-1].tasks, order[job])):
             for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):
                 if options.home[option] >= 0:
-                    continue  # whether the job stays where it is shows when the freest nodes are known
-                room = np.flatnonzero(seating.free.room(option))
+                    if pays and seating.start(job, [option]):
+                        break
+                    continue  # else it shows when the freest nodes are known whether the job stays where it is
+                room = seating.open_room(option)
                 parts = int(options.q[option])
                 if len(room) >= parts and seating.free.within_quota(job):
                     freest = room[np.argsort(-seating.free.cpus[room], kind="stable")[:parts]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from muri_opt.algorithms.ranking import Rankings, borda_scores
 from muri_opt.errors import InputError
-from muri_opt.rounds import Round
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.quantities import microseconds
@@ -21,6 +21,7 @@ from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
+from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_ladder import Configuration
 from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
@@ -29,6 +30,10 @@ from muri_opt.systems.policy import Allowed, Span
 
 _MOVES: Final = 4096
 """How many moves are remembered: from one round to the next those of jobs that wait are the same."""
+
+
+_INTERVAL: Final = 600_000_000
+"""Microseconds of run time in which a job takes one step at most."""
 
 
 class Move(NamedTuple):
@@ -60,6 +65,11 @@ class AITurboPolicy(PlanPolicy):
     A job that has waited for ``patience`` seconds comes before all others, the longest waiting first. So the first of
     those starts in every round, and nobody waits for ever; only jobs with a guarantee come before it.
 
+    Where restarts count (``restarts=pay``), a running job that has waited for that long comes before all others, too.
+    A job takes a step at most once in ten minutes of its run time. A round does not say when it took the last one; so
+    in the first ten minutes it takes one only when it starts, in the next ten minutes only from an odd number of
+    servers, workers and shares, then only from an even one, and so on.
+
     >>> sorted(policy_from("aiturbo").decide(shipped_round("toy/four-configurations"), 0).running)
     ['a', 'b', 'c']
     """
@@ -78,6 +88,7 @@ class AITurboPolicy(PlanPolicy):
     honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan", "executed_seconds")
     choices: ClassVar[Mapping[str, Allowed]] = {
+        **PlanPolicy.choices,
         "objective": COSTS,
         "switch": ("on", "off"),
         "step": ("on", "off"),
@@ -108,14 +119,46 @@ class AITurboPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
+        return self._seated(round_, options, self.seats(round_, options))
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the same with those that run where they are, unless jobs that are out of patience need the room."""
+        seats = HeldSeats(round_, options)
+        late = [self._is_late(job) for job in round_.jobs]
+        held = [job for job in arrivals(round_) if round_.jobs[job].state == "running"]
+        seats.stay(job for job in held if late[job])
+        return self._seated(round_, options, seats, [job for job in held if not late[job]])
+
+    def _seated(
+        self, round_: Round, options: PlanOptions, seating: PlanAllocation, held: Sequence[int] = ()
+    ) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs; those ``held`` stay, if they can beside jobs out of patience."""
         near, moves = self._steps(round_)
-        able, seating = Choices(round_, options), PlanAllocation(round_, options)
-        for job in guaranteed_first(options, self._order(round_, near, moves)):
-            here, wanted = near.here[job], [near.here[job]]
-            if job in moves and (moves[job].gain > 0 or here not in near.able(job)):
-                wanted.insert(0, moves[job].target)
-            seating.start(job, (o for at in wanted for o in able.options(job, at)))
+        able, order = Choices(round_, options), self._order(round_, near, moves)
+        first = [job for job in order if held and self._is_late(round_.jobs[job])]
+        for jobs in (first, order):
+            for job in guaranteed_first(options, jobs):
+                here, wanted = near.here[job], [near.here[job]]
+                steps = self._may_step(round_.jobs[job], here)
+                if job in moves and ((steps and moves[job].gain > 0) or here not in near.able(job)):
+                    wanted.insert(0, moves[job].target)
+                seating.start(job, (o for at in wanted for o in able.options(job, at)))
+            if jobs is first:
+                seating.stay(held)
         return seating.chosen
+
+    def _may_step(self, job: Job, here: Configuration) -> bool:
+        """Return whether a job may take a step now that lessens what it costs."""
+        if self.restarts == "ignore":
+            return True
+        intervals = microseconds(job.executed_seconds or 0.0) // _INTERVAL
+        return (intervals - here.steps) % 2 == 0 if intervals else job.state != "running"
+
+    def _is_late(self, job: Job) -> bool:
+        """Return whether a job is out of patience; one that runs is so only where restarts count."""
+        if self.patience == "inf" or (job.state == "running" and self.restarts == "ignore"):
+            return False
+        return microseconds(job.waiting_seconds or 0.0) >= microseconds(float(self.patience))
 
     def admission_order(self, round_: Round) -> tuple[str, ...]:
         """Return the names of all jobs as they are admitted."""
@@ -140,13 +183,12 @@ class AITurboPolicy(PlanPolicy):
         levels = self.levels(scores, len(jobs))
         unit = lcm(*(score.denominator for score in scores.values()))
         rank = {job: int(score * unit) for job, score in scores.items()}  # whole numbers are sorted faster
-        patience = inf if self.patience == "inf" else microseconds(float(self.patience))
 
         def key(job: int) -> tuple[int, int, int, bool, int, int]:
             first = -round_.jobs[job].priority
             waited = microseconds(round_.jobs[job].waiting_seconds or 0.0)
             running = round_.jobs[job].state == "running"
-            if not running and waited >= patience:
+            if self._is_late(round_.jobs[job]):
                 return first, -1, -waited, False, rank[job], served[job]
             behind = self.within == "running" and not running
             return first, levels[job], 0, behind, rank[job], served[job]

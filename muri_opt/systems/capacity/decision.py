@@ -74,9 +74,12 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
 
 def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
-    left = Leftover(round_, asks)
-    for group in groups:
-        left.take(group.share, *group.jobs)
+    if asks is None and all(len(group.jobs) == 1 for group in groups):
+        left = Leftover.beside(round_, {group.jobs[0]: group.share for group in groups})
+    else:
+        left = Leftover(round_, asks)
+        for group in groups:
+            left.take(group.share, *group.jobs)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     return left, Holders.of(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
@@ -84,14 +87,14 @@ def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
     """Return the assignment of placed jobs, with the CPUs that go with their GPUs."""
-    nodes = round_.cluster.nodes
-    used = np.flatnonzero(group.share).tolist()
-    milli = int(round_.amounts.c[list(group.jobs)].sum())
+    nodes, used = round_.cluster.nodes, group.share.nonzero()[0]
+    given = {nodes[s].id: gpus for s, gpus in zip(used.tolist(), group.share[used].tolist(), strict=True)}
+    milli = sum(int(round_.amounts.c[job]) for job in group.jobs)
     return Assignment(
         jobs=tuple(round_.jobs[job].id for job in group.jobs),
         order=group.order,
-        gpus={nodes[s].id: int(group.share[s]) for s in used},
-        cpus={nodes[s].id: int(group.share[s]) * milli / MILLI_PER_CPU for s in used} if milli else {},
+        gpus=given,
+        cpus={node: gpus * milli / MILLI_PER_CPU for node, gpus in given.items()} if milli else {},
         period_seconds=group.period_seconds,
     )
 

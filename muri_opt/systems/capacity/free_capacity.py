@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
@@ -12,7 +14,8 @@ from muri_opt.systems.capacity.node_sets import Demand, node_sets
 from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.capacity.type_quotas import type_quotas
 
-_EVERYWHERE = slice(None)
+_FEW = 8
+"""Gangs that are taken from the nodes one after another; more are counted together."""
 
 
 class Leftover(FreeCapacity):
@@ -34,12 +37,29 @@ class Leftover(FreeCapacity):
     def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
         """Return what is left where each job alone has its share."""
         left = cls(round_)
-        for job, share in shares.items():
-            left.take(share, job)
+        if len(shares) < _FEW:
+            for job, share in shares.items():
+                left.take(share, job)
+            return left
+        jobs, parts = list(shares), np.array(list(shares.values()), dtype=np.int64)
+        job, node = np.nonzero(parts)
+        who, part = np.array(jobs, dtype=np.int64)[job], parts[job, node]
+        np.subtract.at(left.gpus, node, part)
+        np.subtract.at(left.cpus, node, part * left.amounts.c[who])
+        np.subtract.at(left.memory, node, part * left.amounts.m[who])
+        if left.types is None and left.borrowed is None and left.amounts.lines is None:
+            listed = [one for one in jobs if left.amounts.tenant[one] >= 0]
+            np.subtract.at(left.quota, left.amounts.tenant[listed], left.asks[listed])
+        else:
+            for one, share in shares.items():
+                left._charge(one, share, 1)
         return left
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""
+        if len(jobs) == 1 and self.amounts.lines is None:
+            gpus = int(self.asks[jobs[0]])
+            return not gpus or self.has_quota(int(self.amounts.tenant[jobs[0]]), gpus)
         asked: dict[int, int] = {}
         for job in jobs:
             tenant = int(self.amounts.tenant[job])
@@ -77,11 +97,38 @@ class Leftover(FreeCapacity):
         room = self.room(job)
         return room if self.sets is None else only_where(room, self.sets.of(job))
 
+    def holds_share(self, job: int, share: Ints) -> bool:
+        """Return whether GPUs per node, with the CPUs and memory of a job, are free; only its nodes are looked at."""
+        used = share.nonzero()[0].tolist()
+        cpus, memory = int(self.amounts.c[job]), int(self.amounts.m[job])
+        for node, part in zip(used, share[used].tolist(), strict=True):
+            if part > self.gpus[node] or part * cpus > self.cpus[node] or part * memory > self.memory[node]:
+                return False
+        return True
+
     def take(self, share: Ints, *jobs: int) -> None:
         """Give jobs that share GPUs ``share[s]`` of each node s, with the CPUs and memory they need together."""
-        taken = list(jobs)
-        self.occupy(_EVERYWHERE, share, share * self.amounts.c[taken].sum(), share * self.amounts.m[taken].sum())
+        self._count(share, jobs, 1)
+
+    def give_back(self, share: Ints, *jobs: int) -> None:
+        """Undo what :meth:`take` did."""
+        self._count(share, jobs, -1)
+
+    def _count(self, share: Ints, jobs: tuple[int, ...], times: int) -> None:
+        used, amounts = share.nonzero()[0], self.amounts
+        cpus, memory = sum(int(amounts.c[job]) for job in jobs), sum(int(amounts.m[job]) for job in jobs)
+        if len(used) == 1:  # of one node it is a number, which is far quicker to count than an array
+            node = used[0]
+            part = times * int(share[node])
+            self.occupy(node, part, part * cpus, part * memory)
+        else:
+            parts = times * share[used]
+            self.occupy(used, parts, parts * cpus, parts * memory)
         for job in jobs:
-            self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
-            if self.types is not None:
-                self.types.charge(self.line(job), share)
+            self._charge(job, share, times)
+
+    def _charge(self, job: int, share: Ints, times: int) -> None:
+        """Count the GPUs of a job against the quotas of its tenants."""
+        self.charge(int(self.amounts.tenant[job]), times * int(self.asks[job]))
+        if self.types is not None:
+            self.types.charge(self.line(job), times * share)

@@ -9,6 +9,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.eligibility import is_lost
+from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
 from muri_opt.systems.capacity.node_sets import node_sets
@@ -24,11 +25,23 @@ def fewest_nodes(round_: Round, job: int, gpus: int | None = None) -> int:
     2
     """
     gpus = int(round_.amounts.g[job]) if gpus is None else gpus
-    room, sets = empty_room(round_, job), node_sets(round_)
-    if sets is None:
-        return nodes_needed(room, gpus)
-    share = fit_in_sets(room, gpus, sets.of(job))
-    return len(room) + 1 if share is None else int(np.count_nonzero(share))
+    amounts, sets, known = round_.amounts, node_sets(round_), _known_counts(round_)
+    kind = -1 if sets is None else int(sets.kind[job])
+    key = gpus, int(amounts.c[job]), int(amounts.m[job]), kind
+    if key not in known:
+        room = empty_room(round_, job)
+        share = None if sets is None else fit_in_sets(room, gpus, sets.of(job))
+        if sets is None:
+            known[key] = nodes_needed(room, gpus)
+        else:
+            known[key] = len(room) + 1 if share is None else int(np.count_nonzero(share))
+    return known[key]
+
+
+@recalled
+def _known_counts(round_: Round) -> dict[tuple[int, int, int, int], int]:  # noqa: ARG001 - one for each round
+    """Return on how few nodes gangs of a round fit, as far as it is known: alike ones are looked at once."""
+    return {}
 
 
 def empty_room(round_: Round, job: int) -> Ints:
@@ -62,18 +75,15 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     >>> place_gang(round_, Leftover(round_), 1, consolidate=True)
     array([4, 2])
     """
-    room, gpus = left.room(job), int(round_.amounts.g[job])
-    demand = left.demand(job)
-    if demand is not None:
-        limit = fewest_nodes(round_, job) if consolidate else len(room)
-        stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
-        if held is not None and stays and (held <= room).all() and left.within_types(job, held):
+    gpus, demand = int(round_.amounts.g[job]), left.demand(job)
+    limit = min(fewest_nodes(round_, job), len(left.gpus)) if consolidate else len(left.gpus)
+    if held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus:
+        if left.holds_share(job, held) and left.within_types(job, held):
             return held
+    room = left.room(job)
+    if demand is not None:
         near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None
         return fit_in_sets(room, gpus, demand, limit) if near is None else near
-    if consolidate:
-        limit = min(fewest_nodes(round_, job), len(room))
-        if nodes_needed(room, gpus) > limit:
-            return None
-        held = None if held is None or np.count_nonzero(held) > limit else held
-    return best_fit(room, gpus, held)
+    if consolidate and nodes_needed(room, gpus) > limit:
+        return None
+    return best_fit(room, gpus)

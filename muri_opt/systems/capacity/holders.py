@@ -32,15 +32,13 @@ class Holders:
     def of(cls, round_: Round, groups: Sequence[tuple[Sequence[int], Ints]]) -> Holders:
         """Return who holds what where groups of jobs have GPUs per node, and CPUs and memory with each GPU."""
         amounts = round_.amounts
-        c = np.array([amounts.c[list(jobs)].sum() for jobs, _ in groups], dtype=np.int64)
-        m = np.array([amounts.m[list(jobs)].sum() for jobs, _ in groups], dtype=np.int64)
-        used = [np.flatnonzero(share) for _, share in groups]
-        gpus = [share[nodes] for (_, share), nodes in zip(groups, used, strict=True)]
-        return cls.of_parts(
-            round_,
-            [jobs for jobs, _ in groups],
-            used,
-            [(part, part * cpus, part * memory) for part, cpus, memory in zip(gpus, c, m, strict=True)],
+        c = np.array([sum(amounts.c[job] for job in jobs) for jobs, _ in groups], dtype=np.int64)
+        m = np.array([sum(amounts.m[job] for job in jobs) for jobs, _ in groups], dtype=np.int64)
+        shares = np.array([share for _, share in groups], dtype=np.int64).reshape(len(groups), len(amounts.G))
+        group, node = np.nonzero(shares)
+        gpus = shares[group, node]
+        return cls._of_entries(
+            round_, [jobs for jobs, _ in groups], group, node, (gpus, gpus * c[group], gpus * m[group])
         )
 
     @classmethod
@@ -55,14 +53,26 @@ class Holders:
         none = np.zeros(0, dtype=np.int64)
         gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
         group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
+        return cls._of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
+
+    @classmethod
+    def _of_entries(
+        cls,
+        round_: Round,
+        groups: Sequence[Sequence[int]],
+        group: Ints,
+        node: Ints,
+        parts: tuple[Ints, Ints, Ints],
+    ) -> Holders:
+        gpus, cpus, memory = parts
         return cls(
-            node=np.concatenate([none, *nodes]),
+            node=node,
             group=group,
             gpus=gpus,
             cpus=cpus,
             memory=memory,
             size=np.bincount(group, weights=gpus, minlength=len(groups)).astype(np.int64),
-            tenant=np.array([round_.amounts.tenant[jobs[0]] for jobs in groups], dtype=np.int64),
+            tenant=round_.amounts.tenant[[jobs[0] for jobs in groups]] if groups else np.zeros(0, dtype=np.int64),
             names=tuple(tuple(round_.jobs[job].id for job in jobs) for jobs in groups),
         )
 

@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import held_gpus, place_gang
 from muri_opt.systems.capacity.node_sets import node_sets
+from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, placed_at_home
 from muri_opt.systems.capacity.staying import pinned_jobs
 
-Shares = dict[int, Ints]
-"""GPUs per node of each gang that runs."""
-
-MOST_TRIES = 8
+MOST_TRIED: Final = 1_000
+"""Gangs up to which such tries are made where running ones could not be pushed aside."""
+MOST_TRIES: Final = 8
 """Gangs that may be placed before the running ones so that all find room; a further one leaves all as they were."""
 
 
 class ListSchedule:
     """The jobs of a round in an order, each tried in turn; ``consolidate`` keeps a gang on as few nodes as it needs.
 
-    Gangs that nobody may stop are where they are in every schedule.
+    Gangs that nobody may stop are where they are in every schedule. Where gangs run, ``restarts`` has those that start
+    on fewer nodes if they find room there, once it is known who runs.
     """
 
-    def __init__(self, round_: Round, order: Sequence[int], *, consolidate: bool) -> None:
+    def __init__(self, round_: Round, order: Sequence[int], *, consolidate: bool, restarts: bool = True) -> None:
         self._round, self._order, self._consolidate = round_, order, consolidate
-        self._pinned = pinned_jobs(round_)
+        self._pinned, self._restarts = pinned_jobs(round_), restarts
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
         """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are."""
         shares = dict(stays)
         self._fill(Leftover.beside(self._round, stays), shares)
-        return shares
+        return self._on_fewer_nodes(shares, stays)
 
     def anew(self) -> Shares:
         """Return the schedule in which every job is tried in its turn, running or not.
 
-        Chosen gangs that run stay where they are if all chosen ones find room around them. Who finds room may depend on
-        where the others are, so the schedule is made again from what it led to, until nothing changes: then deciding
-        again changes nothing either. Each time the jobs that run are better by the order, so this ends.
+        Chosen gangs that run stay where they are if all chosen ones find room around them; where not all can stay, the
+        cheapest restarts are looked for. Who finds room may depend on where the others are, so the schedule is made
+        again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
+        that run are better by the order, so this ends.
         """
         running = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
@@ -59,39 +65,61 @@ class ListSchedule:
     def _settled(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
         """Return the same gangs, and any that now fit as well, with those that are held somewhere there if they can.
 
-        Where not all of them can, the places that move fewer GPUs are taken.
+        Where not all of them can, the places that cost less are taken.
         """
         if not any(job in held for job in shares):
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
-        placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
-        if placed is None or _moved_gpus(shares, held) < _moved_gpus(placed, held):
-            return shares
+        placed = placed_at_home(self._round, order, held, consolidate=self._consolidate, fixed=self._pinned)
+        if placed is None and len(order) <= MOST_TRIED:
+            placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
+        if placed is None or self._cost(shares, held) < self._cost(placed, held):
+            placed = dict(shares)
+        placed = self._on_fewer_nodes(placed, held)
         self._fill(Leftover.beside(self._round, placed), placed, held)
         return placed
 
+    def _on_fewer_nodes(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
+        """Return the same gangs, those that are not where they are held on fewer nodes if that can be."""
+        if not held or not self._restarts:
+            return shares
+        made = Rearrangement(self._round, shares, held, fixed=self._pinned, consolidate=self._consolidate)
+        made.undo_moves()
+        made.on_fewer_nodes()
+        return made.shares
+
+    def _cost(self, shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:
+        """Return what it costs that gangs are not where they are held."""
+        moved = (job for job, home in held.items() if job in shares and not np.array_equal(shares[job], home))
+        return sum(change_cost(self._round.jobs[job]) for job in moved)
+
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
-        """Start in order whoever still fits."""
-        gpus, free = self._round.amounts.g.tolist(), int(left.gpus.sum())
+        """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it."""
+        amounts, free, homes = self._round.amounts, int(left.gpus.sum()), held or {}
+        kind = np.zeros_like(amounts.g) if left.sets is None else left.sets.kind
+        asked = list(zip(*(row.tolist() for row in (amounts.g, amounts.c, amounts.m, kind)), strict=True))
+        tenants = amounts.tenant.tolist() if left.types is not None else [0] * len(asked)
+        full, at_home_only = set[tuple[tuple[int, ...], int]](), left.sets is not None
         for job in self._order:
-            if job in shares or gpus[job] > free or not left.within_quota(job):
+            if job in shares or asked[job][0] > free:
                 continue
-            now = None if held is None else held.get(job)
-            share = place_gang(self._round, left, job, consolidate=self._consolidate, held=now)
+            alike, home = (asked[job], tenants[job]), homes.get(job)
+            knows = home is None or not at_home_only  # where jobs ask for nodes, one may only be able to stay
+            if (knows and alike in full) or not left.within_quota(job):
+                continue
+            share = place_gang(self._round, left, job, consolidate=self._consolidate, held=home)
             if share is not None:
                 left.take(share, job)
                 shares[job] = share
-                free -= gpus[job]
+                free -= asked[job][0]
+            elif knows:
+                full.add(alike)
 
     def _places_matter(self) -> bool:
         """Return whether who fits depends on more than the number of free GPUs."""
         amounts = self._round.amounts
         scarce = (amounts.G * amounts.c.max(initial=0) > amounts.C) | (amounts.G * amounts.m.max(initial=0) > amounts.M)
         return self._consolidate or bool(scarce.any()) or node_sets(self._round) is not None
-
-
-def _moved_gpus(shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:
-    return sum(int(share.sum()) for job, share in shares.items() if job in held and (share != held[job]).any())
 
 
 def placed_around(

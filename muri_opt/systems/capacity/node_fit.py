@@ -6,6 +6,8 @@ import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 
+_NEVER = np.iinfo(np.int64).max
+
 
 def best_fit(room: Ints, gpus: int, held: Ints | None = None) -> Ints | None:
     """Return GPUs per node for a gang of ``gpus``, or ``None`` where it does not fit.
@@ -20,16 +22,17 @@ def best_fit(room: Ints, gpus: int, held: Ints | None = None) -> Ints | None:
         return held
     share = np.zeros_like(room)
     left = gpus
-    room = room.copy()
     while left > 0:
-        enough = np.flatnonzero(room >= left)
-        if len(enough):
-            s = enough[np.argmin(room[enough])]
+        enough = np.where(room >= left, room, _NEVER)
+        s = int(enough.argmin()) if len(room) else 0
+        if len(room) and enough[s] < _NEVER:
             share[s] = left
             return share
-        s = np.argmax(room) if len(room) else 0
+        s = int(room.argmax()) if len(room) else 0
         if not len(room) or room[s] <= 0:
             return None
+        if left == gpus:
+            room = room.copy()  # the caller's stays as it is
         share[s] = room[s]
         left -= int(room[s])
         room[s] = 0

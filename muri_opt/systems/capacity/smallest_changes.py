@@ -41,6 +41,7 @@ class GangChanges:
         self._may_stop = np.array(free, dtype=np.bool_)[holders.group]
         self._in_sets = ChangesInSets(round_, left, holders, self._may_stop, consolidate=consolidate)
         self._demands: list[Demand] = []
+        self._moved: dict[int, list[int]] = {}
 
     def of(self, job: int, binding: Binding) -> tuple[Change, ...]:
         """Return one change of each kind that there is, those without a further node first."""
@@ -114,6 +115,11 @@ class GangChanges:
 
     def _moved_by(self, gpus: int) -> list[int]:
         """Return the sizes of gangs on several nodes if a further node would make one of them move, else nothing."""
+        if gpus not in self._moved:
+            self._moved[gpus] = self._found_moved_by(gpus)
+        return self._moved[gpus]
+
+    def _found_moved_by(self, gpus: int) -> list[int]:
         holders = self._holders
         spread = np.bincount(holders.group, minlength=len(holders.names))
         wide = np.flatnonzero(spread > 1).tolist() if self._preempt else []

@@ -23,7 +23,8 @@ class GangPolicy(Policy):
     ``objective`` is what the exact program of the same round maximises (chapter *gangs*); ``nodes`` says whether a gang
     may spread over any nodes or must sit on as few as it could in the empty cluster; ``preempt`` whether a running job
     may be stopped or moved for another. Where it may not, running jobs stay where they are and only the others are
-    decided.
+    decided. With ``restarts=pay``, of the answers of one value that is looked for whose changes cost least, and of
+    those the one on the fewest nodes.
 
     >>> sorted(policy_from("srsf").decide(shipped_round("toy/eight-gangs"), 0).running)
     ['bert', 'llama', 'lora', 'mobilenet', 'slowfast', 'yolo']
@@ -32,11 +33,13 @@ class GangPolicy(Policy):
     objective: str = "weighted"
     nodes: str = "any"
     preempt: str = "yes"
+    restarts: str = "pay"
 
     choices: ClassVar[Mapping[str, Allowed]] = {
         "objective": ("weighted", "lexicographic"),
         "nodes": ("any", "fewest"),
         "preempt": ("no", "yes"),
+        "restarts": ("ignore", "pay"),
     }
     chapter: ClassVar[str] = "gangs"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | QUOTAS | {"job.priority"}
@@ -81,7 +84,8 @@ class GangPolicy(Policy):
         self.check_honoured(round_)
         self.check(round_)
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
-        return list_decision(round_, order, fewest_nodes=fewest, preempt=self.preempt == "yes")
+        preempt, pay = self.preempt == "yes", self.restarts == "pay"
+        return list_decision(round_, order, fewest_nodes=fewest, preempt=preempt, restarts=pay)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
@@ -89,7 +93,8 @@ class GangPolicy(Policy):
             return None
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
         keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest)
-        return gang_decision(round_, ListSchedule(round_, order, consolidate=fewest).beside(keeps), consolidate=fewest)
+        schedule = ListSchedule(round_, order, consolidate=fewest, restarts=self.restarts == "pay")
+        return gang_decision(round_, schedule.beside(keeps), consolidate=fewest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +123,14 @@ class FairSharePolicy(GangPolicy):
     names: ClassVar[Collection[str]] = ("fair-share",)
 
 
-def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True) -> Decision:
+def list_decision(
+    round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True, restarts: bool = True
+) -> Decision:
     """Return the list schedule of an order of all jobs, given as their places in the round.
 
     Each job in turn is placed whole where it fits, within GPUs, CPUs, memory and quotas; others are skipped
-    (back-filling). Without ``preempt``, running jobs stay where they are. A policy that is only an order of one's own
+    (back-filling). Without ``preempt``, running jobs stay where they are. With ``restarts``, once it is known who runs,
+    what starts beside running jobs is put on fewer nodes if it can be. A policy that is only an order of one's own
     needs nothing else.
 
     >>> round_ = shipped_round("toy/eight-gangs")
@@ -130,6 +138,6 @@ def list_decision(round_: Round, order: Sequence[int], *, fewest_nodes: bool = F
     >>> len(list_decision(round_, largest_first).running)
     5
     """
-    schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes)
+    schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes, restarts=restarts)
     shares = schedule.anew() if preempt else schedule.beside(staying_jobs(round_, list(order)))
     return gang_decision(round_, shares, consolidate=fewest_nodes, preempt=preempt)

@@ -7,24 +7,26 @@ GPUs of j on s; what jobs ask of nodes has columns of its own (:mod:`.program_de
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.rounds import Decision, LinearDuals, Round
+from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, SolveStages, Stage, Values
+from muri_opt.rounds import Budget, Decision, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.capacity import Leftover, gang_decision, held_gpus
 from muri_opt.systems.capacity.list_schedule import placed_around
+from muri_opt.systems.capacity.rearrangement import placed_at_home
 from muri_opt.systems.gangs.program_demands import DemandColumns
 from muri_opt.systems.gangs.program_duals import greedy_duals, node_duals
 from muri_opt.systems.gangs.program_places import OpenPart, Places
 from muri_opt.systems.gangs.program_quotas import LoanColumns, add_type_quotas
 from muri_opt.systems.gangs.program_wishes import WishColumns
 from muri_opt.systems.orders import TiresiasOrder
-from muri_opt.systems.program import Formulation
+from muri_opt.systems.program import Formulation, Settled
 
 MOST_DIGITS = 10_000
 """Jobs that are a binary digit each in a lexicographic value, so that it can be written as a decimal number."""
@@ -44,7 +46,8 @@ def _columns_of(model: Model, label: str) -> Ints:
 class GangFormulation(Formulation):
     """Admit and place gangs, by rank-weighted GPUs or lexicographically by priority.
 
-    Without ``preempt`` running gangs stay where they are: the program is that of the others, on what those leave.
+    Without ``preempt`` running gangs stay where they are: the program is that of the others, on what those leave. With
+    ``restarts`` a second one looks among the answers of one value for the cheapest changes.
 
     >>> program = GangFormulation(order="fifo", objective="weighted", nodes="any")
     >>> len(program.build(shipped_round("toy/two-gangs")).objective)
@@ -55,6 +58,7 @@ class GangFormulation(Formulation):
     objective: str
     nodes: str
     preempt: bool = True
+    restarts: bool = False
 
     chapter: ClassVar[str] = "gangs"
 
@@ -136,7 +140,12 @@ class GangFormulation(Formulation):
         held = {job: now for job in jobs if (now := held_gpus(round_, job)) is not None} | part.stays
         order = sorted(jobs, key=lambda job: (job not in held, -round_.jobs[job].gpus))
         fewest = self.nodes == "fewest"
-        shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
+        shares = None
+        if held:
+            homes = {job: home for job, home in held.items() if job not in part.stays}
+            shares = placed_at_home(round_, order, homes, consolidate=fewest, fixed=part.stays)
+        if shares is None:
+            shares = placed_around(round_, order, held, consolidate=fewest, beside=part.stays)
         if shares is None:
             shares = self._as_valued(round_, order, values)
         elif part.scale > 1:
@@ -167,6 +176,24 @@ class GangFormulation(Formulation):
         borrowed = [] if loans is None else [loans.encoded(a)]
         inside = self._wishes(part, places, asked).encoded(part.amounts.g, x, h)
         return np.concatenate([a, x, h, *asked.encoded(places, part.amounts.g, x), *borrowed, inside])
+
+    def worth(self, round_: Round, shares: Mapping[int, Ints]) -> tuple[int, int]:
+        """Return what the model's objective is for GPUs per node, and how many jobs are inside a unit they prefer."""
+        part = self._open(round_)
+        open_ = {job: share for job, share in shares.items() if job not in part.stays}
+        inside = part.inside(open_)
+        return part.scale * int(self._weights(part)[list(open_)].sum()) + inside, inside
+
+    @property
+    def has_settling(self) -> bool:
+        """Only where restarts are paid."""
+        return self.restarts
+
+    def settle(self, round_: Round, decision: Decision, budget: Budget, solve: SolveStages) -> Settled | None:
+        """Return of the decisions of the same value the one whose changes cost least, on the fewest nodes."""
+        from muri_opt.systems.gangs.settling import settled
+
+        return settled(self, round_, decision, budget, solve)
 
     def work(self, round_: Round) -> float:
         """Return what a solver takes to place gangs on nodes better than the list schedule, told by pairs of both.

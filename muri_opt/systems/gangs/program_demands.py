@@ -40,18 +40,29 @@ class DemandColumns:
     parts: Ints
 
     @classmethod
-    def of(cls, round_: Round, part: OpenPart, places: Places, *, fewest: bool, rows: bool) -> DemandColumns:
+    def of(
+        cls,
+        round_: Round,
+        part: OpenPart,
+        places: Places,
+        *,
+        fewest: bool,
+        rows: bool,
+        at_home: bool = False,
+        counted: bool = False,
+    ) -> DemandColumns:
         """Return the columns of the open part of a round; ``fewest`` allows no more nodes than a gang needs alone.
 
         Where no ``rows`` are to be made and gangs ask for nothing, it is not worked out on how many nodes they may be.
+        ``at_home`` gives every gang that runs a column h, ``counted`` all pairs a column b.
         """
         count, nodes = len(round_.jobs), len(round_.cluster.nodes)
         most, least = np.full(count, nodes), np.ones(count, dtype=np.int64)
-        even, counts = np.zeros(count, dtype=np.bool_), np.full(count, fewest)
-        if fewest and (rows or part.sets is not None):
+        even, counts = np.zeros(count, dtype=np.bool_), np.full(count, fewest or counted)
+        if fewest and (rows or at_home or part.sets is not None):
             able = np.flatnonzero(places.fits)
             most[able] = [fewest_nodes(round_, int(job)) for job in able]
-        home, homes = part.only_at_home(most)
+        home, homes = part.all_homes(places.fits, most) if at_home else part.only_at_home(most)
         sets: list[tuple[int, int]] = []
         in_set = np.full(len(places.pairs), -1)
         splits, parts = list[tuple[int, int]](), list[tuple[int, int]]()
@@ -65,7 +76,7 @@ class DemandColumns:
                 sets += [(job, k) for k in range(len(demand.sets))]
             least[job], even[job] = demand.least, demand.even
             most[job] = min(most[job], nodes if demand.most is None else demand.most)
-            counts[job] = fewest or demand.shaped
+            counts[job] = fewest or counted or demand.shaped
             if demand.even and most[job] >= demand.least:
                 shape = NodeRange(least=demand.least, most=int(most[job]))
                 for number in shape.counts(int(part.amounts.g[job]), even=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,6 +113,18 @@ class OpenPart:
             few = len(used) <= limit[job]
             if len(used) and not (starts and few) and (few or job in self.must):
                 found.append(job)
+        return self._with_homes(found)
+
+    def all_homes(self, able: NDArray[np.bool_], limit: Ints) -> tuple[Ints, Ints]:
+        """Return all jobs among those ``able`` that may go on where they are, and their GPUs per node."""
+        return self._with_homes(
+            job
+            for job, now in sorted(self.held.items())
+            if able[job] and (np.count_nonzero(now) <= limit[job] or job in self.must)
+        )
+
+    def _with_homes(self, jobs: Iterable[int]) -> tuple[Ints, Ints]:
+        found = list(jobs)
         homes = np.array([self.held[job] for job in found], dtype=np.int64)
         return _ints(found), homes.reshape(len(found), len(self.amounts.G))
 

@@ -18,7 +18,7 @@ _UNITS: Final = {
     "counts n - r",
     ("weighted", "yes"): "GPUs weighted by rank: a GPU of the job of rank r among n counts n - r",
 }
-USUAL: Final = {"order": "fifo", "objective": "weighted", "nodes": "any", "preempt": "yes"}
+USUAL: Final = {"order": "fifo", "objective": "weighted", "nodes": "any", "preempt": "yes", "restarts": "ignore"}
 
 
 def program(rules: Rules) -> Formulation:
@@ -29,8 +29,13 @@ def program(rules: Rules) -> Formulation:
     said = USUAL | dict(rules)
     ours = {name: text for name, text in rules.items() if name in TiresiasPolicy.choices}
     order = TiresiasPolicy(name="tiresias", **ours).order if said["order"] == "tiresias" else said["order"]
-    preempt = said["preempt"] == "yes"
-    return GangFormulation(order=order, objective=said["objective"], nodes=said["nodes"], preempt=preempt)
+    return GangFormulation(
+        order=order,
+        objective=said["objective"],
+        nodes=said["nodes"],
+        preempt=said["preempt"] == "yes",
+        restarts=said["restarts"] == "pay",
+    )
 
 
 def unit(rules: Rules) -> str:

@@ -22,7 +22,8 @@ class GroupRules:
 
     ``objective`` is ``efficiency``, ``gpu-time`` or ``progress``; ``sizes`` says whether the jobs of a group have
     ``equal`` GPU counts or ``mixed`` ones. ``worst_order`` seats the jobs of a group in their worst order. ``distinct``
-    keeps equal jobs apart, for programs that are not to take one for another.
+    keeps equal jobs apart, for programs that are not to take one for another. A group that changes running jobs is
+    worth what their longest restart leaves of ``horizon`` microseconds; ``None``: restarts do not count.
 
     >>> GroupRules(order="srsf", largest_group=2, pattern="cyclic", slowdown="none").largest_group
     2
@@ -36,6 +37,7 @@ class GroupRules:
     objective: str = "efficiency"
     sizes: str = "equal"
     distinct: bool = False
+    horizon: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +81,16 @@ def class_values(rules: GroupRules, members: Members, class_of: Ints, classes: i
         _values(rules, members, periods, np.where(class_of == one, members.gpus, 0), np.where(first == one, taken, 0))
         for one in range(classes)
     ]
+
+
+def after_restart(values: Ints, restart: Ints, horizon: int) -> Ints:
+    """Return the part of the values of groups that is left of a horizon after their restarts, rounded down."""
+    if not restart.any():
+        return values
+    left = np.maximum(0, horizon - restart)
+    largest = int(np.abs(values).max(initial=0)) * horizon
+    kind = np.int64 if largest < 1 << 62 else object
+    return np.asarray((values.astype(kind) * left.astype(kind) // horizon).astype(values.dtype))
 
 
 def _periods(rules: GroupRules, members: Members) -> Ints:

@@ -58,7 +58,11 @@ class Grouping:
 
 
 def group_jobs(
-    jobs: Sequence[Job], gpus: int, options: GroupingOptions = PAPER, spots: GroupSpots | None = None
+    jobs: Sequence[Job],
+    gpus: int,
+    options: GroupingOptions = PAPER,
+    spots: GroupSpots | None = None,
+    start: Sequence[Group] = (),
 ) -> Grouping:
     """Return the groups of jobs, given in queue order, whose GPUs together fit ``gpus`` if merging can reach that.
 
@@ -66,7 +70,8 @@ def group_jobs(
     union and merges matched pairs while the groups ask for more GPUs than there are. There are at most
     ``largest_group`` rounds, and always one. No group has more jobs than its pattern has slots. ``spots`` says where
     jobs may be, ``None`` if anywhere: between groups that could be nowhere together there is no edge, and those are
-    merged that have to be in a part of the cluster of which too much is asked.
+    merged that have to be in a part of the cluster of which too much is asked. Groups of the ``start`` are there before
+    the first round, instead of their jobs one by one.
 
     >>> group_jobs(shipped_round("toy/eight-stages").jobs, 4).groups
     ((0, 4), (3, 5), (1, 6), (2, 7))
@@ -76,11 +81,17 @@ def group_jobs(
     stages = stage_times(jobs)
     slots = slot_count(options.pattern, stages.shape[1])
     options = replace(options, largest_group=min(options.largest_group, slots))
-    buckets: dict[int, list[Group]] = {}
-    for position, job in enumerate(jobs):
-        buckets.setdefault(job.gpus, []).append((position,))
     sizes = [job.gpus for job in jobs]
     excess: Excess = TotalExcess(sizes, gpus) if spots is None else PartExcess(sizes, spots)
+    buckets: dict[int, list[Group]] = {}
+    first = {group[0]: group for group in start}
+    inside = {job for group in start for job in group[1:]}
+    for position, job in enumerate(jobs):
+        if position not in inside:
+            buckets.setdefault(job.gpus, []).append(first.get(position, (position,)))
+    for group in first.values():
+        for size in range(1, len(group)):
+            excess.merge(group[:size], group[size : size + 1], jobs[group[0]].gpus)
     if not options.matching:
         return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, spots)), rounds=())
     rounds = []

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpus
 from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
+from muri_opt.systems.muri.still_groups import Still
+from muri_opt.systems.muri.system import group_rules
 from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
+SECONDS: Final = 2_000_000_000
+"""The longest horizon."""
 _PRESETS = {"paper": PAPER, "authors": AUTHORS}
 
 
@@ -38,7 +44,10 @@ class MuriPolicy(Policy):
     ``GroupingOptions``. ``autopack`` dissolves a group that is slower than its jobs one after another. The ablations
     are ``ordering``, ``worst`` for the worst order of the jobs in a group, and ``matching``, ``queue`` for neighbours
     in the queue instead of a matching. ``objective`` says what the value counts and ``sizes`` whether the exact program
-    may let jobs of different GPU counts share; neither changes the algorithm.
+    may let jobs of different GPU counts share; the algorithm groups as it does without them.
+
+    ``restarts`` is ``pay``, to change running groups only where that is worth more than their restarts cost out of a
+    ``horizon`` of so many seconds, or ``ignore``, to decide as if nothing ran; the preset ``paper`` pays.
 
     >>> [one.jobs for one in policy_from("muri-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'c'), ('b', 'd')]
@@ -53,6 +62,8 @@ class MuriPolicy(Policy):
     least_weight: str = "0"
     objective: str = "efficiency"
     sizes: str = "equal"
+    restarts: str = "preset"
+    horizon: str = "600"
 
     chapter: ClassVar[str] = "grouping"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
@@ -66,6 +77,8 @@ class MuriPolicy(Policy):
         "least_weight": Span(0, 1),
         "objective": ("efficiency", "gpu-time", "progress"),
         "sizes": ("equal", "mixed"),
+        "restarts": ("preset", "pay", "ignore"),
+        "horizon": Span(0.001, SECONDS),
     }
 
     def __post_init__(self) -> None:
@@ -92,6 +105,11 @@ class MuriPolicy(Policy):
         )
 
     @property
+    def pays(self) -> bool:
+        """Whether changes of running groups are charged."""
+        return self.restarts == "pay" or (self.restarts == "preset" and self.preset == "paper")
+
+    @property
     def summary(self) -> str:
         """Who comes first, and that jobs share."""
         return f"groups of jobs that interleave on the same GPUs, {ORDERS[ORDER_OF[self.name]].summary}"
@@ -114,6 +132,8 @@ class MuriPolicy(Policy):
             "ordering": self.ordering,
             "objective": self.objective,
             "sizes": self.sizes,
+            "restarts": "pay" if self.pays else "ignore",
+            "horizon": self.horizon,
         }
 
     def check(self, round_: Round) -> None:
@@ -166,15 +186,51 @@ class MuriPolicy(Policy):
         apart = self.set_apart(round_)
         if apart is not None:
             return apart.joined(self.decide(apart.rest, seed))
-        options, stages = self.options, stage_times(round_.jobs)
+        shares = _published(self, round_)
+        if self._still(round_):
+            shares = self._keeping(round_, shares).decided()
+        return self._decision(round_, shares)
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""
+        apart = self.set_apart(round_)
+        if apart is not None:
+            rest = self.unchanged(apart.rest)
+            return None if rest is None else apart.joined(rest)
+        if not self._still(round_):
+            return None
+        return self._decision(round_, self._keeping(round_, _published(self, round_)).unchanged())
+
+    def _still(self, round_: Round) -> bool:
+        return self.pays and any(job.state == "running" for job in round_.jobs)
+
+    def published(self, round_: Round) -> dict[Group, Ints]:
+        """Return the groups of the published algorithm, as if nothing ran, with their GPUs per node."""
         rank = {job: place for place, job in enumerate(self._queue(round_))}
-        groups: Sequence[Group] = self.grouped(round_).groups
-        if self.autopack == "on":
-            groups = list(_packed(round_, stages, groups, options))
-        groups = sorted(groups, key=lambda group: min(rank[job] for job in group))
-        shares = place_groups(round_, groups)
+        groups = self._packed(round_, self.grouped(round_).groups)
+        return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
+
+    def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
+        stages = stage_times(round_.jobs)
+        return list(_packed(round_, stages, groups, self.options)) if self.autopack == "on" else list(groups)
+
+    def _keeping(self, round_: Round, published: dict[Group, Ints]) -> Still:
+        return Still(
+            round_=round_,
+            line=self._queue(round_),
+            options=self.options,
+            largest=min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources))),
+            worth=GroupWorth.of(round_, group_rules(self.rules)),
+            published=published,
+            pack=lambda groups: self._packed(round_, groups),
+        )
+
+    def _decision(self, round_: Round, shares: Mapping[Group, Ints]) -> Decision:
+        """Return the decision of groups with their GPUs, in the order of their priority."""
+        rank = {job: place for place, job in enumerate(self._queue(round_))}
         placed = {group: shares[group] for group in sorted(shares, key=lambda group: min(rank[job] for job in group))}
-        return group_decision(round_, list(_timed(round_, stages, placed, options)), consolidate=False)
+        timed = _timed(round_, stage_times(round_.jobs), placed, self.options)
+        return group_decision(round_, list(timed), consolidate=False)
 
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
@@ -187,6 +243,11 @@ class MuriPolicy(Policy):
 
     def _queue(self, round_: Round) -> list[int]:
         return priority_order(round_, ORDER_OF[self.name])
+
+
+@recalled
+def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Ints]:
+    return policy.published(round_)
 
 
 def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:

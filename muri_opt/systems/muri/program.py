@@ -2,12 +2,13 @@
 
 Letters as in the chapter: types t of equal jobs, groups S of up to p jobs, as multisets of types; x_S how often
 group S runs. Where jobs ask for certain nodes S is a group at a spot, and columns f say where spots have their GPUs
-(:mod:`.program_spots`).
+(:mod:`.program_spots`). Groups that go on as they are have columns of their own (:mod:`.program_homes`).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
 from muri_opt.rounds import Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
-from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision
+from muri_opt.rounds.sharing_now import homes_now
+from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
+from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
@@ -65,34 +68,40 @@ class GroupingFormulation(Formulation):
         else:
             self._cells(round_).add(builder, x, columns)
             add_limits_beside_gpus(builder, round_, uses)
+        self._add_homes(round_, columns, builder, x)
         columns.classes.add(builder, x)
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
 
+    def _add_homes(self, round_: Round, columns: GroupColumns, builder: ModelBuilder, x: Ints) -> None:
+        """Add the rows of groups that go on as they are, the last columns."""
+        if not len(columns.homes.home):
+            return
+        first = len(x) - len(columns.homes.home)
+        group, kind, times = columns.entries
+        last = group >= first
+        y, entries = x[first:], (group[last] - first, kind[last], times[last])
+        columns.homes.add(builder, y, columns.count, entries)
+        if group_spots(round_) is None:
+            columns.homes.add_nodes(builder, y, round_.amounts.G)
+
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
-        """Return the stages of all classes of priority, from the first: what groups are worth to it."""
-        columns = GroupColumns.of(round_, self.rules)
-        several = len(columns.weights) > 1
-        return columns.classes.stages(model.column_count) if several else Formulation.stages(self, round_, model)
+        """Return the stages of all classes of priority, from the first: what groups are worth to it; last, changes."""
+        classes = GroupColumns.of(round_, self.rules).classes
+        several = len(classes.weights) > 1
+        return classes.stages(model.column_count) if several else Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: of equal jobs the first in the policy's order run; large groups are placed first.
 
-        A group that CPUs or memory of single nodes keep from being placed is left out. Jobs in no group, or in one that
+        Groups that go on as they are stay where they are, and the others are placed around them. A group that CPUs or memory of single nodes keep from being placed is left out. Jobs in no group, or in one that
         was left out, run alone where there still is room.
         """
         columns = GroupColumns.of(round_, self.rules)
         order = priority_order(round_, self.rules.order)
-        queues: list[deque[int]] = [deque() for _ in columns.count]
-        for job in order:
-            queues[columns.type_of[job]].append(job)
-        chosen = [
-            (tuple(queues[kind].popleft() for kind in columns.members(group)), int(columns.spot[group]))
-            for group in np.flatnonzero(values[: len(columns.value)]).tolist()
-            for _ in range(int(values[group]))
-        ]
+        stay, chosen = _jobs_of(columns, order, values)
         g, spots = round_.amounts.g, group_spots(round_)
         if spots is None:
-            shares = shares_anywhere(round_, [jobs for jobs, _ in chosen])
+            shares = shares_anywhere(round_, [jobs for jobs, _ in chosen], stay)
         else:
             shares = shares_at_spots(round_, chosen, columns.spots, self._cells(round_), values[len(columns.value) :])
         left = Leftover(round_)
@@ -102,7 +111,8 @@ class GroupingFormulation(Formulation):
         for job in order:
             if job not in running and left.within_quota(job):
                 gpus = int(g[job])
-                share = best_fit(left.room(job), gpus) if spots is None else spots.fit(left, gpus, job)
+                held = None if self.rules.horizon is None else held_gpus(round_, job)
+                share = best_fit(left.room(job), gpus, held) if spots is None else spots.fit(left, gpus, job)
                 if share is not None:
                     left.take(share, job)
                     shares[job,] = share
@@ -115,16 +125,26 @@ class GroupingFormulation(Formulation):
         values = np.zeros(len(columns.value), dtype=np.int64)
         cells = None if group_spots(round_) is None else self._cells(round_)
         flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
-        position = {(columns.members(group), int(columns.spot[group])): group for group in range(len(values))}
+        position = {
+            (columns.members(group), int(columns.spot[group]), int(columns.home[group])): group
+            for group in range(len(values))
+        }
+        now = homes_now(round_)
         for assignment in decision.assignments:
-            kinds = tuple(sorted(int(columns.type_of[round_.job_index[job]]) for job in assignment.jobs))
+            jobs = [round_.job_index[job] for job in assignment.jobs]
+            kinds = tuple(sorted(int(columns.type_of[job]) for job in jobs))
+            if len(columns.homes.home) and now.goes_on(jobs, assignment.gpus):
+                home = int(columns.homes.of_job[jobs[0]])
+                here = 0 if cells is None else columns.spots.index(columns.homes.spot(home))
+                values[position[kinds, here, home]] += 1
+                continue
             spot = 0
             if cells is not None:
                 share = held_on(round_, assignment.gpus)
-                able = [place for place in range(len(columns.spots)) if (kinds, place) in position]
+                able = [place for place in range(len(columns.spots)) if (kinds, place, -1) in position]
                 spot = next(place for place in able if columns.spots[place].takes(share))
                 flows += cells.flows(spot, share)
-            values[position[kinds, spot]] += 1
+            values[position[kinds, spot, -1]] += 1
         return np.concatenate([values, flows, columns.classes.encoded(values)])
 
     @property
@@ -145,14 +165,20 @@ class GroupingFormulation(Formulation):
         charged = np.repeat(duals, np.diff(matrix.starts)) * matrix.coefficients
         rest = np.maximum(0.0, model.objective - np.bincount(matrix.columns, charged, minlength=model.column_count))
         group, kind, times = columns.entries
-        short = np.flatnonzero((columns.count[kind] // times == model.upper[group]) & (rest[group] > 0))
+        short = np.flatnonzero((columns.jobs_of(group, kind) // times == model.upper[group]) & (rest[group] > 0))
         short = short[np.unique(group[short], return_index=True)[1]]
+        stays = columns.home[group[short]] >= 0
+        kept, short = short[stays], short[~stays]
         extra = np.zeros(len(columns.count))
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
         prices = row_prices(round_, model, duals)
         for label in ("spread", "high", "low"):
             prices.pop(label, None)
         prices["once"] = (prices["once"] + extra)[columns.type_of]
+        if len(columns.homes.home):
+            more = np.zeros(columns.homes.inside.shape)
+            np.maximum.at(more, (kind[kept], columns.home[group[kept]]), rest[group[kept]] / times[kept])
+            prices |= columns.homes.prices(columns.count, columns.type_of, prices, more)
         if group_spots(round_) is not None:
             prices["gpus"] = prices["gpus"][self._cells(round_).of_node]
             return whole_prices(prices, always=("once", "gpus"))
@@ -169,3 +195,33 @@ class GroupingFormulation(Formulation):
         found = group_periods(columns.stages[columns.type_of[list(jobs)]][None], rules.pattern, worst=rules.worst_order)
         period = int(found.microseconds[0]) / MICROSECONDS_PER_SECOND * SLOWDOWN[rules.slowdown][len(jobs)]
         return Placed(jobs=jobs, share=share, order=tuple(found.orders[0].tolist()), period_seconds=period)
+
+
+def _jobs_of(
+    columns: GroupColumns, order: Sequence[int], values: Values
+) -> tuple[dict[Group, Ints], list[tuple[Group, int]]]:
+    """Return the groups that go on as they are with their GPUs per node, and all groups with their spots.
+
+    Of equal jobs the first in the order are taken; groups that go on have the first choice, as they need certain ones.
+    """
+    queues: dict[tuple[int, int], deque[int]] = {}
+    for job in order:
+        queues.setdefault((int(columns.type_of[job]), int(columns.homes.of_job[job])), deque()).append(job)
+    runs = np.flatnonzero(values[: len(columns.value)])
+    stay, chosen = dict[Group, Ints](), list[tuple[Group, int]]()
+    for group in runs[columns.home[runs] >= 0].tolist():
+        home = int(columns.home[group])
+        for _ in range(int(values[group])):
+            jobs = tuple(queues[kind, home].popleft() for kind in columns.members(group))
+            stay[jobs] = columns.homes.shares[home]
+            chosen.append((jobs, int(columns.spot[group])))
+    taken = {job for jobs in stay for job in jobs}
+    rest: list[deque[int]] = [deque() for _ in columns.count]
+    for job in order:
+        if job not in taken:
+            rest[columns.type_of[job]].append(job)
+    for group in runs[columns.home[runs] < 0].tolist():
+        for _ in range(int(values[group])):
+            jobs = tuple(rest[kind].popleft() for kind in columns.members(group))
+            chosen.append((jobs, int(columns.spot[group])))
+    return stay, chosen

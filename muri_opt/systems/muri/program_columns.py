@@ -18,16 +18,18 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
-from muri_opt.systems.muri.group_values import GroupRules, Members, class_values
+from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values
+from muri_opt.systems.muri.group_worth import restarts_of
 from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.muri.program_classes import ClassColumns
+from muri_opt.systems.muri.program_homes import HomeColumns
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
-_TRAITS = 9  # columns of the table of types before the stage times
+_TRAITS = 10  # columns of the table of types before the stage times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,12 +37,13 @@ class GroupColumns:
     """Types of equal jobs, and every group of up to p of them.
 
     Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
-    same nodes, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
+    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
     order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job. ``g`` are the GPUs of each
     type. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
     ``weights`` says how often each class counts.
 
-    Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``.
+    Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
+    last groups are those that go on as they are: group i at ``home[i]`` of ``homes``, which is -1 for all others.
     """
 
     type_of: Ints
@@ -57,6 +60,9 @@ class GroupColumns:
     weights: tuple[int, ...]
     spot: Ints
     spots: tuple[Spot, ...]
+    home: Ints
+    homes: HomeColumns
+    restart: Ints
 
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
@@ -65,16 +71,31 @@ class GroupColumns:
 
     @property
     def classes(self) -> ClassColumns:
-        """What groups are worth to all classes, of no more groups than there are jobs."""
-        return ClassColumns(values=(self.value, *self.lower), weights=self.weights, most=len(self.type_of))
+        """What groups are worth to all classes, of no more groups than there are jobs.
+
+        Of equal values the one that changes the least counts: as a last class, which adds nothing to the value.
+        """
+        values, weights = (self.value, *self.lower), self.weights
+        if len(self.homes.home):
+            cost = np.zeros_like(self.value)
+            cost[self.home >= 0] = self.homes.costs(self.restart)
+            values, weights = (*values, cost), (*weights, 0)
+        return ClassColumns(values=values, weights=weights, most=len(self.type_of))
 
     @property
     def most(self) -> Ints:
         """How often each group can run at most."""
         group, kind, times = self.entries
         result = np.full(len(self.groups), np.iinfo(np.int64).max)
-        np.minimum.at(result, group, self.count[kind] // times)
+        np.minimum.at(result, group, self.jobs_of(group, kind) // times)
         return result
+
+    def jobs_of(self, group: Ints, kind: Ints) -> Ints:
+        """Return how many jobs of a type there are for a group: all, or those that run where the group goes on."""
+        if not len(self.homes.home):
+            return self.count[kind]
+        home = self.home[group]
+        return np.where(home >= 0, self.homes.inside[kind, home], self.count[kind])
 
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
@@ -93,7 +114,7 @@ class GroupColumns:
 @last_recalled
 def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     kinds, type_of, count = np.unique(_traits(round_, rules), axis=0, return_inverse=True, return_counts=True)
-    g, c, m, tenant, _, alone, weight, priority, place = kinds[:, :_TRAITS].T
+    g, c, m, tenant, _, alone, weight, priority, place, restart = kinds[:, :_TRAITS].T
     stages = np.ascontiguousarray(kinds[:, _TRAITS:])
     largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
     able = np.where(g <= round_.cluster.total_gpus, count, 0)  # a job larger than the cluster is in no group
@@ -105,6 +126,17 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     if spots is not None:
         chosen, spot, where = _at_spots(groups, gpus, place, spots)
         groups, gpus = groups[chosen], gpus[chosen]
+    homes = HomeColumns.none(round_, len(g), largest)
+    if rules.horizon is not None and any(job.state == "running" for job in round_.jobs):
+        homes = HomeColumns.of(round_, type_of.ravel(), g, largest, _all_groups, mixed=rules.sizes == "mixed")
+        told = {one: homes.spot(one) for one in np.unique(homes.home).tolist()}
+        where = tuple(dict.fromkeys((*where, *told.values()))) if spots is not None else where
+        number = {one: where.index(spot) if spots is not None else 0 for one, spot in told.items()}
+        spot = np.append(spot, np.array([number[one] for one in homes.home.tolist()], dtype=np.int64))
+        gpus = np.append(gpus, homes.shares.sum(axis=1)[homes.home])
+        groups = np.concatenate([groups, homes.groups])
+        _check_number(len(groups), "groups, some of them where they run now")
+    home = np.append(np.full(len(groups) - len(homes.home), -1), homes.home)
     ranges = [0]
     if priority.any():  # the range of the only class does not matter
         members = Members(stages=stages[:, None], alone=alone[:, None], gpus=g[:, None], weight=weight[:, None])
@@ -117,6 +149,9 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         of = groups[at, :size]
         these = Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of])
         values[:, at] = class_values(rules, these, priority[of], len(ranges))
+        if rules.horizon is not None:
+            lost = np.where(home[at] >= 0, 0, restart[of].max(axis=1))
+            values[:, at] = after_restart(values[:, at], lost, rules.horizon)
     return GroupColumns(
         type_of=type_of.ravel(),
         count=count.astype(np.int64),
@@ -132,7 +167,17 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         weights=tuple(class_weights(ranges)),
         spot=spot,
         spots=where,
+        home=home,
+        homes=homes,
+        restart=restart,
     )
+
+
+def _check_number(groups: int, what: str) -> None:
+    """Refuse a program of too many groups."""
+    if groups > MOST_COLUMNS:
+        allowed = f"at most {MOST_COLUMNS:,}; take smaller groups, or the heuristic"
+        raise RefusalError("grouping", f"{groups:,} {what}", allowed)
 
 
 def _apart(bucket: Ints, part: Ints) -> Ints:
@@ -150,9 +195,7 @@ def _at_spots(groups: Ints, gpus: Ints, place: Ints, spots: GroupSpots) -> tuple
         here = spots.of(frozenset(kind for kind in kinds if kind >= 0), size)
         found.append([known.setdefault(spot, len(known)) for spot in here])
     numbers = np.array([len(some) for some in found], dtype=np.int64)[of.reshape(-1)]
-    if int(numbers.sum()) > MOST_COLUMNS:
-        told = f"{int(numbers.sum()):,} groups on nodes where they may be"
-        raise RefusalError("grouping", told, f"at most {MOST_COLUMNS:,}; take smaller groups, or the heuristic")
+    _check_number(int(numbers.sum()), "groups on nodes where they may be")
     flat = [spot for combination in of.reshape(-1).tolist() for spot in found[combination]]
     return np.repeat(np.arange(len(groups)), numbers), np.array(flat, dtype=np.int64), tuple(known)
 
@@ -170,7 +213,9 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     position = jobs if rules.distinct else same
     spots = group_spots(round_)
     place = same if spots is None else spots.kind
+    restart = same if rules.horizon is None else restarts_of(round_)
     asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, levels_of(round_), place]
+    asked.append(restart)
     return np.column_stack([*asked, stages.reshape(len(jobs), len(round_.resources))])
 
 
@@ -182,9 +227,7 @@ def _all_groups(bucket_of: Ints, count: Ints, largest: int) -> Ints:
     """Return all multisets of up to ``largest`` types of one bucket, none more often than it has jobs."""
     buckets = [np.flatnonzero(bucket_of == bucket) for bucket in np.unique(bucket_of)]
     total = sum(comb(len(bucket) + size - 1, size) for bucket in buckets for size in range(1, largest + 1))
-    if total > MOST_COLUMNS:
-        found = f"{total:,} groups of {max(map(len, buckets))} types of jobs that may share"
-        raise RefusalError("grouping", found, f"at most {MOST_COLUMNS:,}; take smaller groups, or the heuristic")
+    _check_number(total, f"groups of {max(map(len, buckets), default=0)} types of jobs that may share")
     parts = [np.zeros((0, largest), dtype=np.int64)]
     for bucket in buckets:
         for size in range(1, largest + 1):

@@ -42,7 +42,9 @@ def matching_duals(round_: Round, columns: GroupColumns, linear: LinearDuals) ->
     pairs = _Pairs.of(round_, columns, linear, scale)
     best = pairs.least_bound(linear.multipliers["gpus"][0] * scale // linear.denominator)
     once, gpus = linear.multipliers["once"], linear.multipliers["gpus"][0]
-    proved = sum(once) + gpus * round_.cluster.total_gpus + _supply(round_, linear.multipliers)
+    homes = zip(linear.multipliers.get("home", ()), round_.amounts.G.tolist(), strict=False)
+    stays = sum(linear.multipliers.get("kept", ())) + sum(price * has for price, has in homes)
+    proved = sum(once) + gpus * round_.cluster.total_gpus + _supply(round_, linear.multipliers) + stays
     return None if best.bound * linear.denominator > proved * scale else pairs.evidence(best)
 
 
@@ -83,19 +85,24 @@ class _Pairs:
         others = {
             label: tuple(price * scale // linear.denominator for price in prices)
             for label, prices in linear.multipliers.items()
-            if label not in ("once", "gpus")
+            if label not in ("once", "gpus", "kept", "home")
         }
         kinds = len(columns.count)
         worth, taken = np.full((kinds, kinds + 1), -1, dtype=np.int64), np.zeros((kinds, kinds + 1), dtype=np.int64)
         first, second = columns.groups.T  # of a job alone the second is -1, the last place of a row
-        worth[first, second] = scale * columns.value - _paid(round_, columns, others)
+        above = scale * columns.value - _paid(round_, columns, others)
+        moves = columns.home < 0
+        worth[first[moves], second[moves]] = above[moves]
         taken[first, second] = columns.gpus
         of = columns.type_of
+        pair = np.maximum(worth[:, :kinds], worth[:, :kinds].T)[np.ix_(of, of)]
+        single = worth[of, kinds]
+        _keep(columns, above, pair, single)
         return cls(
             scale=scale,
-            pair=np.maximum(worth[:, :kinds], worth[:, :kinds].T)[np.ix_(of, of)],
+            pair=pair,
             pair_gpus=np.maximum(taken[:, :kinds], taken[:, :kinds].T)[np.ix_(of, of)],
-            single=worth[of, kinds],
+            single=single,
             gpus=taken[of, kinds],
             total_gpus=round_.cluster.total_gpus,
             others=others,
@@ -148,6 +155,21 @@ class _Pairs:
                 OddSet(jobs=tuple(sorted(blossom.vertices)), price=blossom.dual) for blossom in found.matching.blossoms
             ),
         )
+
+
+def _keep(columns: GroupColumns, above: Ints, pair: Ints, single: Ints) -> None:
+    """Count jobs and pairs that go on as they are, in place, with what they are worth then."""
+    of, runs_at = columns.type_of, columns.homes.of_job
+    for group in np.flatnonzero(columns.home >= 0).tolist():
+        here = np.flatnonzero(runs_at == columns.home[group])
+        kinds = columns.members(group)
+        first, last = (here[of[here] == kind] for kind in (kinds[0], kinds[-1]))
+        if len(kinds) == 1:
+            single[first] = np.maximum(single[first], above[group])
+            continue
+        for one, other in ((first, last), (last, first)):
+            both = np.ix_(one, other)
+            pair[both] = np.maximum(pair[both], above[group])
 
 
 def _paid(round_: Round, columns: GroupColumns, prices: Mapping[str, tuple[int, ...]]) -> Ints:

@@ -28,11 +28,17 @@ def held_on(round_: Round, gpus: Mapping[str, int]) -> Ints:
     return share
 
 
-def shares_anywhere(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
-    """Return GPUs per node of the groups that find a place by best fit, large ones first."""
-    g = round_.amounts.g
-    line = sorted(groups, key=lambda jobs: -int(g[list(jobs)].max()))
-    return _filled(round_, [(jobs, 0) for jobs in line], lambda room, gpus, _: best_fit(room, gpus))
+def shares_anywhere(round_: Round, groups: Sequence[Group], stay: Mapping[Group, Ints]) -> dict[Group, Ints]:
+    """Return GPUs per node of the groups that find a place: where they ``stay``, or by best fit, large ones first."""
+    g, own = round_.amounts.g, [*stay.values()]
+    line = [*stay, *sorted((jobs for jobs in groups if jobs not in stay), key=lambda jobs: -int(g[list(jobs)].max()))]
+
+    def fit(room: Ints, gpus: int, place: int) -> Ints | None:
+        if place >= len(own):
+            return best_fit(room, gpus)
+        return own[place] if (own[place] <= room).all() else None
+
+    return _filled(round_, [(jobs, place) for place, jobs in enumerate(line)], fit)
 
 
 def shares_at_spots(

@@ -8,6 +8,7 @@ from muri_opt.rounds.lazy import OnDemand
 from muri_opt.systems.system import System
 
 if TYPE_CHECKING:
+    from muri_opt.systems.muri.group_values import GroupRules
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
@@ -26,25 +27,33 @@ USUAL: Final = {
     "ordering": "best",
     "objective": "efficiency",
     "sizes": "equal",
+    "restarts": "ignore",
+    "horizon": "600",
 }
 
 
 def program(rules: Rules) -> Formulation:
     """Return the program of groups under the rules."""
-    from muri_opt.systems.muri.group_values import GroupRules
     from muri_opt.systems.muri.program import GroupingFormulation
 
+    return GroupingFormulation(rules=group_rules(rules))
+
+
+def group_rules(rules: Rules) -> GroupRules:
+    """Return which groups there are under the rules, and what they are worth."""
+    from muri_opt.rounds.quantities import microseconds
+    from muri_opt.systems.muri.group_values import GroupRules
+
     said = USUAL | dict(rules)
-    return GroupingFormulation(
-        rules=GroupRules(
-            order=said["order"],
-            largest_group=int(said["group"]),
-            pattern=said["pattern"],
-            slowdown=said["slowdown"],
-            worst_order=said["ordering"] == "worst",
-            objective=said["objective"],
-            sizes=said["sizes"],
-        )
+    return GroupRules(
+        order=said["order"],
+        largest_group=int(said["group"]),
+        pattern=said["pattern"],
+        slowdown=said["slowdown"],
+        worst_order=said["ordering"] == "worst",
+        objective=said["objective"],
+        sizes=said["sizes"],
+        horizon=microseconds(float(said["horizon"])) if said["restarts"] == "pay" else None,
     )
 
 

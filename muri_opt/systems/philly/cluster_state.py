@@ -2,38 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.quota_tree import QuotaTree
+from muri_opt.systems.philly.rack_room import NEVER, RackRoom
 
 
 class ClusterState(JobsOnNodes[Held]):
     """The jobs on the nodes of a cluster where some may have theirs to themselves.
 
-    At first all running jobs are where they were before the round. ``alone[s]`` counts the jobs on node s that share it
-    with nobody.
+    At first all jobs of ``places`` are there: those that run, where they were before the round, unless others are
+    named. ``alone[s]`` counts the jobs on node s that share it with nobody. ``runs[j]`` says whether job j is on nodes.
     """
 
-    def __init__(self, round_: Round, standing: JobStatus) -> None:
+    def __init__(self, round_: Round, standing: JobStatus, places: Mapping[int, Held] | None = None) -> None:
         super().__init__(round_.amounts)
         self.standing, self.tree = standing, QuotaTree.of(round_)
         self._table: Ints | None = None
         self.gpus -= self.amounts.G - standing.gpus  # a node that is down has none
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
-        for job in np.flatnonzero(standing.running).tolist():
-            self.put(job, standing.held[job])
+        self.runs = np.zeros(len(self.amounts.g), dtype=np.bool_)
+        self._pairs, self._end = np.zeros((3, 0), dtype=np.int64), 0
+        self._pairs_of: dict[int, slice] = {}
+        running = np.flatnonzero(standing.running).tolist()
+        self._put_all({job: standing.held[job] for job in running} if places is None else places)
+
+    def _put_all(self, places: Mapping[int, Held]) -> None:
+        """Put many jobs on the nodes of an empty cluster, in one go."""
+        amounts = self.amounts
+        self.at.update(places)
+        for job, held in places.items():
+            for node in held:
+                self.residents[node].add(job)
+            self._note(job, held)
+        jobs, nodes, gpus = self.pairs()
+        for left, each in zip(self.left, (1, amounts.c[jobs], amounts.m[jobs]), strict=True):
+            np.subtract.at(left, nodes, gpus * each)
+        if self.standing.rules.dedicated is not None:
+            np.add.at(self.alone, nodes, amounts.g[jobs] >= self.standing.rules.dedicated)
+        used = np.zeros(len(amounts.U) + 1, dtype=np.int64)
+        np.add.at(used, amounts.tenant[jobs], gpus)
+        for tenant in np.flatnonzero(used[:-1]).tolist():
+            self.charge(tenant, int(used[tenant]))
+
+    def _note(self, job: int, held: Held) -> None:
+        """Write down where a job is for those who look at all jobs at once."""
+        if self._end + len(held) > self._pairs.shape[1]:
+            self._make_space(len(held))
+        here = slice(self._end, self._end + len(held))
+        self._pairs[0, here], self._pairs[1, here], self._pairs[2, here] = job, list(held), list(held.values())
+        self._pairs_of[job], self._end, self.runs[job] = here, here.stop, True
+
+    def _make_space(self, more: int) -> None:
+        """Write the pairs that count into a new table, twice as large, from its beginning."""
+        used = self._pairs[:, : self._end]
+        space = np.zeros((3, 2 * (used.shape[1] + more) + 1024), dtype=np.int64)
+        end = 0
+        for job, before in self._pairs_of.items():
+            here = slice(end, end + before.stop - before.start)
+            space[:, here] = used[:, before]
+            self._pairs_of[job], end = here, here.stop
+        self._pairs, self._end = space, end
 
     def put(self, job: int, held: Held) -> None:
         """Put a job on nodes."""
         super().put(job, held)
         self._table = None
+        self._note(job, held)
         if self.is_alone(job):
             self.alone[list(held)] += 1
 
@@ -41,13 +85,20 @@ class ClusterState(JobsOnNodes[Held]):
         """Take a job from its nodes; return where it was."""
         held = super().take(job)
         self._table = None
+        self._pairs[2, self._pairs_of.pop(job)] = 0
+        self.runs[job] = False
         if self.is_alone(job):
             self.alone[list(held)] -= 1
         return held
 
+    def pairs(self) -> Ints:
+        """Return the job, the node and the GPUs of every pair of a job and a node that it is on, a row of each."""
+        used = self._pairs[:, : self._end]
+        return used[:, used[2] > 0]
+
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job fit on each node, at most all; none beside a job that is alone there."""
-        room: Ints = np.minimum(self.most_gpus(job), self.amounts.g[job])
+        room = most_of(self.amounts, job, self.left)
         if self.standing.rules.dedicated is not None:
             empty = self.gpus == self.amounts.G
             shared = empty if self.is_alone(job) else self.alone == 0
@@ -69,11 +120,16 @@ class ClusterState(JobsOnNodes[Held]):
 
     def within_quota(self, job: int) -> bool:
         """Return whether the job would be within its quotas, which jobs of larger priorities fill first."""
+        left = self.quota_left(int(self.amounts.tenant[job]), int(self.standing.rank[job]))
+        return bool(self.amounts.g[job] <= left)
+
+    def quota_left(self, tenant: int, rank: int) -> int:
+        """Return the most GPUs of one more job of a tenant and a priority that would be within its quotas."""
         if self.standing.classes == 1:
-            return self.has_quota_left(job)
-        line, rank = self.tree.line(int(self.amounts.tenant[job])), int(self.standing.rank[job])
+            return min((int(self.quota[one]) for one in self.amounts.line(tenant)), default=UNLIMITED)
         held = self._held_by_rank()
-        return all(held[one, rank] + self.amounts.g[job] <= self.amounts.U[one] for one in line)
+        line = self.tree.line(tenant)
+        return min((int(self.amounts.U[one] - held[one, rank]) for one in line), default=UNLIMITED)
 
     def _held_by_rank(self) -> Ints:
         """Return the table of GPUs that count for each quota; worked out anew after a change."""
@@ -88,6 +144,17 @@ class ClusterState(JobsOnNodes[Held]):
     def over_quota(self, tenant: int) -> int:
         """Return how many GPUs a tenant uses above its quota."""
         return 0 if tenant < 0 or self.amounts.U[tenant] >= UNLIMITED else -int(self.quota[tenant])
+
+
+def most_of(amounts: Amounts, job: int, left: Ints) -> Ints:
+    """Return how many GPUs of a job fit on each node, at most all, where so much is left of the three resources."""
+    cpus, memory = int(amounts.c[job]), int(amounts.m[job])
+    room: Ints = np.minimum(left[0], amounts.g[job])
+    if cpus:
+        room = np.minimum(room, left[1] // cpus)
+    if memory:
+        room = np.minimum(room, left[2] // memory)
+    return room
 
 
 def seat(floor: ClusterState, job: int, level: int) -> Held | None:
@@ -106,21 +173,28 @@ def seat(floor: ClusterState, job: int, level: int) -> Held | None:
     if most == 1:
         whole = np.flatnonzero(room >= gpus)
         if len(whole):
-            busy = _busy(floor)[locality.rack[whole]]
-            return {int(whole[np.lexsort((whole, busy, floor.gpus[whole]))[0]]): gpus}
+            return {_tightest(floor, whole): gpus}
     if locality.in_rack[job]:
-        free = np.bincount(locality.rack, weights=room, minlength=len(locality.racks)).astype(np.int64)
-        racks = np.flatnonzero(free >= gpus)
-        nearest = [np.flatnonzero(locality.rack == r) for r in racks[np.argsort(_busy(floor)[racks], kind="stable")]]
-        found = [held for nodes in nearest if (held := _fill(room, nodes, gpus))]
-        close = [held for held in found if len(held) <= most]
-        if close:
-            return close[0]
-        if found and level > TOGETHER:
-            return min(found, key=len)
+        needed = RackRoom(room, locality.rack, len(locality.racks)).nodes(np.array([gpus]))[:, 0]
+        racks = np.flatnonzero(needed < NEVER)
+        nearest = racks[np.argsort(_busy(floor)[racks], kind="stable")]
+        close = nearest[needed[nearest] <= most]
+        if len(close):
+            return _fill(room, np.flatnonzero(locality.rack == close[0]), gpus)
+        if len(nearest) and level > TOGETHER:
+            return _fill(room, np.flatnonzero(locality.rack == nearest[np.argmin(needed[nearest])]), gpus)
         return _fill(room, np.arange(len(room)), gpus) if level > 1 else None
     held = _fill(room, np.arange(len(room)), gpus)
     return held if held and (len(held) <= most or level > 1) else None
+
+
+def _tightest(floor: ClusterState, nodes: Ints) -> int:
+    """Return the node with the fewest free GPUs, of equals that in the rack with the least in use, then the first."""
+    free = floor.gpus[nodes]
+    tight = nodes[free == free.min()]
+    if len(tight) == 1:
+        return int(tight[0])
+    return int(tight[np.argmin(_busy(floor)[floor.standing.locality.rack[tight]])])
 
 
 def _seat_in_sets(floor: ClusterState, job: int, level: int, room: Ints, demand: Demand) -> Held | None:

@@ -28,12 +28,7 @@ def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, 
     >>> decision.assignments[0].gpus
     {'n0': 4}
     """
-    floor = ClusterState(round_, standing)
-    for job in [job for job, held in floor.at.items() if places.get(job) != held]:
-        floor.take(job)
-    for job, held in places.items():
-        if job not in floor.at:
-            floor.put(job, held)
+    floor = ClusterState(round_, standing, places)
     changes, rules = SmallestChanges(round_, floor), BindingRules(round_, floor)
     asked = None if standing.sets is None else AskedRules(rules)
     return Decision(

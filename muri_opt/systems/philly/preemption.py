@@ -8,7 +8,7 @@ import numpy as np
 
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, most_of, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
@@ -54,22 +54,25 @@ class Removals:
         self._may = may & (amounts.g <= (spare[self._payer] if keeps_quota else UNLIMITED))
         paid = amounts.g * _by_priority(floor)
         self._dear: Ints = paid if unpaid is None else np.where(unpaid, 0, paid)
-        leaving = [job for job in floor.at if self._may[job]]
-        jobs = np.repeat(leaving, [len(floor.at[job]) for job in leaving]).astype(np.int64)
-        nodes = np.array([node for job in leaving for node in floor.at[job]], dtype=np.int64)
-        gpus = np.array([held for job in leaving for held in floor.at[job].values()], dtype=np.int64)
+        jobs, nodes, gpus = floor.pairs()
+        leaves = self._may[jobs]
+        jobs, nodes, gpus = jobs[leaves], nodes[leaves], gpus[leaves]
 
         def on_nodes(what: Ints) -> Ints:
             total: Ints = np.zeros_like(floor.gpus)
             np.add.at(total, nodes, what)
             return total
 
-        self._gpus, self._cpus, self._memory = (on_nodes(gpus * each) for each in (1, amounts.c[jobs], amounts.m[jobs]))
+        self._freed: Ints = np.array([on_nodes(gpus * each) for each in (1, amounts.c[jobs], amounts.m[jobs])])
         self._unpaid = on_nodes(np.where(self._dear[jobs] == 0, gpus, 0))
         limit = floor.standing.rules.dedicated
         self._alone = on_nodes((amounts.g[jobs] >= (UNLIMITED if limit is None else limit)).astype(np.int64))
         self._least: Ints = np.full_like(floor.gpus, UNLIMITED)
         np.minimum.at(self._least, nodes, self._dear[jobs])
+        self._least_restart: Ints = np.full_like(floor.gpus, UNLIMITED)
+        each = self._restart[jobs] // np.maximum(1, self._dear[jobs])
+        np.minimum.at(self._least_restart, nodes, np.where(self._dear[jobs] > 0, each, UNLIMITED))
+        self._base = 1 + max(len(amounts.g), int(amounts.g.sum()))
         self._items: dict[int, list[Item]] = {}
         self._known: dict[tuple[int, int, int, int, int], Victims | None] = {}
 
@@ -81,9 +84,11 @@ class Removals:
         return self._items[node]
 
     def _item(self, job: int, held: int) -> Item:
-        amounts, (dear, cheap) = self._floor.amounts, self._cost((job,))
+        amounts, dear, gpus = self._floor.amounts, int(self._dear[job]), int(self._floor.amounts.g[job])
+        cost, unpaid = (int(self._restart[job]), 0) if dear else (0, gpus)
+        cheap = (cost * self._base + unpaid) * self._base + 1  # as in ``_cost``
         frees = (held, held * int(amounts.c[job]), held * int(amounts.m[job]))
-        payer, gpus = int(self._payer[job]), int(amounts.g[job])
+        payer = int(self._payer[job])
         return Item(job=job, frees=frees, dear=dear, cheap=cheap, tenant=payer, gpus=gpus)
 
     def _cost(self, jobs: tuple[int, ...]) -> Cost:
@@ -95,17 +100,15 @@ class Removals:
         dear = int(self._dear[taken].sum())
         unpaid = int(amounts.g[taken][self._dear[taken] == 0].sum())
         cost = int(np.where(self._dear[taken] > 0, self._restart[taken], 0).sum())
-        base = 1 + max(len(amounts.g), int(amounts.g.sum()))
-        return dear, (cost * base + unpaid) * base + len(taken)
+        return dear, (cost * self._base + unpaid) * self._base + len(taken)
 
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job would fit on each node if all left that may."""
-        floor, amounts = self._floor, self._floor.amounts
-        free = floor.gpus + self._gpus
-        most = amounts.most_gpus([job], free, floor.cpus + self._cpus, floor.memory + self._memory)
-        room: Ints = np.minimum(most, amounts.g[job])
+        floor, free = self._floor, self._floor.left + self._freed
+        room = most_of(floor.amounts, job, free)
         if floor.standing.rules.dedicated is not None:
-            room = np.where(free == amounts.G if floor.is_alone(job) else floor.alone == self._alone, room, 0)
+            empty = free[0] == floor.amounts.G
+            room = np.where(empty if floor.is_alone(job) else floor.alone == self._alone, room, 0)
         sets = floor.standing.sets
         return room if sets is None else only_where(room, sets.of(job))
 
@@ -166,10 +169,12 @@ class Removals:
         best: Cover | None = None
         seen, ties = set(), 0
         for place in np.argsort(least, kind="stable").tolist():
-            if best is not None and (least[place] > best[0][0] or (least[place] == best[0][0] and ties == MOST_TIES)):
+            node, tie = int(nodes[place]), best is not None and bool(least[place] == best[0][0])
+            if best is not None and (least[place] > best[0][0] or (tie and ties == MOST_TIES)):
                 break
-            ties += best is not None and least[place] == best[0][0]
-            node = int(nodes[place])
+            ties += tie
+            if best is not None and tie and not alone and self._is_no_cheaper(node, best[0]):
+                continue
             items = self.items(node)
             free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
             alike = (free, tuple(sorted(item.kind for item in items)))
@@ -178,6 +183,12 @@ class Removals:
                 found = self._cover(job, items, free, None if best is None else best[0])
                 best = found if found is not None else best
         return best
+
+    def _is_no_cheaper(self, node: int, cost: Cost) -> bool:
+        """Return whether no jobs of a node that count for as many GPUs as a cost can cost less: restarts are as dear."""
+        dear, cheap = cost
+        least = dear * int(self._least_restart[node]) if dear else 0
+        return least * self._base * self._base + 1 >= cheap
 
     def _cover(self, job: int, items: list[Item], free: Amount, most: Cost | None) -> Cover | None:
         """Return the cheapest jobs to take from a node, with those that cannot share it with the gang."""
@@ -203,10 +214,11 @@ class Removals:
     def _on_several(self, job: int, level: int, room: Ints, most: int | None) -> Iterator[tuple[int, ...]]:
         """Yield jobs whose leaving lets the gang sit on several nodes, for each of a few regions of the cluster."""
         gpus, now = int(self._floor.amounts.g[job]), self._floor.start_room(job)
-        regions = self._regions(job, level)
         able = []
-        for nodes, limit in regions:
-            chosen = nodes[np.lexsort((-self._floor.gpus[nodes], -now[nodes], -room[nodes]))][:limit]
+        for chosen, limit in self._regions(job, level, room, now):
+            if limit < len(chosen) or self._floor.is_alone(job):
+                order = np.lexsort((-self._floor.gpus[chosen], -now[chosen], -room[chosen]))
+                chosen = chosen[order][:limit]
             if self._floor.is_alone(job):
                 chosen = chosen[: 1 + int(np.searchsorted(np.cumsum(room[chosen]), gpus))]
             if room[chosen].sum() >= gpus:
@@ -217,20 +229,45 @@ class Removals:
                 if victims is not None:
                     yield victims
 
-    def _regions(self, job: int, level: int) -> list[tuple[Ints, int]]:
-        """Return where the gang may sit on several nodes, each with the most nodes it may use there."""
+    def _regions(self, job: int, level: int, room: Ints, now: Ints) -> list[tuple[Ints, int]]:
+        """Return where the gang may sit on several nodes, each with the most nodes it may use there.
+
+        Of racks in which it may start on any node, only those are returned that are looked at in the end. A gang has
+        ``room`` if all leave that may, and ``now``.
+        """
         locality, sets = self._floor.standing.locality, self._floor.standing.sets
         fewest, near = int(locality.fewest[job]), bool(locality.in_rack[job])
         if sets is None:
-            order = np.argsort(locality.rack, kind="stable")
-            racks = tuple(np.split(order, np.cumsum(np.bincount(locality.rack))[:-1]))
             anywhere: tuple[Ints, ...] = (np.arange(len(locality.rack)),)
         else:
-            racks, anywhere = locality.near[int(sets.kind[job])].sets, sets.of(job).sets
+            anywhere = sets.of(job).sets
         if not near:
             return [(nodes, len(nodes) if level == ANYWHERE else fewest) for nodes in anywhere]
-        regions = [(nodes, fewest if level == TOGETHER else len(nodes)) for nodes in racks]
-        return [*regions, *((nodes, len(nodes)) for nodes in anywhere if level == ANYWHERE)]
+        limit = fewest if level == TOGETHER else len(room)
+        if sets is None:
+            racks = self._racks(job, limit, room, now)
+        else:
+            racks = list(locality.near[int(sets.kind[job])].sets)
+        return [*((nodes, limit) for nodes in racks), *((nodes, len(nodes)) for nodes in anywhere if level == ANYWHERE)]
+
+    def _racks(self, job: int, limit: int, room: Ints, now: Ints) -> list[Ints]:
+        """Return the nodes of the racks that lack the fewest GPUs for the gang, if it uses at most so many nodes."""
+        floor, rack = self._floor, self._floor.standing.locality.rack
+        size = np.bincount(rack)
+        first = np.cumsum(size) - size
+        if limit < size.max() or floor.is_alone(job):
+            order = np.lexsort((-floor.gpus, -now, -room, rack))
+        else:
+            order = np.argsort(rack, kind="stable")
+        used = np.arange(len(order)) - np.repeat(first, size) < limit
+        if floor.is_alone(job):  # it takes whole nodes, and no more than it needs
+            reach = np.cumsum(room[order])
+            before = reach - room[order] - np.repeat((reach - room[order])[first], size)
+            used &= before < floor.amounts.g[job]
+        most, free = (np.add.reduceat(np.where(used, part[order], 0), first) for part in (room, now))
+        able = np.flatnonzero(most >= floor.amounts.g[job])
+        best = able[np.argsort(-free[able], kind="stable")][:MOST_REGIONS]
+        return [np.sort(order[first[one] : first[one] + size[one]]) for one in best.tolist()]
 
     def _lacking(self, job: int, nodes: Ints) -> int:
         """Return how many GPUs the gang lacks on the nodes, at least one if it cannot have them as it asks."""

@@ -1,76 +1,99 @@
-"""A queue per tenant: who is tried next, within quotas and above them."""
+"""A queue per tenant and priority: who is tried next, within quotas and above them."""
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Iterator
-from fractions import Fraction
+from math import lcm
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.job_status import JobStatus
+
+Bools = NDArray[np.bool_]
+
+
+class Queue:
+    """Jobs of one tenant and priority in their turn, with the demand of each; those that are on nodes do not wait."""
+
+    def __init__(self, jobs: Ints, demands: Ints, runs: Bools) -> None:
+        self.jobs, self._demands, self._runs = jobs, demands[jobs], runs
+        self._has: Bools = np.zeros(int(demands.max(initial=-1)) + 1, dtype=np.bool_)
+        self._has[self._demands] = True
+
+    def next(self, place: int, able: Bools) -> int:
+        """Return the first place from this one on of a job that waits and whose demand is ``able``, or -1."""
+        if place == len(self.jobs) or not (able & self._has).any():
+            return -1
+        found = able[self._demands[place:]] & ~self._runs[self.jobs[place:]]
+        at = int(found.argmax())
+        return place + at if found[at] else -1
+
+    @property
+    def waiting(self) -> Ints:
+        """The jobs that wait, in their turn."""
+        return self.jobs[~self._runs[self.jobs]]
 
 
 class Queues:
     """The jobs that wait, first submitted first in the queue of their tenant, those of a larger priority before all.
 
     A job that does not say when it was submitted counts as submitted when it began to wait. Jobs without a tenant are
-    in one queue together.
+    in one queue together. Where nothing is migrated, running jobs that may be put elsewhere are in their queues, too:
+    they wait once they are preempted. ``demands`` has the number of each job's demand.
     """
 
-    def __init__(self, round_: Round, standing: JobStatus) -> None:
-        tenants, now = round_.amounts.tenant, microseconds(round_.now)
-        self._quota = round_.amounts.U.tolist()
-        self._total = max(1, standing.total)
-        self._rank = standing.rank.tolist()
-        self.waiting: dict[int, list[int]] = {}
-        self._tenants = tenants.tolist()
-        self._submitted = [
-            now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
-            for job in round_.jobs
-        ]
-        for job in sorted(np.flatnonzero(standing.may.start).tolist(), key=self._turn):
-            self.waiting.setdefault(self._tenants[job], []).append(job)
-        self._ranked = {0: self.waiting}
-        if standing.classes > 1:
-            self._ranked = {}
-            for tenant, jobs in self.waiting.items():
-                for job in jobs:
-                    self._ranked.setdefault(self._rank[job], {}).setdefault(tenant, []).append(job)
+    def __init__(self, round_: Round, standing: JobStatus, floor: ClusterState, demands: Ints) -> None:
+        now = microseconds(round_.now)
+        self._floor, self._parts = floor, _parts_of_quotas(round_.amounts.U.tolist(), max(1, standing.total))
+        rank_of, tenant_of = standing.rank, round_.amounts.tenant
+        submitted = np.array(
+            [
+                now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
+                for job in round_.jobs
+            ],
+            dtype=np.int64,
+        )
+        self._queues: dict[tuple[int, int], Queue] = {}
+        may = standing.may.start | standing.may.move if standing.rules.migrate == 0 else standing.may.start
+        queued = np.flatnonzero(may)
+        for rank in range(standing.classes):
+            for tenant in np.unique(tenant_of[queued]).tolist():
+                some = queued[(rank_of[queued] == rank) & (tenant_of[queued] == tenant)]
+                if len(some):
+                    in_turn = some[np.argsort(submitted[some], kind="stable")]
+                    self._queues[rank, tenant] = Queue(in_turn, demands, floor.runs)
 
-    def _turn(self, job: int) -> tuple[int, int, int]:
-        return -self._rank[job], self._submitted[job], job
+    def has(self, able: Bools) -> bool:
+        """Return whether any job waits whose demand is ``able``."""
+        return any(queue.next(0, able) >= 0 for queue in self._queues.values())
 
-    def of_priority(self, rank: int) -> dict[int, list[int]]:
+    def of_priority(self, rank: int) -> dict[int, Queue]:
         """Return the queues of the jobs of one priority, by tenant."""
-        return self._ranked.get(rank, {})
+        return {tenant: queue for (of, tenant), queue in self._queues.items() if of == rank}
 
-    def join(self, job: int) -> None:
-        """Let a job wait that was not among those that wait."""
-        tenant = self._tenants[job]
-        ranked = self._ranked.setdefault(self._rank[job], {})
-        for queues in (self.waiting,) if ranked is self.waiting else (self.waiting, ranked):
-            queue = queues.setdefault(tenant, [])
-            if job not in queue:
-                insort(queue, job, key=self._turn)
-
-    def served(self, floor: ClusterState, tenant: int) -> Fraction:
-        """Return the part of its quota that a tenant uses; of a quota of nothing, all and more.
+    def served(self, tenant: int) -> int:
+        """Return the part of its quota that a tenant uses, as a whole number; of a quota of nothing, all and more.
 
         Without a quota a tenant may have the whole cluster, so that is what its GPUs are a part of. Jobs without a
         tenant are a tenant that has used nothing: they have nobody to share with.
         """
         if tenant < 0:
-            return Fraction(0)
-        quota = self._quota[tenant]
-        used = floor.used(tenant)
-        if quota == 0:
-            return Fraction(self._total + used)
-        return Fraction(used, self._total if quota >= UNLIMITED else quota)
+            return 0
+        part, before = self._parts[tenant]
+        return part * (before + self._floor.used(tenant))
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.waiting)
+    def in_turn(self, rank: int) -> list[tuple[int, Queue]]:
+        """Return the tenants with queues of one priority, the least served first, and these queues."""
+        queues = self.of_priority(rank)
+        return [(tenant, queues[tenant]) for tenant in sorted(queues, key=lambda tenant: (self.served(tenant), tenant))]
+
+
+def _parts_of_quotas(quotas: list[int], total: int) -> list[tuple[int, int]]:
+    """Return for each quota what one GPU of it counts, all in the same unit, and GPUs that count beside those used."""
+    wholes = [total if quota >= UNLIMITED else quota for quota in quotas]
+    unit = lcm(*(whole for whole in wholes if whole))
+    return [(unit // whole, 0) if whole else (unit, total) for whole in wholes]

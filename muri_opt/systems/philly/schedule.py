@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.demand_fit import DemandFit
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals, Victims
-from muri_opt.systems.philly.queues import Queues
+from muri_opt.systems.philly.queues import Queue, Queues
 from muri_opt.systems.philly.tenant_rules import WHOLE
+
+Ways = list[Callable[[], Removals]]
+"""Jobs that may leave, looked for in one way after another."""
 
 
 def schedule(round_: Round, standing: JobStatus) -> dict[int, Held]:
@@ -43,13 +50,16 @@ class Schedule:
 
     def __init__(self, round_: Round, standing: JobStatus) -> None:
         self.floor = ClusterState(round_, standing)
-        self._standing, self._queues = standing, Queues(round_, standing)
+        self._standing, self._fit = standing, DemandFit(self.floor)
+        self._queues = Queues(round_, standing, self.floor, self._fit.of)
         self._total = standing.total
         self._before = int(round_.amounts.g[standing.running].sum())
         self._started = np.zeros_like(standing.running)
         self._moved = np.zeros_like(standing.running)
         self._preempted = np.zeros_like(standing.running)
-        self._hopeless: set[tuple[int, int, int, int, int]] = set()
+        jobs, nodes, gpus = self.floor.pairs()
+        self._node_before, self._gpus_there = np.zeros_like(round_.amounts.g), np.zeros_like(round_.amounts.g)
+        self._node_before[jobs], self._gpus_there[jobs] = nodes, gpus
 
     def start(self, *, borrowing: bool) -> None:
         """Start all jobs that find room, those of the largest priority first; without ``borrowing`` only within quotas.
@@ -57,34 +67,45 @@ class Schedule:
         Of one priority it is the turn of the least served tenant. A job that finds none is passed by smaller ones
         behind it.
         """
-        for rank in reversed(range(self._standing.classes)):
-            self._start(self._queues.of_priority(rank), borrowing=borrowing)
+        for rank in reversed(range(self._standing.classes)) if self._queues.has(self._fit.able) else ():
+            waiting = self._queues.of_priority(rank)
+            heap = [(self._queues.served(tenant), tenant, 0) for tenant in waiting]
+            heapify(heap)
+            while heap:
+                _, tenant, place = heap[0]
+                left = UNLIMITED if borrowing else self.floor.quota_left(tenant, rank)
+                after = self._start_next(waiting[tenant], place, left)
+                if after < 0:
+                    heappop(heap)
+                else:
+                    heapreplace(heap, (self._queues.served(tenant), tenant, after))
 
-    def _start(self, waiting: dict[int, list[int]], *, borrowing: bool) -> None:
-        floor, queues = self.floor, self._queues
-        heap = [(queues.served(floor, tenant), tenant, 0) for tenant in waiting]
-        heapify(heap)
-        while heap:
-            _, tenant, place = heap[0]
-            queue = waiting[tenant]
-            while place < len(queue):
-                job = queue[place]
-                place += 1
-                if job not in floor.at and (borrowing or floor.within_quota(job)) and self._starts(job):
-                    heapreplace(heap, (queues.served(floor, tenant), tenant, place))
-                    break
-            else:
-                heappop(heap)
+    def _start_next(self, queue: Queue, place: int, left: int) -> int:
+        """Start the first job from a place on that finds room and asks for no more GPUs than are left.
+
+        Return the place behind it, or -1 where there is none. A demand that found no room finds none until jobs leave.
+        """
+        small = self._fit.gpus <= left
+        while (found := queue.next(place, self._fit.able & small)) >= 0:
+            job = int(queue.jobs[found])
+            held = seat(self.floor, job, int(self._standing.widest[job]))
+            if held is not None:
+                self._put(job, held)
+                return found + 1
+            self._fit.able[self._fit.of[job]] = False
+            place = found + 1
+        return -1
 
     def return_victims(self) -> None:
         """Leave preempted jobs where they were if nobody sits there after all, or move them if that is allowed.
 
         Without migration those that find their place taken are in the queues, and may start again.
         """
-        for job in np.flatnonzero(self._preempted).tolist():
+        gone = np.flatnonzero(self._preempted & ~self.floor.runs)
+        if self._standing.rules.migrate == 0:  # then only those come back whose nodes have GPUs again
+            gone = gone[self.floor.gpus[self._node_before[gone]] >= self._gpus_there[gone]]
+        for job in gone.tolist():
             held = self._standing.held[job]
-            if job in self.floor.at:
-                continue
             if not self._is_free(job, held):
                 place = seat(self.floor, job, int(self._standing.widest[job])) if self._may_move(job) else None
                 if place is None:
@@ -108,8 +129,10 @@ class Schedule:
         return None if most is None else most - int(self.floor.amounts.g[self._moved].sum())
 
     def _may_move(self, job: int) -> bool:
+        if self._standing.rules.migrate == 0 or not self._standing.may.move[job]:
+            return False
         budget = self._budget
-        return bool(self._standing.may.move[job]) and (budget is None or bool(self.floor.amounts.g[job] <= budget))
+        return budget is None or bool(self.floor.amounts.g[job] <= budget)
 
     def preempt(self) -> bool:
         """Start one job within quota in the place of jobs of tenants over theirs; return whether there was one.
@@ -121,33 +144,37 @@ class Schedule:
         floor, standing = self.floor, self._standing
         if standing.rules.preempt_at is None or self._load() < standing.rules.preempt_at * self._total:
             return False
-        able = [job for job in self._waiting() if floor.within_quota(job)]
-        known: dict[tuple[int, int, int] | None, list[Removals]] = {}
-        for job in able:
-            key = None if floor.tree.plain else self._joining(job)
-            if key not in known:
-                known[key] = self._ways(None if key is None else job)
-            for removals in known[key]:
-                victims = removals.smallest(job, int(standing.widest[job]))
-                if victims is not None and self._gives_way(job, victims):
-                    return True
+        tried = np.zeros_like(self._fit.able)
+        known: dict[int | None, Ways] = {}
+        for rank in reversed(range(standing.classes)):
+            for tenant, queue in self._queues.in_turn(rank):
+                if not floor.tree.plain:
+                    tried[:] = False
+                    known.clear()
+                small, place = self._fit.gpus <= floor.quota_left(tenant, rank), -1
+                while (place := queue.next(place + 1, small & ~tried)) >= 0:
+                    job = int(queue.jobs[place])
+                    if floor.tree.plain or not self._preempted[job]:  # who was preempted before loses nothing more
+                        tried[self._fit.of[job]] = True
+                    gpus = None if floor.tree.plain else int(floor.amounts.g[job])
+                    if gpus not in known:
+                        known[gpus] = self._ways(None if floor.tree.plain else job)
+                    for removals in known[gpus]:
+                        victims = removals().smallest(job, int(standing.widest[job]))
+                        if victims is not None and self._gives_way(job, victims):
+                            return True
         return False
 
-    def _joining(self, job: int) -> tuple[int, int, int]:
-        """Return all that matters of a job to what quotas hold once it has joined."""
-        amounts = self.floor.amounts
-        return int(amounts.tenant[job]), int(self._standing.rank[job]), int(amounts.g[job])
-
-    def _ways(self, joins: int | None) -> list[Removals]:
-        """Return in which ways jobs may be looked for that give way."""
+    def _ways(self, joins: int | None) -> Ways:
+        """Return in which ways jobs may be looked for that give way, each made when it is first asked for."""
         floor, standing = self.floor, self._standing
         unpaid = self._started | self._preempted
         may = standing.may.be_preempted | self._started
-        ways = [Removals(floor, may, keeps_quota=True, joins=joins, unpaid=unpaid)]
+        ways = [partial(Removals, floor, may, keeps_quota=True, joins=joins, unpaid=unpaid)]
         if self._started.any():  # then the next round will look for them in another way
             later, restart = standing.may.be_preempted_later, standing.values.restart_later
-            ways.append(Removals(floor, later, keeps_quota=True, joins=joins, restart=restart))
-        return ways
+            ways.append(partial(Removals, floor, later, keeps_quota=True, joins=joins, restart=restart))
+        return [cache(way) for way in ways]
 
     def migrate(self) -> bool:
         """Move jobs to let one start, or one closer together, if it is worth it; return whether there was one."""
@@ -156,9 +183,14 @@ class Schedule:
             return False
         stays = standing.may.move & ~self._moved & ~self._preempted
         moving = Moving(self.floor, stays, self._budget)
+        demand, hopeless = self._fit.of.tolist(), set[int]()
         for job in self._waiting():
+            if demand[job] in hopeless:
+                continue
             found = moving.smallest(job, int(standing.widest[job]))
-            if found is not None and self._gain(job, found[1]) + self._change(found[0]) > 0:
+            if found is None:
+                hopeless.add(demand[job])
+            elif self._gain(job, found[1]) + self._change(found[0]) > 0:
                 self._move(found[0])
                 self._put(job, found[1])
                 return True
@@ -166,6 +198,8 @@ class Schedule:
 
     def _closer(self, job: int) -> bool:
         """Move a job that is spread further than it needs to be, if there is a closer place for it."""
+        if len(self.floor.at[job]) == 1 <= self._standing.locality.fewest[job]:
+            return False
         spread = self._spread(job, self.floor.at[job])
         if spread == TOGETHER or not self._may_move(job):
             return False
@@ -177,29 +211,21 @@ class Schedule:
         self._move({job: place})
         return True
 
-    def _starts(self, job: int) -> bool:
-        """Start a job if it finds room. A demand that found none finds none until a job leaves the floor."""
-        amounts, level = self.floor.amounts, int(self._standing.widest[job])
-        demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._standing.kind(job))
-        held = None if demand in self._hopeless else seat(self.floor, job, level)
-        if held is None:
-            self._hopeless.add(demand)
-            return False
-        self._put(job, held)
-        return True
-
     def _put(self, job: int, held: Held) -> None:
         self.floor.put(job, held)
         self._started[job] = not self._standing.running[job]
 
     def _waiting(self) -> list[int]:
         """Return the jobs that wait, those of the least served tenant first, within quotas before all others."""
-        floor, queues = self.floor, self._queues
-        tenants = sorted(queues, key=lambda tenant: (queues.served(floor, tenant), tenant))
-        jobs = [job for tenant in tenants for job in queues.waiting[tenant] if job not in floor.at]
-        if self._standing.classes > 1:
-            jobs.sort(key=lambda job: -int(self._standing.rank[job]))
-        return sorted(jobs, key=lambda job: not floor.within_quota(job))
+        floor, g = self.floor, self.floor.amounts.g
+        within, above = list[Ints](), list[Ints]()
+        for rank in reversed(range(self._standing.classes)):
+            for tenant, queue in self._queues.in_turn(rank):
+                jobs = queue.waiting
+                small = g[jobs] <= floor.quota_left(tenant, rank)
+                within.append(jobs[small])
+                above.append(jobs[~small])
+        return [job for some in (*within, *above) for job in some.tolist()]
 
     def _load(self) -> int:
         """Return the GPUs in use before the round and started in it, in thousandths."""
@@ -230,12 +256,8 @@ class Schedule:
         self._started[back] = False
         self._moved[paid] = False
         self._preempted[paid] = True
-        if self._standing.rules.migrate == 0:
-            for victim in paid:
-                if self._standing.may.move[victim]:
-                    self._queues.join(victim)
-        self._hopeless.clear()
         self._put(job, victims[1])
+        self._fit.look_again()
         return True
 
     def _keeps_quotas(self, job: int, victims: tuple[int, ...], paid: list[int]) -> bool:
@@ -258,7 +280,7 @@ class Schedule:
         for job, held in places.items():
             self.floor.put(job, held)
             self._moved[job] = True
-        self._hopeless.clear()
+        self._fit.look_again()
 
     def _gain(self, job: int, held: Held) -> int:
         """Return what the value gains by starting a job there."""

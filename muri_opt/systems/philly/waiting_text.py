@@ -12,7 +12,7 @@ from muri_opt.systems.capacity.quota_text import short_tenants
 from muri_opt.systems.capacity.shaped_fit import only_where
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, SPREADS, TOGETHER
-from muri_opt.systems.philly.rack_capacity import RackRoom
+from muri_opt.systems.philly.rack_room import RackRoom
 from muri_opt.systems.philly.waiting_changes import demand_of, soonest
 
 

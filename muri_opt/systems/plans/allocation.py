@@ -62,6 +62,10 @@ class PlanAllocation:
         for node in seat.nodes.tolist():
             self.on_node[node].discard(job)
 
+    def open_room(self, option: int) -> Ints:
+        """Return the nodes with room for a part of an option."""
+        return np.flatnonzero(self.free.room(option))
+
     def seat_for(self, option: int, own: Ints | None = None) -> Seat | None:
         """Return where an option fits now: on the nodes the job runs on if it can stay there without a restart.
 

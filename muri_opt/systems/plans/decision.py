@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
-from muri_opt.rounds.quantities import MILLI_PER_CPU
-from muri_opt.systems.plans.binding_rules import BindingRules, plan_holders
+from muri_opt.rounds.quantities import MILLI_PER_CPU, milli_cpus
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_binding import PlanBindingRules, plan_holders
 
 
 def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Decision:
@@ -28,11 +30,55 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
         free.take(o, nodes)
     running = {int(options.job[o]) for o in chosen}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    rules = BindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
+    rules = PlanBindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
     return Decision(
-        assignments=tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items())),
+        assignments=assignments_of(round_, options, chosen),
         waiting=tuple(_waiting(round_, rules, job) for job in waits),
     )
+
+
+def assignments_of(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> tuple[Assignment, ...]:
+    """Return the options that run on their nodes as assignments, in the order of the options."""
+    return tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items()))
+
+
+def chosen_in(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints] | None:
+    """Return the options that a decision takes, and their nodes; ``None`` where a job has no such option."""
+    found = {}
+    for assignment in decision.assignments:
+        most_first = sorted(assignment.gpus, key=assignment.gpus.__getitem__, reverse=True)
+        nodes = np.array([round_.cluster.node_index[node] for node in most_first], dtype=np.int64)
+        option = _option_of(round_, options, assignment, nodes)
+        if option is None:
+            return None
+        found[option] = nodes
+    return found
+
+
+def _option_of(round_: Round, options: PlanOptions, assignment: Assignment, nodes: Ints) -> int | None:
+    """Return the option an assignment runs by; of a job the option at home comes before the same one anywhere."""
+    job = round_.job_index[assignment.jobs[0]]
+    plans = round_.jobs[job].plans or ()
+    given = sorted((gpus, milli_cpus(assignment.cpus.get(node, 0.0))) for node, gpus in assignment.gpus.items())
+    matching = (
+        o
+        for o in options.of_job(job)
+        if plans[options.plan[o]].name == assignment.plan
+        and options.q[o] == len(nodes)
+        and given == _given(options, o)
+        and options.nodes(o)[nodes].all()
+        and (o not in options.larger or options.wide_nodes(o)[nodes[: options.larger[o].number]].all())
+    )
+    return next(matching, None)
+
+
+def _given(options: PlanOptions, option: int) -> list[tuple[int, int]]:
+    """Return the GPUs and milli-CPUs of all parts of an option, the fewest first."""
+    parts = [(int(options.g[option]), int(options.c[option]))] * int(options.q[option])
+    if option in options.larger:
+        count, part = options.larger[option]
+        parts[-count:] = [(part.gpus, part.milli)] * count
+    return parts
 
 
 def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Assignment:
@@ -47,7 +93,7 @@ def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Ass
     return Assignment(jobs=(job.id,), plan=(job.plans or ())[options.plan[o]].name, gpus=gpus_on, cpus=cpus_on)
 
 
-def _waiting(round_: Round, rules: BindingRules, job: int) -> Waiting:
+def _waiting(round_: Round, rules: PlanBindingRules, job: int) -> Waiting:
     """Return why a job waits: the first rule that binds, or that it is stopped, and all of them in words."""
     binding, one = rules.of(job), round_.jobs[job]
     reason = WaitingReason.STOPPED if one.state == "running" else binding.reason

@@ -55,6 +55,10 @@ class Configuration(Hashable, Protocol):
     def size(self) -> tuple[int, int]:
         """What those of a family are sorted by, the smallest first."""
 
+    @property
+    def steps(self) -> int:
+        """A number that every step makes one more or one less."""
+
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans."""
 
@@ -124,6 +128,11 @@ class Rung:
     def size(self) -> tuple[int, int]:
         """The place on the ladder."""
         return self.place, 0
+
+    @property
+    def steps(self) -> int:
+        """The place on the ladder."""
+        return self.place
 
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans."""

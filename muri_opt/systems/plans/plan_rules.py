@@ -32,6 +32,9 @@ class PlanRules:
     everything else, and then less remaining time is better, as it is or times the service units of the configuration.
     Under ``completions`` an option is worth its part in the rate at which jobs are done: one job by its remaining time.
 
+    With a ``gate`` a running job that may not restart, as it would not keep that part of its run time, is worth nothing
+    by an option that restarts it.
+
     >>> PlanRules(change="resources").change
     'resources'
     """
@@ -42,6 +45,7 @@ class PlanRules:
     power: str | None = None
     objective: str = "throughput"
     switch: bool = True
+    gate: str | None = None
 
     @property
     def counts_time(self) -> bool:
@@ -56,13 +60,14 @@ def rules_of_plans(rules: PlanRules) -> dict[str, str]:
         return {"chapter": "configuration", "objective": rules.objective, "change": rules.change, "switch": switch}
     if rules.objective == COMPLETIONS:
         return {"chapter": "planning", "change": rules.change, "objective": rules.objective}
-    return {
+    said = {
         "chapter": "planning",
         "change": rules.change,
         "reference": rules.reference,
         "horizon": repr(rules.horizon / MICROSECONDS_PER_SECOND).removesuffix(".0"),
         "power": rules.power or "none",
     }
+    return said if rules.gate is None else {**said, "gate": rules.gate}
 
 
 def plan_rules_of(rules: Mapping[str, str]) -> PlanRules:
@@ -71,13 +76,14 @@ def plan_rules_of(rules: Mapping[str, str]) -> PlanRules:
         said = {"objective": "service", "change": "neighbours", "switch": "on", **rules}
         return PlanRules(change=said["change"], objective=said["objective"], switch=said["switch"] == "on")
     usual = {"change": "both", "reference": "best", "horizon": "600", "power": "none", "objective": "throughput"}
-    said = {**usual, **rules}
+    said = {**usual, "gate": "none", **rules}
     return PlanRules(
         objective=said["objective"],
         change=said["change"],
         reference=said["reference"],
         horizon=microseconds(float(said["horizon"])),
         power=None if said["power"] == "none" else said["power"],
+        gate=None if said["gate"] == "none" else said["gate"],
     )
 
 

@@ -13,12 +13,16 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
+from muri_opt.systems.plans.stillness import paying
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
+RESTARTS: Final = ("pay", "ignore")
 SECONDS: Final = 2_000_000_000
 """The longest time a setting may say."""
 
@@ -27,13 +31,19 @@ SECONDS: Final = 2_000_000_000
 class PlanPolicy(Policy):
     """A policy that gives each job one of its plans, on nodes with room for all its parts, or lets it wait.
 
+    With ``restarts=pay`` a running job is changed only where that is worth more than leaving it as it is, its restart
+    charged; ``ignore`` decides as the algorithm is published, with no regard to where jobs are but for their value.
+
     >>> policy_from("rubick:change=plans").change
     'plans'
     """
 
+    restarts: str = "pay"
+
     chapter: ClassVar[str] = "planning"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
     own_name: ClassVar[str]
+    choices: ClassVar[Mapping[str, Allowed]] = {"restarts": RESTARTS}
     needs_beside: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -60,6 +70,14 @@ class PlanPolicy(Policy):
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
 
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints] | None:
+        """Return the same beside all that runs, which stays; ``None`` where the algorithm starts from what runs."""
+        return None
+
+    def seats(self, round_: Round, options: PlanOptions) -> PlanAllocation:
+        """Return the empty cluster, in which those that run hold their nodes until their turn if restarts count."""
+        return (HeldSeats if self.restarts == "pay" else PlanAllocation)(round_, options)
+
     def check(self, round_: Round) -> None:
         """Refuse a job without plans, plans that cannot be told apart, and a level that is only preferred."""
         for position, job in enumerate(round_.jobs) if "job.within" in round_.used_fields else ():
@@ -80,7 +98,23 @@ class PlanPolicy(Policy):
         if apart is not None:
             return apart.joined(self.decide(apart.rest, seed))
         options = PlanOptions.of(round_, self.plan_rules)
-        return plan_decision(round_, options, self.choose(round_, options, seed))
+        pays = self.restarts == "pay" and bool(options.homes)
+        chosen = paying(self, round_, options, seed) if pays else self.choose(round_, options, seed)
+        return plan_decision(round_, options, chosen)
+
+    def unchanged(self, round_: Round) -> Decision | None:
+        """Return the decision that changes no running job, with whoever starts beside them."""
+        options = PlanOptions.of(round_, self.plan_rules)
+        if self.restarts != "pay" or not options.homes:
+            return None
+        kept = self.keep(round_, options, 0)
+        if kept is None:
+            beside = PlanAllocation(round_, options)
+            beside.stay(arrivals(round_))
+            for job in arrivals(round_):
+                beside.start(job, beside.best_first[job])
+            kept = beside.chosen
+        return plan_decision(round_, options, kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +128,11 @@ class ThroughputPolicy(PlanPolicy):
     reference: str = "best"
     horizon: str = "600"
 
-    choices: ClassVar[Mapping[str, Allowed]] = {"reference": REFERENCES, "horizon": Span(0.001, SECONDS)}
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        **PlanPolicy.choices,
+        "reference": REFERENCES,
+        "horizon": Span(0.001, SECONDS),
+    }
     changes: ClassVar[str]
 
     @property

@@ -12,11 +12,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.errors import InputError
 from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
-from muri_opt.rounds import Assignment, Budget, Decision, LinearDuals, Round
+from muri_opt.rounds import Budget, Decision, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED
-from muri_opt.rounds.quantities import milli_cpus
-from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.decision import chosen_in, plan_decision
 from muri_opt.systems.plans.level_duals import first_level, of_all_levels
 from muri_opt.systems.plans.node_patterns import cluster_prices
 from muri_opt.systems.plans.options import PlanOptions
@@ -26,6 +26,7 @@ from muri_opt.systems.plans.program_duals import relaxed_duals
 from muri_opt.systems.plans.program_search import search_patterns
 from muri_opt.systems.plans.program_stages import plan_stages
 from muri_opt.systems.plans.quota_lines import limited_lines, pairs
+from muri_opt.systems.plans.stillness import undone
 from muri_opt.systems.program import Formulation, Searched
 
 
@@ -91,7 +92,7 @@ class PlanningFormulation(Formulation):
         return stages if several else Formulation.stages(self, round_, model)
 
     def decode(self, round_: Round, values: Values) -> Decision:
-        """Return the decision: each option that has parts on nodes, there."""
+        """Return the decision: each option that has parts on nodes, there; of equal worth, where a job ran."""
         table = self.table(round_)
         parts, wide = np.split(values[len(table.several) :], [len(table.option)])
         used = np.flatnonzero(parts == 1)
@@ -101,14 +102,14 @@ class PlanningFormulation(Formulation):
         for option in table.options.larger.keys() & chosen.keys():
             first = table.wide_node[(wide == 1) & (table.wide == option)]
             chosen[option] = np.append(first, np.setdiff1d(chosen[option], first))
-        return plan_decision(round_, table.options, chosen)
+        return plan_decision(round_, table.options, undone(round_, table.options, chosen, equal=True))
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; a job on the nodes it holds, by the plan it has there, is at home."""
         table = self.table(round_)
         here = np.zeros((len(table.options), len(round_.cluster.nodes)), dtype=np.bool_)
         large = np.zeros_like(here[:, :1]) if not len(table.wide) else np.zeros_like(here)
-        for option, nodes in _chosen(round_, table.options, decision).items():
+        for option, nodes in _taken(round_, table.options, decision).items():
             here[table.replaced[option], nodes] = True
             if option in table.options.larger:
                 large[option, nodes[: table.options.larger[option].number]] = True
@@ -125,7 +126,7 @@ class PlanningFormulation(Formulation):
         options = self.prepare(round_)
         if len(options.weights) > 1 or options.larger:
             return None
-        known = {} if start is None else _chosen(round_, options, start)
+        known = {} if start is None else _taken(round_, options, start)
         return search_patterns(round_, options, known, budget, relax, solve)
 
     @property
@@ -198,36 +199,11 @@ def _add_quota(builder: ModelBuilder, round_: Round, options: PlanOptions, taken
     builder.add_rows("quota", limited, entries=entries, sense="<=", rhs=amounts.U[limited])
 
 
-def _chosen(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints]:
-    """Return the options a decision takes, and their nodes."""
-    found = {}
-    for assignment in decision.assignments:
-        most_first = sorted(assignment.gpus, key=assignment.gpus.__getitem__, reverse=True)
-        nodes = np.array([round_.cluster.node_index[node] for node in most_first], dtype=np.int64)
-        found[_option_of(round_, options, assignment, nodes)] = nodes
+def _taken(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints]:
+    """Return the options a decision takes, and their nodes, or refuse one that no option of its job matches."""
+    found = chosen_in(round_, options, decision)
+    if found is None:
+        raise InputError(
+            "decision", "a job by a plan that it may not run by", "plans, GPUs and CPUs as the round has them"
+        )
     return found
-
-
-def _option_of(round_: Round, options: PlanOptions, assignment: Assignment, nodes: Ints) -> int:
-    """Return the option an assignment runs by; of a job the option at home comes before the same one anywhere."""
-    job = round_.job_index[assignment.jobs[0]]
-    plans = round_.jobs[job].plans or ()
-    given = sorted((gpus, milli_cpus(assignment.cpus.get(node, 0.0))) for node, gpus in assignment.gpus.items())
-    return next(
-        o
-        for o in options.of_job(job)
-        if plans[options.plan[o]].name == assignment.plan
-        and options.q[o] == len(nodes)
-        and given == _given(options, o)
-        and options.nodes(o)[nodes].all()
-        and (o not in options.larger or options.wide_nodes(o)[nodes[: options.larger[o].number]].all())
-    )
-
-
-def _given(options: PlanOptions, option: int) -> list[tuple[int, int]]:
-    """Return the GPUs and milli-CPUs of all parts of an option, the fewest first."""
-    parts = [(int(options.g[option]), int(options.c[option]))] * int(options.q[option])
-    if option in options.larger:
-        count, part = options.larger[option]
-        parts[-count:] = [(part.gpus, part.milli)] * count
-    return parts

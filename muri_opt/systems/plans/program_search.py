@@ -12,6 +12,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.decision import plan_decision
 from muri_opt.systems.plans.node_patterns import pack
 from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.stillness import undone
 from muri_opt.systems.program import Searched
 
 LARGE = 100_000
@@ -32,7 +33,7 @@ def search_patterns(
     share = NEARLY_ALL if pairs > LARGE else SHARE
     found = pack(round_, options, start, budget.until(share), relax, solve)
     return Searched(
-        decision=plan_decision(round_, options, found.chosen),
+        decision=plan_decision(round_, options, undone(round_, options, found.chosen)),
         duals=found.duals,
         detail=found.how,
     )

@@ -12,7 +12,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import PlanAllocation, Seat, arrivals, sizes
+from muri_opt.systems.plans.allocation import arrivals, sizes
+from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, COMPLETIONS, PlanRules
 from muri_opt.systems.plans.policy import PlanPolicy
@@ -53,7 +54,7 @@ class ShortestServicePolicy(PlanPolicy):
 
     own_name: ClassVar[str] = "srs"
     needs_beside: ClassVar[tuple[str, ...]] = ("remaining_iterations",)
-    choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES}
+    choices: ClassVar[Mapping[str, Allowed]] = {**PlanPolicy.choices, "change": CHANGES}
 
     @property
     def plan_rules(self) -> PlanRules:
@@ -62,66 +63,28 @@ class ShortestServicePolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        seats, steps = _Seats(round_, options), _Steps(options, arrivals(round_))
-        heap = [step for job in steps.queue for step in steps.next(job, None)]
-        heapify(heap)
-        while heap:
-            step = heappop(heap)
-            job = steps.queue[step.place]
-            steps.tried[step.option] = True
-            seats.offer(job, step.option)
-            for after in steps.next(job, seats.option(job)):
-                heappush(heap, after)
-        return seats.decided.chosen
+        return _stepped(round_, options, HeldSeats(round_, options))
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the same with those that run where they are, as they are."""
+        seats = HeldSeats(round_, options)
+        seats.stay(arrivals(round_))
+        return _stepped(round_, options, seats)
 
 
-class _Seats:
-    """Who has which seat: those that are ``decided``, and beside them running jobs where they are, until their turn.
-
-    A job whose turn it is takes free room first, and only where there is none that of jobs still to come.
-    """
-
-    def __init__(self, round_: Round, options: PlanOptions) -> None:
-        self.decided = PlanAllocation(round_, options)
-        self._all = PlanAllocation(round_, options)
-        self._queue = arrivals(round_)
-        self._all.stay(self._queue)
-
-    def option(self, job: int) -> int | None:
-        """Return the option that a job was given, if any."""
-        seat = self.decided.seats.get(job)
-        return None if seat is None else seat.option
-
-    def offer(self, job: int, option: int) -> None:
-        """Give a job an option in place of what it has, if there is room for it beside all that is decided."""
-        decided, everyone = self.decided, self._all
-        before, here = decided.seats.get(job), everyone.seats.get(job)
-        for allocation in (decided, everyone):
-            if job in allocation.seats:
-                allocation.leave(job)
-        own = None if before is None else before.nodes
-        seat = None
-        if decided.free.within_quota(job) and (decided.options.home[option] >= 0 or decided.free.fits(option)):
-            seat = everyone.seat_for(option, own) or decided.seat_for(option, own)
-        if seat is not None:
-            self._clear(seat)
-            decided.take(job, *seat)
-            everyone.take(job, *seat)
-            return
-        if before is not None:
-            decided.take(job, *before)
-        if here is not None:
-            everyone.take(job, *here)
-
-    def _clear(self, seat: Seat) -> None:
-        """Let jobs still to come leave nodes, the latest first, until there is room for a seat."""
-        everyone = self._all
-        for node in seat.nodes.tolist():
-            waiting = [job for job in everyone.on_node[node] if job not in self.decided.seats]
-            for job in sorted(waiting, key=self._queue.index, reverse=True):
-                if everyone.free.has_room(seat.option, seat.nodes, node):
-                    break
-                everyone.leave(job)
+def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs once no job that had no seat can start or grow any more."""
+    steps = _Steps(options, arrivals(round_))
+    heap = [step for job in steps.queue if job not in seats.seats for step in steps.next(job, None)]
+    heapify(heap)
+    while heap:
+        step = heappop(heap)
+        job = steps.queue[step.place]
+        steps.tried[step.option] = True
+        seats.offer(job, step.option)
+        for after in steps.next(job, seats.seats[job].option if job in seats.seats else None):
+            heappush(heap, after)
+    return seats.chosen
 
 
 class _Steps:

@@ -15,9 +15,9 @@ from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, ThroughputPolicy
+from muri_opt.systems.plans.restart_gate import may_restart
 from muri_opt.systems.policy import Allowed, Span
 from muri_opt.systems.rubick.algorithm import Reallocation
-from muri_opt.systems.rubick.restart_gate import may_restart
 from muri_opt.systems.rubick.state import State
 
 
@@ -52,8 +52,9 @@ class RubickPolicy(ThroughputPolicy):
 
     @property
     def plan_rules(self) -> PlanRules:
-        """Which plans a job may run by and what they are worth."""
-        return PlanRules(change=self.change, reference=self.reference, horizon=microseconds(float(self.horizon)))
+        """Which plans a job may run by and what they are worth: nothing, where the gate is shut and it restarts."""
+        horizon, gate = microseconds(float(self.horizon)), self.gate if self.restarts == "pay" else None
+        return PlanRules(change=self.change, reference=self.reference, horizon=horizon, gate=gate)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return when the patience of a waiting job ends."""

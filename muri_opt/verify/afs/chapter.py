@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.afs.curve import Curve, curves_of
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.afs.placed_bound import counted_apart, enumerated_shares, placed_bound
 from muri_opt.verify.afs.places import SharePlaces, anywhere, check_asked, least_need
 from muri_opt.verify.afs.rules import HONOURED, SETTINGS, share_breaches
-from muri_opt.verify.afs.value import Curve, Elastic
+from muri_opt.verify.afs.value import Elastic, goes_on
+from muri_opt.verify.amounts import micro
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.demands import Asked, asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches
@@ -39,13 +41,25 @@ class ShareChapter(Chapter):
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Elastic:
         """Return what shares are worth and where they may be."""
-        return Elastic(objective=settings["objective"], by_node=settings["packing"] == "node")
+        horizon = micro(float(settings["horizon"])) if settings["restarts"] == "pay" else None
+        return Elastic(objective=settings["objective"], by_node=settings["packing"] == "node", horizon=horizon)
 
-    def parts(self, decision: Decision) -> Iterable[tuple[str, int]]:
-        """Yield what each share is worth."""
-        tables = dict(zip(self.round_.job_index, self.rules.values(self.round_), strict=True))
-        firsts = ((job, one) for one in decision.assignments for job in one.jobs[:1] if job in tables)
-        return ((job, tables[job].get(sum(one.gpus.values()), 0)) for job, one in firsts)
+    def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
+        """Yield what each share is worth: to a running job less if it is not what it has now, where it has it."""
+        worth, index = self.rules.worth(self.round_), self.round_.job_index
+        for assignment in decision.assignments:
+            for job in assignment.jobs[:1]:
+                place = index.get(job)
+                if place is not None:
+                    tables = worth.kept if self._is_kept(self.round_.jobs[place], assignment) else worth.changed
+                    yield job, tables[place].get(sum(assignment.gpus.values()), 0)
+
+    def _is_kept(self, job: Job, assignment: Assignment) -> bool:
+        """Return whether a job runs now and goes on as it is."""
+        if not goes_on(self.round_, job):
+            return False
+        now = {node: gpus for node, gpus in (job.placement or {}).items() if gpus}
+        return now == {node: gpus for node, gpus in assignment.gpus.items() if gpus}
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job may not have its share, or does not have its CPUs."""
@@ -108,9 +122,12 @@ class ShareChapter(Chapter):
 
     def sizes(self, job: Job) -> Sequence[int]:
         """Return the shares of its scaling table."""
-        return list(Curve.of(job).speeds)
+        return list(self._curve(job).speeds)
 
     def period_alone(self, job: Job, gpus: int) -> float | None:
         """Return how long an iteration takes with so many GPUs."""
-        curve = Curve.of(job)
+        curve = self._curve(job)
         return curve.period_seconds(gpus) if gpus in curve.speeds else None
+
+    def _curve(self, job: Job) -> Curve:
+        return curves_of(self.round_)[job.id]

@@ -31,8 +31,8 @@ def placed_bound(places: SharePlaces, values: Tables, duals: LinearDuals) -> int
     nodes = list(zip(prices.of["gpus"], prices.of["cpus"], prices.of["memory"], strict=True))
     quota = prices.of_tenants(round_)
     cheapest: dict[tuple[int, int, int], int | None] = {}
-    profits = []
-    for job, asked, table in zip(round_.jobs, places.asked, values, strict=True):
+    profits, changed = [], places.elastic.worth(round_).changed
+    for job, asked, table, less in zip(round_.jobs, places.asked, values, changed, strict=True):
         need, owes = need_of(job), quota.get(job.tenant or "", 0)
         like = id(asked.parts), need.milli, need.mebibytes
         if like not in cheapest:
@@ -41,11 +41,11 @@ def placed_bound(places: SharePlaces, values: Tables, duals: LinearDuals) -> int
         least, home = cheapest[like], asked.home or {}
         best = 0
         for gpus, value in table.items():
-            ways = [] if least is None else [gpus * least]
+            if least is not None:
+                best = max(best, less[gpus] * prices.denominator - gpus * least - gpus * owes)
             if sum(home.values()) == gpus:
-                ways.append(sum(_paid(nodes[node], need) * count for node, count in home.items()))
-            if ways:
-                best = max(best, value * prices.denominator - min(ways) - gpus * owes)
+                there = sum(_paid(nodes[node], need) * count for node, count in home.items())
+                best = max(best, value * prices.denominator - there - gpus * owes)
         profits.append(best)
     return prices.bound(profits)
 

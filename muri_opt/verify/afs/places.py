@@ -65,13 +65,14 @@ class SharePlaces:
         """Return every kind of place that a job's shares may have, those of no value left out."""
         need, asked = need_of(self.round_.jobs[place]), self.asked[place]
         unit = (1, need.milli, need.mebibytes)
+        changed = self.elastic.worth(self.round_).changed[place]
         found = []
-        for gpus, value in table.items():
-            if value <= 0:
-                continue
-            if asked.home is not None and sum(asked.home.values()) == gpus and self._packs(len(asked.home), gpus):
-                found.append(Option(value, unit, gpus, gpus, len(asked.home), home=asked.home))
-            for part in map(frozenset, asked.parts):
+        for gpus, kept in table.items():
+            at_home = asked.home is not None and sum(asked.home.values()) == gpus
+            if kept > 0 and asked.home is not None and at_home and self._packs(len(asked.home), gpus):
+                found.append(Option(kept, unit, gpus, gpus, len(asked.home), home=asked.home))
+            value = changed[gpus]
+            for part in map(frozenset, asked.parts if value > 0 else ()):
                 if asked.even or self.elastic.by_node:
                     numbers = [n for n in self._numbers(asked, gpus) if self._packs(n, gpus)]
                     found += [Option(value, times(unit, gpus // n), n, 1, n, among=part, least=n) for n in numbers]

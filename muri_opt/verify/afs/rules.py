@@ -8,12 +8,15 @@ from typing import Final
 
 from muri_opt.rounds import INFORMATION, Assignment, Job, Round, Violation
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
-from muri_opt.verify.afs.value import Curve, Elastic
+from muri_opt.verify.afs.curve import curves_of
+from muri_opt.verify.afs.value import Elastic
 from muri_opt.verify.settings import Setting, one_of
 
 SETTINGS: Final[Mapping[str, Setting]] = {
-    "objective": one_of("speed", "speed-up", "time"),
+    "objective": one_of("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up"),
     "packing": one_of("any", "node"),
+    "restarts": one_of("ignore", "pay"),
+    "horizon": Setting(usual="600", least=1e-6, most=2e9),
 }
 HONOURED: Final = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
@@ -23,7 +26,7 @@ def share_breaches(
     round_: Round, job: Job, assignment: Assignment, where: str, elastic: Elastic
 ) -> Iterator[Violation]:
     """Yield what is wrong with a share: its size, where it sits, the period it is said to have."""
-    curve, given = Curve.of(job), sum(assignment.gpus.values())
+    curve, given = curves_of(round_)[job.id], sum(assignment.gpus.values())
     if given not in curve.speeds:
         most = max(curve.speeds)
         detail = f"job {job.id!r} has {given} GPUs; its table goes from 1 to {most}"

@@ -1,28 +1,45 @@
-"""The verifier's own arithmetic of elastic shares: speeds, remaining times, values."""
+"""The verifier's own arithmetic of elastic shares: what each is worth, and what a change takes away from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from math import isqrt
 
-from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
-from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.afs.curve import Curve, curves_of
+from muri_opt.verify.amounts import micro
+from muri_opt.verify.demands import is_lost
 from muri_opt.verify.priorities import weights_of
 
-LARGEST_SPEED = 1 << 30
+HUNDREDTH = 10_000
+"""Microseconds in a hundredth of a second."""
+MILLION = 1_000_000
+JOBS_FIRST = "jobs-then-"
+"""How objectives begin that count the jobs that run before anything else."""
+Table = dict[int, int]
+"""What shares of one job are worth, by GPUs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What shares are worth to each job: ``kept`` as it is now, if it has that share now, and ``changed`` otherwise."""
+
+    kept: Sequence[Table]
+    changed: Sequence[Table]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elastic:
-    """How shares are counted: what they are worth, and whether they must divide a node or fill nodes."""
+    """How shares are counted: what they are worth, and whether they must divide a node or fill nodes.
+
+    ``horizon`` is for how many microseconds a decision is expected to stand, where restarts count; else ``None``.
+    """
 
     objective: str
     by_node: bool
+    horizon: int | None = None
 
     def sizes(self, round_: Round) -> list[int]:
         """Return the GPU counts a share may have."""
@@ -32,90 +49,120 @@ class Elastic:
         node = max((node.gpus for node in round_.cluster.nodes), default=1) or 1
         return [k for k in range(1, total + 1) if node % k == 0 or k % node == 0]
 
-    def values(self, round_: Round) -> list[dict[int, int]]:
-        """Return, for every job, what each share it may have is worth.
+    def values(self, round_: Round) -> Sequence[Table]:
+        """Return, for every job, the most that each share it may have is worth: what it holds now, if it keeps it.
 
         ``speed-up``: thousandths of the speed on one GPU. ``speed``: the same times 10**10 over the root of the
-        microseconds left on one GPU, of at least a second. ``time``: the hundredths of a second that all
-        jobs would take on one GPU each, and one more, less what the job takes. Where jobs have priorities, times what
-        a unit counts in the class of the job.
+        microseconds left on one GPU, of at least a second. ``jobs-then-speed`` and ``jobs-then-speed-up``: that, and
+        for every job that runs one more than all jobs could be worth by it. ``time``: the hundredths of a second that
+        all jobs would take on one GPU each, and one more, less what the job takes. Where jobs have priorities, times
+        what a unit counts in the class of the job.
         """
-        return _values(self, round_)
+        return self.worth(round_).kept
 
-    def work_out(self, round_: Round) -> list[dict[int, int]]:
-        """Return the values, worked out now."""
-        sizes, within = frozenset(self.sizes(round_)), round_.cluster.total_gpus
-        found = []
-        curves = [Curve.of(job) for job in round_.jobs]
-        ends = [_ends(job, curve, within) for job, curve in zip(round_.jobs, curves, strict=True)] if self.timed else []
-        everything = 1 + sum(times.get(1, 0) // 10_000 for times in ends)
-        for place, curve in enumerate(curves):
-            legal = [k for k in curve.speeds if k in sizes]
-            if self.objective == "time":
-                found.append({k: everything - ends[place][k] // 10_000 for k in legal})
-            else:
-                weight = 10**10 // max(1000, isqrt(ends[place][1])) if self.timed and legal else 1000
-                found.append({k: weight * curve.speeds[k] // curve.speeds[1] for k in legal})
-        if "job.priority" not in round_.used_fields:
-            return found
-        counts = weights_of(round_, [max([0, *table.values()]) for table in found])
-        return [{k: value * count for k, value in table.items()} for table, count in zip(found, counts, strict=True)]
+    def worth(self, round_: Round) -> Worth:
+        """Return what shares are worth, kept and changed."""
+        return _worth(self, round_)
+
+    def work_out(self, round_: Round) -> Worth:
+        """Return the values, worked out now.
+
+        A running job that does not keep its share where it is works only for the horizon less its restart, or for the
+        time it needs at its fastest less its restart, if that is sooner: its speed counts in that proportion, in
+        millionths. By ``time`` it takes longer by its restart.
+        """
+        curves = curves_of(round_)
+        if self.by_node:
+            legal = frozenset(self.sizes(round_))
+            shares = [[k for k in curves[job.id].speeds if k in legal] for job in round_.jobs]
+        else:
+            most = round_.cluster.total_gpus
+            shares = [[k for k in curves[job.id].speeds if k <= most] for job in round_.jobs]
+        if self.objective == "time":
+            fresh, changed = self._times(round_, curves, shares)
+        else:
+            fresh, changed = self._speeds(round_, curves, shares)
+        kept = _kept(round_, fresh, changed)
+        if "job.priority" in round_.used_fields:
+            counts = weights_of(round_, [max([0, *table.values()]) for table in kept])
+            kept, changed = (_times(tables, counts) for tables in (kept, changed))
+        return Worth(kept=kept, changed=changed)
 
     @property
     def timed(self) -> bool:
         """Whether the value needs to know how long jobs are."""
-        return self.objective != "speed-up"
+        return not self.objective.endswith("speed-up")
+
+    def _times(
+        self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
+    ) -> tuple[list[Table], list[Table]]:
+        within = round_.cluster.total_gpus
+        ends = [curves[job.id].ends(job, within) for job in round_.jobs]
+        lost = [self._lost(round_, job) for job in round_.jobs]
+        everything = 1 + sum(times.get(1, 0) // HUNDREDTH for times in ends)
+        everything += sum(1 + each // HUNDREDTH for each in lost if each)
+        fresh = [
+            {k: everything - times[k] // HUNDREDTH for k in mine} for times, mine in zip(ends, shares, strict=True)
+        ]
+        changed = [
+            {k: everything - (times[k] + each) // HUNDREDTH for k in mine} if each else table
+            for times, mine, each, table in zip(ends, shares, lost, fresh, strict=True)
+        ]
+        return fresh, changed
+
+    def _speeds(
+        self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
+    ) -> tuple[list[Table], list[Table]]:
+        fresh, changed = list[Table](), list[Table]()
+        for job, mine in zip(round_.jobs, shares, strict=True):
+            curve = curves[job.id]
+            alone = curve.ends(job, 1).get(1, 0) if self.timed else None
+            weight = 1000 if alone is None else 10**10 // max(1000, isqrt(alone))
+            one = curve.speeds[1]
+            table = {k: weight * curve.speeds[k] // one for k in mine}
+            fresh.append(table)
+            lost = self._lost(round_, job)
+            if lost and self.horizon is not None:
+                ends = curve.ends(job, round_.cluster.total_gpus).values() if self.timed else ()
+                stands = max(1, min([self.horizon, *ends]))
+                part = MILLION * max(0, stands - lost) // stands
+                table = {k: value * part // MILLION for k, value in table.items()}
+            changed.append(table)
+        if not self.objective.startswith(JOBS_FIRST):
+            return fresh, changed
+        runs = 1 + sum(max(table.values(), default=0) for table in fresh)
+        return [_more(table, runs) for table in fresh], [_more(table, runs) for table in changed]
+
+    def _lost(self, round_: Round, job: Job) -> int:
+        """Return the microseconds that a job loses if it does not go on as it is."""
+        if self.horizon is None or not job.restart_seconds or not goes_on(round_, job):
+            return 0
+        return micro(job.restart_seconds)
 
 
-_values = last_recalled(Elastic.work_out)
+_worth = recalled(Elastic.work_out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
-    """Speeds of a job in whole numbers of nine digits, and the microseconds of an iteration at speed 1."""
-
-    speeds: Mapping[int, int]
-    unit: int
-
-    @classmethod
-    def of(cls, job: Job) -> Curve:
-        """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
-        table = tuple(sorted((job.scaling or {}).items()))
-        if not table or table[0][0] != 1:
-            raise InputError(f"job {job.id!r}.scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
-        speeds, power = _speeds(table)
-        if job.iteration_seconds is None:
-            return cls(speeds=speeds, unit=int(Fraction(10) ** (6 + power)))
-        if job.gpus not in speeds or job.iteration_seconds == 0:
-            found = f"{job.iteration_seconds} s with {job.gpus} GPUs"
-            raise InputError(f"job {job.id!r}.iteration_seconds", found, "above 0, with a GPU count of its table")
-        return cls(speeds=speeds, unit=round(job.iteration_seconds * 1_000_000) * speeds[job.gpus])
-
-    def period_seconds(self, gpus: int) -> float:
-        """Return the time of one iteration."""
-        return float(Fraction(self.unit, self.speeds[gpus] * 1_000_000))
+def goes_on(round_: Round, job: Job) -> bool:
+    """Return whether a job runs now and may keep what it has: it has lost it if a node of it is down."""
+    return job.state == "running" and bool(job.placement) and not is_lost(round_, job)
 
 
-@lru_cache(maxsize=1 << 15)
-def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], int]:
-    """Return the speed with 1, 2, ... GPUs, and how many digits after the point of the table it keeps."""
-    most = max(Fraction(rate) for _, rate in table)
-    power = 0
-    while round(most * Fraction(10) ** power) > LARGEST_SPEED:
-        power -= 1
-    while round(most * Fraction(10) ** (power + 1)) <= LARGEST_SPEED:
-        power += 1
-    known = [(k, max(1, round(Fraction(rate) * Fraction(10) ** power))) for k, rate in table]
-    speeds = dict(known)
-    for (a, slow), (b, fast) in pairwise(known):
-        for k in range(a + 1, b):
-            speeds[k] = max(1, (b - a) * slow * fast // ((b - k) * fast + (k - a) * slow))
-    return dict(sorted(speeds.items())), power
+def _kept(round_: Round, fresh: list[Table], changed: list[Table]) -> list[Table]:
+    """Return the most that each share is worth: to a running job the one it holds now as if it were not changed."""
+    found = list[Table]()
+    for job, table, less in zip(round_.jobs, fresh, changed, strict=True):
+        if table is less or not goes_on(round_, job):
+            found.append(table)
+            continue
+        held = sum((job.placement or {}).values())
+        found.append({**less, held: table[held]} if held in table else less)
+    return found
 
 
-def _ends(job: Job, curve: Curve, most: int) -> dict[int, int]:
-    """Return how long the job still takes with each number of GPUs, in whole microseconds."""
-    if job.remaining_iterations is None:
-        raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: the value counts time")
-    work = job.remaining_iterations * curve.unit
-    return {k: min((1 << 62) - 1, work // speed) for k, speed in curve.speeds.items() if k <= most}
+def _times(tables: Sequence[Table], counts: Sequence[int]) -> list[Table]:
+    return [{k: value * count for k, value in table.items()} for table, count in zip(tables, counts, strict=True)]
+
+
+def _more(table: Table, more: int) -> Table:
+    return {k: value + more for k, value in table.items()}

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round
-from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.certificates.elastic_optimum import ElasticCase
 
 _MICROSECONDS = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.demands import is_lost
 

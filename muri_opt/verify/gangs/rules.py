@@ -17,6 +17,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "objective": one_of("weighted", "lexicographic"),
     "nodes": one_of("any", "fewest"),
     "preempt": one_of("yes", "no"),
+    "restarts": one_of("ignore", "pay"),
     "queues": Setting(usual="3250/7200", least=_LEAST, most=_MOST, several=True),
     "knob": Setting(usual="0", least=0),
     "rank": one_of("fifo", "gittins"),

@@ -19,6 +19,7 @@ from muri_opt.verify.muri.enumeration import enumerated_optimum
 from muri_opt.verify.muri.rules import HONOURED, SETTINGS, Sharing
 from muri_opt.verify.muri.value import Sharers
 from muri_opt.verify.settings import Setting
+from muri_opt.verify.sharing_now import RunningJobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -43,15 +44,18 @@ class GroupChapter(Chapter):
     def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
+        stay: dict[int, list[bool]] = {}
+        sharers, now = Sharers.of(self.round_, self.rules), RunningJobs(self.round_)
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
             staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
             if staged and 1 <= len(jobs) <= self.most_jobs:
                 alike.setdefault(len(jobs), []).append(jobs)
-        sharers = Sharers.of(self.round_, self.rules)
-        for same in alike.values():
+                stay.setdefault(len(jobs), []).append(sharers.pays and now.may_be(assignment.jobs, assignment.gpus))
+        for size, same in alike.items():
             firsts = (self.round_.jobs[group[0]].id for group in same)
-            yield from zip(firsts, sharers.values(np.array(same)).tolist(), strict=True)
+            values = sharers.values(np.array(same), kept=np.array(stay[size], dtype=np.bool_))
+            yield from zip(firsts, values.tolist(), strict=True)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a group does not have the GPUs of its largest job, its CPUs and its period, where all may be."""
@@ -97,7 +101,8 @@ class GroupChapter(Chapter):
         return best_bound((bound, proof) for bound, proof in found if bound is not None)
 
     def optimum(self, steps: int) -> int | None:
-        """Return the optimum by enumeration, of a round in which jobs ask for certain nodes or have priorities."""
-        if self._asked is None and "job.priority" not in self.round_.used_fields:
+        """Return the optimum by enumeration, where jobs ask for certain nodes, have priorities, or pay for changes."""
+        plain = self._asked is None and "job.priority" not in self.round_.used_fields
+        if plain and not Sharers.of(self.round_, self.rules).pays:
             return None
         return enumerated_optimum(self.round_, self.rules, steps=steps)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from muri_opt.verify.muri.periods import Ints
 from muri_opt.verify.muri.places import Cheapest
 from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.sharing_now import RunningJobs
 
 MOST_GROUPS = 3_000_000
 """Groups beyond which they are not all looked at, and no bound is given."""
@@ -37,14 +39,21 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     the set counts k times. Every group that the rules allow is looked at; a job that could not run alone is in none.
     Where jobs ask for certain nodes, GPUs have a price for each node, and a group pays the least of where it may be.
     Where there are several priorities, prices are for what groups are worth to the first class, and of the others all
-    is granted that they can be worth. ``None`` where a job has no GPUs or no stage times to share, and where there are
-    too many groups to look at.
+    is granted that they can be worth. Where changes are paid for, a group that may be one that runs is looked at as it
+    is, too: it then pays for each of its jobs that goes on (``kept``) and, besides, for its GPUs of each node
+    (``home``) where GPUs have one price. ``None`` where a job has no GPUs or no stage times to share, and where there
+    are too many groups to look at.
     """
     asked = asked_of(round_)
     able = {round_.job_index[job.id]: job for job in _able(round_, rules, asked)}
     supply = {"once": [int(job in able) for job in range(len(round_.jobs))], **pooled_supply(round_)}
+    sharers = Sharers.of(round_, rules)
+    if sharers.pays:
+        supply["kept"] = [int(job.state == "running") for job in round_.jobs]
     if asked is not None:
         supply["gpus"] = [node.gpus for node in round_.cluster.nodes]
+    elif sharers.pays:
+        supply["home"] = [node.gpus for node in round_.cluster.nodes]
     prices = PriceTable.read(duals, supply)
     for place, odd in enumerate(duals.odd_sets):
         _check_odd_set(f"odd_sets[{place}]", odd, len(round_.jobs))
@@ -54,10 +63,15 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     for position, job in able.items():
         buckets.setdefault(0 if rules.mixed else job.gpus, []).append(position)
     cheapest = None if asked is None else Cheapest(round_, asked, prices.of["gpus"])
-    offers = _Offers.of(round_, rules, prices, duals.odd_sets, cheapest)
-    short = 0
+    offers = _Offers.of(round_, sharers, prices, duals.odd_sets, cheapest)
+    short, largest = 0, rules.most_jobs(len(round_.resources))
     for members in buckets.values():
-        unpaid = offers.most_unpaid(members, rules.most_jobs(len(round_.resources)))
+        unpaid = offers.most_unpaid(members, largest)
+        if unpaid is None:
+            return None
+        short = max(short, unpaid)
+    for group in _homes(round_, rules, able, largest) if sharers.pays else ():
+        unpaid = offers.most_unpaid_at_home(group)
         if unpaid is None:
             return None
         short = max(short, unpaid)
@@ -78,6 +92,28 @@ def _able(round_: Round, rules: Sharing, asked: Mapping[str, Asked] | None) -> l
     return [job for job in round_.jobs if job.id in names | larger]
 
 
+class _AtHome(NamedTuple):
+    """Jobs that run on the same GPUs of nodes, or may do so, and how many of them may be a group that runs."""
+
+    members: list[int]
+    sizes: list[int]
+    gpus: list[tuple[int, int]]
+
+
+def _homes(round_: Round, rules: Sharing, able: Mapping[int, Job], largest: int) -> Iterator[_AtHome]:
+    """Yield the jobs of each placement that may share it: of one GPU count where counts may not be mixed."""
+    running, index = RunningJobs(round_), round_.cluster.node_index
+    for same in running.alike.values():
+        places = [round_.job_index[job.id] for job in same.jobs]
+        members = [place for place in places if place in able]
+        held = dict(same.where)
+        names = [job.id for job in same.jobs]
+        sizes = [size for size in range(1, min(largest, len(names)) + 1) if running.may_be(names[:size], held)]
+        if not rules.mixed:
+            members = [place for place in members if able[place].gpus == sum(held.values())]
+        yield _AtHome(members, sizes, [(index[node], gpus) for node, gpus in same.where])
+
+
 def _check_odd_set(field: str, odd: OddSet, jobs: int) -> None:
     if odd.price < 0:
         raise InputError(f"{field}.price", str(odd.price), "a whole number of at least 0")
@@ -91,7 +127,8 @@ class _Offers:
 
     Job j pays ``pay[j]`` for itself and its GPUs of a quota. A GPU of a group costs ``gpu``, or what is ``cheapest``
     where prices differ by node, and, for each of its jobs, ``per_gpu[j]`` for CPUs and memory. A group with two jobs or
-    more of an odd set pays the price of the set.
+    more of an odd set pays the price of the set. A group that goes on as it is pays ``kept[j]`` for each job and
+    ``at_home[s]`` for each of its GPUs of node s, with the price of the GPU.
     """
 
     sharers: Sharers
@@ -103,12 +140,14 @@ class _Offers:
     within: NDArray[np.bool_]
     """At ``[s, j]`` whether odd set s has job j."""
     cheapest: Cheapest | None
+    kept: Ints
+    at_home: Sequence[int]
 
     @classmethod
     def of(
         cls,
         round_: Round,
-        rules: Sharing,
+        sharers: Sharers,
         prices: PriceTable,
         odd_sets: tuple[OddSet, ...],
         cheapest: Cheapest | None,
@@ -122,14 +161,17 @@ class _Offers:
             pay.append(once + quota.get(job.tenant or "", 0) * job.gpus)
             per_gpu.append(milli * need.milli + mebibyte * need.mebibytes)
         most = max((job.gpus for job in round_.jobs), default=0)
+        kept = prices.of.get("kept", (0,) * len(pay))
+        home = prices.of.get("home", (0,) * len(round_.cluster.nodes))
         # Prices are anybody's: they may be too large for a machine word.
-        paid = 4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu) * most
+        paid = 4 * max(pay, default=0) + (4 * max(per_gpu, default=0) + gpu + max(home, default=0)) * most
+        paid += 4 * max(kept, default=0)
         word = word_for(paid + sum(odd.price for odd in odd_sets))
         within = np.zeros((len(odd_sets), len(round_.jobs)), dtype=np.bool_)
         for place, odd in enumerate(odd_sets):
             within[place, list(odd.jobs)] = True
         return cls(
-            sharers=Sharers.of(round_, rules),
+            sharers=sharers,
             denominator=prices.denominator,
             gpu=gpu,
             pay=np.array(pay, dtype=word),
@@ -137,27 +179,48 @@ class _Offers:
             odd_sets=odd_sets,
             within=within,
             cheapest=cheapest,
+            kept=np.array(kept, dtype=word),
+            at_home=[gpu + more for more in home] if cheapest is None else prices.of["gpus"],
         )
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
         """Return by how much the value of any group of the members exceeds what it pays, at most; at least 0."""
-        kinds = Counter(self._kind(job) for job in members)
-        first = {self._kind(job): job for job in reversed(members)}
-        jobs = np.array([first[kind] for kind in kinds], dtype=np.int64)
-        count = np.array(list(kinds.values()), dtype=np.int64)
-        worst = 0
+        worst, alike = 0, self._alike(members, at_home=False)
         for size in range(1, min(largest, len(members)) + 1):
-            groups = _groups(len(count), size)
-            if groups is None:
-                return None
-            for block in np.array_split(groups, len(groups) // _AT_ONCE + 1):
-                worst = max(worst, self._unpaid(jobs[block[_within(block, count)]]))
+            for groups in _blocks(*alike, size):
+                if groups is None:
+                    return None
+                worst = max(worst, self._unpaid(groups))
         return worst
+
+    def most_unpaid_at_home(self, home: _AtHome) -> int | None:
+        """Return the same of groups that go on as they are."""
+        worst, gpus = 0, sum(given for _, given in home.gpus)
+        cost = sum(self.at_home[node] * given for node, given in home.gpus)
+        alike = self._alike(home.members, at_home=True)
+        for size in home.sizes if home.members else ():
+            for groups in _blocks(*alike, size):
+                if groups is None:
+                    return None
+                whole = groups[self.sharers.gpus[groups].max(axis=1, initial=0) == gpus]
+                paid = self.pay[whole].sum(axis=1) + self.kept[whole].sum(axis=1)
+                paid = paid + gpus * self.per_gpu[whole].sum(axis=1) + cost
+                worst = max(worst, self._above(self.sharers.of_class(whole, 0), whole, paid))
+        return worst
+
+    def _alike(self, members: list[int], *, at_home: bool) -> tuple[Ints, Ints]:
+        """Return one job of each kind, and how many there are of it."""
+        kinds = [(*self._kind(job), int(self.kept[job]) if at_home else 0) for job in members]
+        count = Counter(kinds)
+        first = dict(zip(reversed(kinds), reversed(members), strict=True))
+        jobs = np.array([first[kind] for kind in count], dtype=np.int64)
+        return jobs, np.array(list(count.values()), dtype=np.int64)
 
     def _kind(self, job: int) -> tuple[object, ...]:
         """Return all that tells a job from others: of jobs alike in it, any may stand for another."""
         sharers = self.sharers
-        traits = (sharers.gpus, sharers.alone, sharers.weight, sharers.classes.of_job, self.pay, self.per_gpu)
+        rank = (sharers.alone, sharers.weight, sharers.classes.of_job, sharers.restart)
+        traits = (sharers.gpus, *rank, self.pay, self.per_gpu)
         place = 0 if self.cheapest is None else self.cheapest.kind[job]
         times = sharers.stages[job].tolist()
         return (*(int(trait[job]) for trait in traits), place, *times, self.within[:, job].tobytes())
@@ -170,8 +233,12 @@ class _Offers:
             together = np.array([one is not None for one in told], dtype=np.bool_)
             groups, gpus = groups[together], gpus[together]
             cost = np.array([one for one in told if one is not None], dtype=self.pay.dtype)
-        value, scale = self.sharers.of_class(groups, 0), self.denominator
         paid = self.pay[groups].sum(axis=1) + gpus * self.per_gpu[groups].sum(axis=1) + cost
+        return self._above(self.sharers.changed(groups, 0), groups, paid)
+
+    def _above(self, value: Ints, groups: Ints, paid: Ints) -> int:
+        """Return by how much a value is above what its group pays with the prices of odd sets, at most; at least 0."""
+        scale = self.denominator
         for odd, has in zip(self.odd_sets, self.within, strict=True):
             paid[has[groups].sum(axis=1) >= 2] += odd.price
         word = word_for((int(np.abs(value).max(initial=0)) + 1) * scale + int(paid.max(initial=0)))
@@ -185,6 +252,16 @@ class _Offers:
         different, of = np.unique(looks, axis=0, return_inverse=True)
         costs = [cheapest.cost(frozenset(kinds), size) for *kinds, size in different.tolist()]
         return [costs[one] for one in of.reshape(-1).tolist()]
+
+
+def _blocks(jobs: Ints, count: Ints, size: int) -> Iterator[Ints | None]:
+    """Yield all groups of so many jobs, of each kind one as often as there are; ``None`` where they are too many."""
+    groups = _groups(len(count), size)
+    if groups is None:
+        yield None
+        return
+    for block in np.array_split(groups, len(groups) // _AT_ONCE + 1):
+        yield jobs[block[_within(block, count)]]
 
 
 def _groups(kinds: int, size: int) -> Ints | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +15,7 @@ from muri_opt.verify.enumeration import OutOfStepsError, Steps, best_of, splits
 from muri_opt.verify.muri.places import Where, shared_places, wheres
 from muri_opt.verify.muri.rules import Sharing
 from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.sharing_now import RunningJobs
 from muri_opt.verify.tenant_lines import tenant_lines
 
 State = tuple[frozenset[int], tuple[Sizes, ...], tuple[int, ...]]
@@ -23,7 +24,10 @@ State = tuple[frozenset[int], tuple[Sizes, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """Jobs with what they are worth together, what one of their GPUs takes, and of which quotas."""
+    """Jobs with what they are worth together, what one of their GPUs takes, and of which quotas.
+
+    They are worth ``stays`` on the GPUs of ``now``, if they may be a group that runs there.
+    """
 
     jobs: tuple[int, ...]
     value: int
@@ -32,6 +36,13 @@ class _Group:
     quotas: tuple[int, ...]
     among: Sequence[frozenset[int]]
     homes: Sequence[Mapping[int, int]]
+    stays: int
+    now: Mapping[int, int] | None
+
+    @property
+    def most(self) -> int:
+        """What they are worth at most."""
+        return self.value if self.now is None else max(self.value, self.stays)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,23 +69,26 @@ class _Groupings:
             self.steps.count()
             spare = tuple(left - used for left, used in zip(quotas, group.quotas, strict=True))
             if taken.isdisjoint(group.jobs) and min(spare, default=0) >= 0:
-                for share in self._shares(group, rooms):
+                for value, share in self._shares(group, rooms):
                     left = list(rooms)
                     for node, gpus in share.items():
                         left[node] = minus(left[node], times(group.unit, gpus))
-                    yield group.value, (taken | set(group.jobs[1:]), tuple(left), spare)
+                    yield value, (taken | set(group.jobs[1:]), tuple(left), spare)
         yield 0, state
 
-    def _shares(self, group: _Group, rooms: Sequence[Sizes]) -> Iterator[Mapping[int, int]]:
-        """Yield every way to put the GPUs of a group on nodes, of those that look alike any."""
+    def _shares(self, group: _Group, rooms: Sequence[Sizes]) -> Iterator[tuple[int, Mapping[int, int]]]:
+        """Yield every way to put the GPUs of a group on nodes, of those that look alike any, and what it is worth."""
         holds = [held_by(room, group.unit, group.gpus) for room in rooms]
         looks = list(zip(self.looks, rooms, strict=True))
+        if group.now is not None and all(holds[node] >= gpus for node, gpus in group.now.items()):
+            yield group.stays, group.now
         for home in group.homes:
             if all(holds[node] >= gpus for node, gpus in home.items()):
-                yield home
+                yield group.value, home
         for nodes in group.among:
             here = [most if node in nodes else 0 for node, most in enumerate(holds)]
-            yield from splits(here, looks, group.gpus, nodes=len(rooms), steps=self.steps)
+            for share in splits(here, looks, group.gpus, nodes=len(rooms), steps=self.steps):
+                yield group.value, share
 
     def key(self, job: int, state: State) -> Hashable:
         return state
@@ -94,7 +108,7 @@ def enumerated_optimum(round_: Round, rules: Sharing, *, steps: int) -> int | No
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
     try:
         groups = _groups(round_, rules, [*quotas], count)
-        best = [max((group.value for group in some), default=0) for some in groups]
+        best = [max((group.most for group in some), default=0) for some in groups]
         rest = [sum(max(0, value) for value in best[job:]) for job in range(len(best) + 1)]
         search = _Groupings(groups=groups, looks=_looks(groups, len(round_.cluster.nodes)), rest=rest, steps=count)
         rooms = tuple(room.sizes for room in empty_rooms(round_))
@@ -107,6 +121,7 @@ def enumerated_optimum(round_: Round, rules: Sharing, *, steps: int) -> int | No
 def _groups(round_: Round, rules: Sharing, quotas: Sequence[str], steps: Steps) -> list[list[_Group]]:
     """Return for each job the groups of it and jobs after it, those of the largest value first."""
     where, sharers, lines = wheres(round_, asked_of(round_)), Sharers.of(round_, rules), tenant_lines(round_)
+    running = RunningJobs(round_) if sharers.pays else None
     found: list[list[_Group]] = []
     for first in range(len(round_.jobs)):
         groups = []
@@ -119,8 +134,15 @@ def _groups(round_: Round, rules: Sharing, quotas: Sequence[str], steps: Steps) 
                     continue
                 value = int(sharers.values(np.array([places]))[0])
                 mine = [where[place] for place in places]
-                groups.append(_group(places, jobs, value, mine, [_held(jobs, lines, quota) for quota in quotas]))
-        found.append(sorted(groups, key=lambda group: -group.value))
+                group = _group(places, jobs, value, mine, [_held(jobs, lines, quota) for quota in quotas])
+                here = jobs[0].placement or {}
+                if running and sum(here.values()) == group.gpus and running.may_be([job.id for job in jobs], here):
+                    stays = int(sharers.values(np.array([places]), kept=np.array([True]))[0])
+                    index = round_.cluster.node_index
+                    now = {index[node]: gpus for node, gpus in here.items() if gpus}
+                    group = replace(group, stays=stays, now=now)
+                groups.append(group)
+        found.append(sorted(groups, key=lambda group: -group.most))
     return found
 
 
@@ -137,6 +159,8 @@ def _group(
         quotas=tuple(held),
         among=[place for place in where if isinstance(place, frozenset)],
         homes=[dict(place) for place in where if isinstance(place, tuple)],
+        stays=value,
+        now=None,
     )
 
 
@@ -147,7 +171,7 @@ def _held(jobs: Sequence[Job], lines: Mapping[str, tuple[str, ...]], quota: str)
 def _looks(groups: Sequence[Sequence[_Group]], nodes: int) -> list[int]:
     """Return a number for each node, equal for those that are the same to all groups."""
     told = {place for some in groups for group in some for place in group.among}
-    homes = {node for some in groups for group in some for home in group.homes for node in home}
+    homes = {node for some in groups for group in some for home in (*group.homes, group.now or {}) for node in home}
     known: dict[object, int] = {}
     return [
         known.setdefault((node if node in homes else -1, *(node in place for place in told)), len(known))

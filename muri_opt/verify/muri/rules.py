@@ -29,6 +29,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "ordering": one_of("best", "worst"),
     "objective": one_of("efficiency", "gpu-time", "progress"),
     "sizes": one_of("equal", "mixed"),
+    "restarts": one_of("ignore", "pay"),
+    "horizon": Setting(usual="600", least=1e-6),
 }
 HONOURED: Final = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
@@ -39,7 +41,8 @@ class Sharing:
     """Pattern of the slots, slow-down by group size, whether the worst order of a group counts instead of the best,
     what a group is worth, and whether its jobs may have unequal GPU counts.
 
-    ``order`` ranks jobs where their rank counts, and no group is larger than ``largest_group``.
+    ``order`` ranks jobs where their rank counts, and no group is larger than ``largest_group``. Where restarts are
+    paid, a group that changes running jobs works only what their restarts leave of ``horizon`` microseconds.
     """
 
     order: str = "srsf"
@@ -49,6 +52,7 @@ class Sharing:
     worst: bool = False
     objective: str = "efficiency"
     mixed: bool = False
+    horizon: int | None = None
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Sharing:
@@ -61,6 +65,7 @@ class Sharing:
             worst=chosen["ordering"] == "worst",
             objective=chosen["objective"],
             mixed=chosen["sizes"] == "mixed",
+            horizon=micro(float(chosen["horizon"])) if chosen["restarts"] == "pay" else None,
         )
 
     def most_jobs(self, stages: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import micro, word_for
@@ -21,7 +22,7 @@ class Sharers:
     """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of the rank.
 
     Times are in microseconds. Time alone and weight are 0 where the objective does not look at them. ``classes`` are
-    those of priority.
+    those of priority. ``restart`` is what each running job loses if it is changed, 0 where that is not paid.
     """
 
     sharing: Sharing
@@ -30,6 +31,7 @@ class Sharers:
     alone: Ints
     weight: Ints
     classes: Classes
+    restart: Ints
 
     @classmethod
     def of(cls, round_: Round, sharing: Sharing) -> Sharers:
@@ -54,21 +56,41 @@ class Sharers:
             alone=np.array(alone, dtype=word),
             weight=np.array(ranks, dtype=word),
             classes=Classes.of(round_, sharing, stages.sum(axis=1).tolist(), alone, ranks),
+            restart=np.array([_restart(job, sharing) for job in round_.jobs], dtype=object),
         )
 
-    def values(self, groups: Ints) -> Ints:
+    @property
+    def pays(self) -> bool:
+        """Whether a change of any job makes a difference."""
+        return bool((self.restart > 0).any())
+
+    def values(self, groups: Ints, *, kept: NDArray[np.bool_] | None = None) -> Ints:
         """Return the value of each group; ``groups[g]`` are the positions of its jobs, as many in every group.
 
         Where there are several priorities it is the sum over their classes, each counted as often as its weight says.
+        Those that are not ``kept`` as they are, which is none unless said, lose what their running jobs do.
         """
-        weights = self.classes.weights
+        weights, whole = self.classes.weights, np.zeros(len(groups), dtype=np.bool_) if kept is None else kept
         if len(weights) == 1:
-            return self.of_class(groups, 0)
-        parts = (self.of_class(groups, one).astype(object) * weight for one, weight in enumerate(weights))
-        return np.asarray(sum(parts))
+            return self._less(self.of_class(groups, 0), groups, whole)
+        parts = (self._less(self.of_class(groups, one), groups, whole) for one in range(len(weights)))
+        return np.asarray(sum(part.astype(object) * weight for part, weight in zip(parts, weights, strict=True)))
+
+    def changed(self, groups: Ints, one: int) -> Ints:
+        """Return what groups that go on nowhere as they are are worth to a class of priority."""
+        return self._less(self.of_class(groups, one), groups, np.zeros(len(groups), dtype=np.bool_))
+
+    def _less(self, value: Ints, groups: Ints, kept: NDArray[np.bool_]) -> Ints:
+        """Return the part of values that is left of the horizon after the longest restart in each group."""
+        horizon = self.sharing.horizon
+        if horizon is None or not self.pays:
+            return value
+        lost = np.where(kept, 0, self.restart[groups].max(axis=1, initial=0))
+        part = value.astype(object) * np.maximum(0, horizon - lost) // horizon
+        return np.asarray(part.astype(value.dtype))
 
     def of_class(self, groups: Ints, one: int) -> Ints:
-        """Return what each group is worth to a class of priority, by what its jobs of the class add.
+        """Return what each group is worth to a class of priority, by what its jobs of the class add, restarts apart.
 
         *Efficiency*: parts per million of the resources in use on its GPUs. *GPU time*: what it saves per second
         against its jobs one after another, in millionths of a GPU, 0 alone; the GPUs are paid by its first class.
@@ -97,6 +119,11 @@ class Sharers:
             speed = (worth * alone).sum(axis=1) * slow.denominator
             value = THOUSAND * speed // slowed if size > 1 else THOUSAND * worth[:, 0]
         return np.where(some, value, 0)
+
+
+def _restart(job: Job, sharing: Sharing) -> int:
+    """Return what a job loses if it runs and is changed, in microseconds, where that counts."""
+    return micro(job.restart_seconds or 0.0) if sharing.horizon is not None and job.state == "running" else 0
 
 
 def _alone(job: Job) -> int:

@@ -39,6 +39,7 @@ class PlanChapter(Chapter):
         "horizon": Setting(usual="600", least=1e-6),
         "power": one_of("none", "-0.5", "-1"),
         "objective": one_of("throughput", "completions"),
+        "gate": Setting(usual="none", least=0.0, most=1.0, words=("none",)),
     }
 
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
@@ -58,6 +59,7 @@ class PlanChapter(Chapter):
             horizon=micro(float(settings["horizon"])),
             power=None if settings["power"] == "none" else settings["power"],
             objective=settings["objective"],
+            gate=None if settings["gate"] == "none" else settings["gate"],
         )
 
     @property

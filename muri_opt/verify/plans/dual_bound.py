@@ -7,7 +7,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import empty_rooms
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
-from muri_opt.verify.plans.grounds import Spot
+from muri_opt.verify.plans.places import Spot
 from muri_opt.verify.plans.plan_choices import PlanChoices, is_for
 
 

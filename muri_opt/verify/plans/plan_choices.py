@@ -12,8 +12,8 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.demands import asked_of
-from muri_opt.verify.plans.grounds import Grounds, Spot
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
+from muri_opt.verify.plans.places import Places, Spot
 from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
 from muri_opt.verify.plans.value import Planned, plan_values
 from muri_opt.verify.priorities import weights_of
@@ -114,12 +114,12 @@ class PlanChoices:
     @classmethod
     def read(cls, round_: Round, planned: Planned) -> PlanChoices:
         """Return the menu; what the jobs of the last round had is not read again."""
-        grounds = Grounds.of(round_)
+        places = Places.of(round_)
         before = _orders_before(round_, planned)
         orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
             said, last = _said(job), before.get(job.id)
-            if last is not None and last.said == said and (planned.power is None or not _held(job)):
+            if last is not None and last.said == said and (not _held(job) or not planned.counts_past):
                 orders.append(last)
                 continue
             try:
@@ -127,10 +127,10 @@ class PlanChoices:
                 check_configurations(job, planned.change, planned.objective)
                 steps = Steps.of(job, mine) if is_stepwise(planned.change) else None
                 allowed = [may_have(job, plan, planned, steps) and keeps_promise(job, plan) for plan, _, _ in mine]
-                spots = [grounds.open_spots(job, entry) for entry in mine]
+                spots = [places.open_spots(job, entry) for entry in mine]
                 held = held_nodes(round_, job)
                 fits = [
-                    bool(there) or (grounds.asked is not None and _at_home(job, entry) and grounds.keeps(held, entry))
+                    bool(there) or (places.asked is not None and _at_home(job, entry) and places.keeps(held, entry))
                     for entry, there in zip(mine, spots, strict=True)
                 ]
                 chosen = [place for place, (fit, may) in enumerate(zip(fits, allowed, strict=True)) if fit and may]

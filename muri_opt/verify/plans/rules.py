@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from muri_opt.rounds import Assignment, Decision, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import said_of
 from muri_opt.verify.demands import asked_of, start_breaches
-from muri_opt.verify.plans.grounds import Grounds
 from muri_opt.verify.plans.next_configurations import Steps, is_stepwise
+from muri_opt.verify.plans.places import Places
 from muri_opt.verify.plans.plan_choices import (
     PlanChoices,
     Way,
@@ -80,8 +80,8 @@ def plan_reasons(
     round_: Round, menu: PlanChoices, decision: Decision, held: Counter[str]
 ) -> Iterator[tuple[Waiting, WaitingReason]]:
     """Yield every waiting job with the first rule that keeps it from starting; ``held`` are GPUs that quotas count."""
-    grounds = Grounds.of(round_)
-    free = grounds.floor.free
+    places = Places.of(round_)
+    free = places.floor.free
     for node, piece in taken_by_plans(round_, menu, decision):
         free[round_.cluster.node_index[node]] -= piece
     everything = int(free[:, 0].sum())
@@ -93,30 +93,30 @@ def plan_reasons(
         quota = spare.get(job.tenant or "") if job.guarantee is not None else None
         if ways and quota is not None and quota < job.gpus:
             true = WaitingReason.QUOTA
-        elif not ways or _usable(grounds, ways, own, everything) < min(way.plan.gpus for way in ways):
+        elif not ways or _usable(places, ways, own, everything) < min(way.plan.gpus for way in ways):
             true = WaitingReason.CAPACITY
         else:
-            fits = any(_starts(grounds, way, own) for way in ways)
+            fits = any(_starts(places, way, own) for way in ways)
             true = WaitingReason.PRIORITY if fits else WaitingReason.FRAGMENTATION
         yield wait, said_of(job, true)
 
 
-def _usable(grounds: Grounds, ways: Sequence[Way], own: Mapping[int, int], everything: int) -> int:
+def _usable(places: Places, ways: Sequence[Way], own: Mapping[int, int], everything: int) -> int:
     """Return the free GPUs of the cluster or, where jobs may not be just anywhere, of the nodes of some way."""
-    if grounds.asked is None:
+    if places.asked is None:
         return everything
     reach = {node for way in ways for spot in way.spots for node in spot}
-    reach.update(node for way in ways if way.home is not None for node in _allowed(grounds, way, own))
-    return int(grounds.floor.free[sorted(reach), 0].sum())
+    reach.update(node for way in ways if way.home is not None for node in _allowed(places, way, own))
+    return int(places.floor.free[sorted(reach), 0].sum())
 
 
-def _starts(grounds: Grounds, way: Way, own: Mapping[int, int]) -> bool:
+def _starts(places: Places, way: Way, own: Mapping[int, int]) -> bool:
     """Return whether a job could start by a way now, or go on where it ran."""
-    if any(grounds.holds(spot, way.entry) for spot in way.spots):
+    if any(places.holds(spot, way.entry) for spot in way.spots):
         return True
-    return way.home is not None and grounds.keeps(own, way.entry)
+    return way.home is not None and places.keeps(own, way.entry)
 
 
-def _allowed(grounds: Grounds, way: Way, own: Mapping[int, int]) -> list[int]:
+def _allowed(places: Places, way: Way, own: Mapping[int, int]) -> list[int]:
     """Return the nodes that a job holds, of those whose GPUs the way is for."""
-    return [node for node in own if way.plan.types is None or grounds.floor.types[node] in way.plan.types]
+    return [node for node in own if way.plan.types is None or places.floor.types[node] in way.plan.types]

@@ -24,7 +24,8 @@ class Planned:
     Throughput counts in millionths of a reference, over ``horizon`` microseconds less those of a restart; or, where
     ``power`` is given, as in Sia's program. With the ``objective`` ``completions`` a job counts one over the time it
     still needs; with ``time`` or ``service`` that time counts against it, by service units if so told. Without
-    ``switch`` configurations stay on CPUs, or on GPUs.
+    ``switch`` configurations stay on CPUs, or on GPUs. With a ``gate``, a job that would not keep that part of its run
+    time after one more restart has no throughput if it restarts.
     """
 
     change: str
@@ -33,6 +34,12 @@ class Planned:
     power: str | None = None
     objective: str = "throughput"
     switch: bool = True
+    gate: str | None = None
+
+    @property
+    def counts_past(self) -> bool:
+        """Whether the time that a running job ran or waited says what a restart costs it."""
+        return self.power is not None or self.gate is not None
 
     @property
     def counts_time(self) -> bool:
@@ -65,10 +72,21 @@ def plan_values(
         return [(_fair(ratio * kept, planned.power), _fair(ratio, planned.power)) for ratio in ratios]
     reference = _reference(job, planned, fitting)
     cost = micro(job.restart_seconds or 0.0) if restarts else 0
+    if restarts and planned.gate is not None and _is_shut(job, Fraction(planned.gate)):
+        cost = planned.horizon
     moved, still = (
         Fraction(MILLION * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0)
     )
     return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
+
+
+def _is_shut(job: Job, gate: Fraction) -> bool:
+    """Return whether a job, restarted once more, would have spent more of its run time on restarts than the gate lets.
+
+    One that restarts in no time never does; one that has not run yet does.
+    """
+    takes, ran = micro(job.restart_seconds or 0.0), micro(job.executed_seconds or 0.0)
+    return takes > 0 and (ran == 0 or takes * (1 + (job.restarts or 0)) > (1 - gate) * ran)
 
 
 def _completions(job: Job, plan: Plan, lost: int) -> int:

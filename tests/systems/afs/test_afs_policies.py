@@ -175,10 +175,18 @@ def test_restarts_are_paid_or_ignored() -> None:
         running = {"state": "running", "placement": {"n0": 2}, "gpus": 2, "restart_seconds": restart}
         return round_with([4], [elastic(0, LINEAR, remaining_iterations=12, **running)])
 
-    for policy in ("afs-l", "optimus", "max-min-elastic", "srtf-elastic"):
-        # two GPUs take 6 s, four 3 s: a change pays if the restart takes less than 3 s
-        assert [shares(job(restart), policy) for restart in (None, 0.0, 2.999999, 3.0)] == [[4], [4], [4], [2]]
-        assert shares(job(3.0), f"{policy}:restarts=ignore") == [4]
+    # two GPUs take 6 s, four 3 s: by time a change pays if the restart takes less than 3 s, here by a hundredth
+    assert [shares(job(restart), "optimus") for restart in (None, 0.0, 2.99, 3.0)] == [[4], [4], [4], [2]]
+    for policy in ("afs-l", "max-min-elastic", "srtf-elastic"):
+        # of the 3 s that are left at least, half have to be worked at twice the speed
+        assert [shares(job(restart), policy) for restart in (None, 0.0, 1.49, 1.5)] == [[4], [4], [4], [2]]
+        # of a second that a decision stands, half
+        short = f"{policy}:horizon=1"
+        assert [shares(job(restart), short) for restart in (0.49, 0.5)] == [[4], [2]]
+    # how long a job is nobody knows: of ten minutes, five
+    assert [shares(job(restart), "afs-p") for restart in (299.0, 300.0)] == [[4], [2]]
+    for policy in ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic"):
+        assert shares(job(400.0), f"{policy}:restarts=ignore") == [4]
 
 
 def test_a_kept_share_is_within_the_quota_and_the_sizes() -> None:

@@ -16,7 +16,13 @@ from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 
 FOREVER = Limits(seconds=None)
-SPECS = {"afs-l": "speed", "optimus": "time", "afs-p": "speed-up"}
+SPECS = {
+    "afs-l:objective=speed": "speed",
+    "optimus": "time",
+    "afs-p:objective=speed-up": "speed-up",
+    "afs-l": "jobs-then-speed",
+    "afs-p": "jobs-then-speed-up",
+}
 POLICIES = ("afs-l", "afs-l:scan=arrival", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")
 
 

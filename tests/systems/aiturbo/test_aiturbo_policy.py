@@ -138,19 +138,22 @@ def test_within_a_level_jobs_that_run_may_come_first() -> None:
     """Both are of the second level; the waiting one has the lower score, so only ``within=running`` keeps the other."""
     old = on_gpu("old", 50.0, state="running", placement={"n0": 1})
     round_ = round_of([(1, 9.0)], old, on_gpu("new", 1.0))
-    assert running(round_) == {"new": GPU}
-    assert running(round_, "aiturbo:within=running") == {"old": GPU}
+    assert running(round_, "aiturbo:restarts=ignore") == {"new": GPU}
+    assert running(round_, "aiturbo:restarts=ignore,within=running") == {"old": GPU}
     # new is of the first level once that has the lower half of all scores
-    assert running(round_, "aiturbo:within=running,first=0.5") == {"new": GPU}
+    assert running(round_, "aiturbo:restarts=ignore,within=running,first=0.5") == {"new": GPU}
+    assert running(round_) == {"old": GPU}  # one job runs either way: the change adds nothing
 
 
 def test_a_running_job_that_is_not_admitted_stops_and_one_that_is_stays() -> None:
     held = [on_gpu(f"j{s}", 10.0 - s, state="running", placement={f"n{s}": 1}) for s in range(2)]
     new = job("new", {"gpu-p1-w1-s2": 1.0})
     round_ = round_of([(1, 4.0), (2, 4.0)], *held, new)
-    decision = policy_from("aiturbo").decide(round_, 0)
+    decision = policy_from("aiturbo:restarts=ignore").decide(round_, 0)
     assert {one.jobs[0]: dict(one.gpus) for one in decision.assignments} == {"new": {"n1": 2}, "j1": {"n0": 1}}
     assert [wait.job for wait in decision.waiting] == ["j0"]
+    kept = policy_from("aiturbo").decide(round_, 0)
+    assert {one.jobs[0]: dict(one.gpus) for one in kept.assignments} == {"j0": {"n0": 1}, "j1": {"n1": 1}}
     stays = policy_from("aiturbo").decide(round_of([(1, 4.0), (2, 4.0)], *held), 0)
     assert {one.jobs[0]: dict(one.gpus) for one in stays.assignments} == {"j0": {"n0": 1}, "j1": {"n1": 1}}
 

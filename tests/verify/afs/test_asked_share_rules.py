@@ -14,7 +14,7 @@ from muri_opt import Assignment, Decision, InputError, Node, RefusalError, Waiti
 from muri_opt.rounds import Cluster, Job, NodeRange, Proof, Round, Tenant, Within
 from muri_opt.studies.explain import elastic_gap
 from muri_opt.studies.explain.followed_rule import follow_rule
-from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.afs.curve import Curve
 
 LINEAR = (1, 2, 3, 4)
 UNITS = {"n0": {"block": "b0", "rack": "r0"}, "n1": {"block": "b0", "rack": "r1"}, "n2": {"block": "b0"}}

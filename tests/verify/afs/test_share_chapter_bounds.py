@@ -132,7 +132,7 @@ def test_the_better_of_prices_and_counting_is_proved() -> None:
     node = Node(id="n0", gpus=4, cpus=1)
     round_ = round_with([node], [elastic(j, (1, 2), cpus=1) for j in range(2)])
     decision = None
-    assert proved_bound(round_, "afs-p", decision, ()) == (4000, Proof.COUNTING)
+    assert proved_bound(round_, "afs-p:objective=speed-up", decision, ()) == (4000, Proof.COUNTING)
     cpus = LinearDuals(denominator=1, multipliers={"cpus": (1,)})  # a thousandth of a speed for a milli-CPU
-    assert proved_bound(round_, "afs-p", decision, (cpus,)) == (1000, Proof.LINEAR_DUALS)
-    assert proved_bound(MANY_GPUS, "afs-p", decision, ()) is None
+    assert proved_bound(round_, "afs-p:objective=speed-up", decision, (cpus,)) == (1000, Proof.LINEAR_DUALS)
+    assert proved_bound(MANY_GPUS, "afs-p:objective=speed-up", decision, ()) is None

@@ -13,7 +13,9 @@ from hypothesis import given, settings, strategies as st
 from muri_opt import InputError, Job, Node, Round
 from muri_opt.systems.afs import NEVER, Curves
 from muri_opt.systems.afs.program_columns import ShareTable
-from muri_opt.verify.afs.value import Curve, Elastic
+from muri_opt.systems.afs.share_values import OBJECTIVES
+from muri_opt.verify.afs.curve import Curve
+from muri_opt.verify.afs.value import Elastic
 
 RATES = st.one_of(
     st.floats(1e-9, 1e12, exclude_min=True),
@@ -49,14 +51,23 @@ def test_both_sides_read_a_table_alike(
     assert time == [min(NEVER - 1, work * mine.unit // mine.speeds[k]) for k in range(1, cap + 1)]
 
 
-@given(elastic_rounds(equal=True), st.sampled_from(["speed", "speed-up", "time"]), st.sampled_from(["any", "node"]))
+@given(
+    elastic_rounds(equal=True),
+    st.sampled_from(OBJECTIVES),
+    st.sampled_from(["any", "node"]),
+    st.sampled_from([None, 1, 10**6, 600 * 10**6, 2 * 10**15]),
+)
 @settings(max_examples=300)
-def test_both_sides_give_shares_the_same_value(round_: Round, objective: str, packing: str) -> None:
-    table = ShareTable.of(round_, objective, packing)
-    theirs: list[dict[int, int]] = [{} for _ in round_.jobs]
-    for job, gpus, value in zip(table.jobs.tolist(), table.gpus.tolist(), table.value.tolist(), strict=True):
-        theirs[job][gpus] = value
-    assert Elastic(objective=objective, by_node=packing == "node").values(round_) == theirs
+def test_both_sides_give_shares_the_same_value(
+    round_: Round, objective: str, packing: str, horizon: int | None
+) -> None:
+    table = ShareTable.of(round_, objective, packing, horizon)
+    theirs: list[list[dict[int, int]]] = [[{} for _ in round_.jobs] for _ in range(2)]
+    rows = zip(table.jobs.tolist(), table.gpus.tolist(), table.value.tolist(), table.moved.tolist(), strict=True)
+    for job, gpus, value, moved in rows:
+        theirs[0][job][gpus], theirs[1][job][gpus] = value, moved
+    worth = Elastic(objective=objective, by_node=packing == "node", horizon=horizon).worth(round_)
+    assert [list(worth.kept), list(worth.changed)] == theirs
 
 
 @given(elastic_rounds(gaps=False), st.sampled_from(["speed", "speed-up", "time"]))
@@ -119,13 +130,16 @@ def test_under_time_one_more_job_outweighs_any_speed() -> None:
 
 def test_which_value_a_policy_counts() -> None:
     assert {name: settings_of(name).objective for name in POLICIES} == {
-        "afs-l": "speed",
-        "afs-p": "speed-up",
+        "afs-l": "jobs-then-speed",
+        "afs-p": "jobs-then-speed-up",
         "optimus": "time",
-        "max-min-elastic": "speed",
+        "max-min-elastic": "jobs-then-speed",
         "srtf-elastic": "speed",
     }
-    assert settings_of("afs-l:objective=time,packing=node") == Elastic(objective="time", by_node=True)
+    spec = "afs-l:objective=time,packing=node"
+    assert settings_of(spec) == Elastic(objective="time", by_node=True, horizon=600_000_000)
+    assert settings_of(f"{spec},horizon=0.5") == Elastic(objective="time", by_node=True, horizon=500_000)
+    assert settings_of(f"{spec},restarts=ignore") == Elastic(objective="time", by_node=True)
     for text in ("afs-l:phi=0", "afs-l:phi=1.5", "afs-p:quantum=0", "afs-p:objective=time", "optimus:tie=longer"):
         with pytest.raises(InputError):
             settings_of(text)

@@ -30,13 +30,23 @@ class EqualSharePolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
+        return _shared(round_, options, self.seats(round_, options))
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the same with those that run where they are, whatever their share."""
         seating = PlanAllocation(round_, options)
-        queue = [job for job in arrivals(round_) if options.of_job(job)]
-        total, gpus = round_.cluster.total_gpus, options.totals[0].tolist()
-        share, rest = divmod(total, len(queue)) if queue else (0, 0)
-        if share == 0:
-            queue, share, rest = queue[:total], 1, 0
-        for place, job in enumerate(queue, start=1):
-            most = share + rest * (place == len(queue))
-            seating.start(job, (o for o in seating.best_first[job] if gpus[o] <= most))
-        return seating.chosen
+        seating.stay(arrivals(round_))
+        return _shared(round_, options, seating)
+
+
+def _shared(round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs, where each job has its share that has no seat yet."""
+    queue = [job for job in arrivals(round_) if options.of_job(job)]
+    total, gpus = round_.cluster.total_gpus, options.totals[0].tolist()
+    share, rest = divmod(total, len(queue)) if queue else (0, 0)
+    if share == 0:
+        queue, share, rest = queue[:total], 1, 0
+    for place, job in enumerate(queue, start=1):
+        most = share + rest * (place == len(queue))
+        seating.start(job, (o for o in seating.best_first[job] if gpus[o] <= most))
+    return seating.chosen

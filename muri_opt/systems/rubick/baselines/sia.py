@@ -38,7 +38,7 @@ class SiaPolicy(PlanPolicy):
 
     own_name: ClassVar[str] = "sia"
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
-    choices: ClassVar[Mapping[str, Allowed]] = {"change": CHANGES, "power": POWERS}
+    choices: ClassVar[Mapping[str, Allowed]] = {**PlanPolicy.choices, "change": CHANGES, "power": POWERS}
 
     @property
     def plan_rules(self) -> PlanRules:
@@ -47,33 +47,45 @@ class SiaPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        wanted = _by_level(ClusterKnapsack.of(round_, options).options, options, Limits(seconds=None, seed=seed))
-        # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
-        order = {
-            o: (
-                options.level[options.job[o]],
-                options.home[o] < 0,
-                not options.guaranteed[options.job[o]],
-                -int(options.g[o]),
-                -int(options.q[o]),
-            )
-            for o in wanted
-        }
-        rank = {job: place for place, job in enumerate(arrivals(round_))}
+        return _placed(round_, options, self.seats(round_, options), seed)
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+        """Return the same with those that run where they are, and the program for the others with what is left."""
         seating = PlanAllocation(round_, options)
-        for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
-            job = int(options.job[o])
-            seating.start(job, [o, *seating.best_first[job]])
-        for job in rank:
-            seating.start(job, seating.best_first[job])
-        return seating.chosen
+        seating.stay(arrivals(round_))
+        return _placed(round_, options, seating, seed)
 
 
-def _by_level(knapsack: Options, options: PlanOptions, limits: Limits) -> list[int]:
-    """Return the answer of the program for each level of priorities, with what those before it leave."""
-    found: list[int] = []
+def _placed(round_: Round, options: PlanOptions, seating: PlanAllocation, seed: int) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs, with the program for jobs that have no seat yet."""
+    knapsack, limits = ClusterKnapsack.of(round_, options).options, Limits(seconds=None, seed=seed)
+    wanted = _by_level(knapsack, options, list(seating.chosen), limits)
+    # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
+    order = {
+        o: (
+            options.level[options.job[o]],
+            options.home[o] < 0,
+            not options.guaranteed[options.job[o]],
+            -int(options.g[o]),
+            -int(options.q[o]),
+        )
+        for o in wanted
+    }
+    rank = {job: place for place, job in enumerate(arrivals(round_))}
+    for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
+        job = int(options.job[o])
+        seating.start(job, [o, *seating.best_first[job]])
+    for job in rank:
+        seating.start(job, seating.best_first[job])
+    return seating.chosen
+
+
+def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], limits: Limits) -> list[int]:
+    """Return the answer of the program for each level of priorities, with what those before it and the kept leave."""
+    found = kept
+    open_ = ~np.isin(options.job, options.job[kept])
     for level in range(len(options.weights)):
-        some = np.flatnonzero(options.level[options.job] == level)
+        some = np.flatnonzero((options.level[options.job] == level) & open_)
         left = knapsack.capacity - knapsack.use[found].sum(axis=0)
         choice = quick_answer(replace(knapsack.only(some), capacity=left), limits).choice
         found += some[choice[choice >= 0]].tolist()

@@ -31,7 +31,7 @@ _Places = frozenset[tuple[int, ...]]
 """Kinds of nodes, each with the number of a home in it or -1."""
 
 
-class Binding(NamedTuple):
+class PlanBinding(NamedTuple):
     """The first rule that binds, all of them in words, and what would help."""
 
     reason: WaitingReason
@@ -63,7 +63,7 @@ def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]
     return Holders.of_parts(round_, [(int(options.job[o]),) for o in chosen], list(chosen.values()), held)
 
 
-class BindingRules:
+class PlanBindingRules:
     """The rules that keep jobs from starting beside what runs; ``free`` is what that leaves.
 
     Jobs whose smallest options need the same, on the same nodes and of the same quotas, are looked at once.
@@ -75,10 +75,10 @@ class BindingRules:
         self._sets, self._barred = node_sets(round_), BarredNodes(round_)
         self._types = [node.gpu_type for node in round_.cluster.nodes]
         self._typed = any(gpu_type is not None for gpu_type in self._types)
-        self._known: dict[tuple[object, ...], Binding] = {}
+        self._known: dict[tuple[object, ...], PlanBinding] = {}
         self._reached: dict[_Places, Bools] = {}
 
-    def of(self, job: int) -> Binding:
+    def of(self, job: int) -> PlanBinding:
         """Return what binds for a job that waits."""
         mine, amounts = self._options.of_job(job), self._free.amounts
         wants = self._wants(job, mine) if mine and not any(self._free.fits(o) for o in mine) else None
@@ -115,7 +115,7 @@ class BindingRules:
         found: list[int] = order[first].tolist()
         return found
 
-    def _found(self, job: int, wants: _Wants | None, *, able: bool) -> Binding:
+    def _found(self, job: int, wants: _Wants | None, *, able: bool) -> PlanBinding:
         """Return all that binds for a job that is ``able`` to run in the empty cluster, and ``wants`` what is taken."""
         said, remedies, reasons = list[str](), list[str](), list[WaitingReason]()
         if not able:
@@ -137,7 +137,7 @@ class BindingRules:
             said.append("a plan fits what is free; the decision keeps it free")
             remedies.append("use method 'auto' or 'exact', which leave no such job waiting where it adds value")
             reasons.append(WaitingReason.PRIORITY)
-        return Binding(reasons[0], "; ".join(said), "; ".join(remedies))
+        return PlanBinding(reasons[0], "; ".join(said), "; ".join(remedies))
 
     def _quota(self, job: int) -> tuple[str, str]:
         """Return which of its tenants may promise too few GPUs more, and what would help."""

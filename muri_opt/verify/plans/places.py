@@ -14,7 +14,7 @@ Spot = frozenset[int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grounds:
+class Places:
     """The nodes of a round, what they have left, and what jobs ask of them; ``None`` where no job asks for anything."""
 
     floor: NodeAmounts
@@ -23,7 +23,7 @@ class Grounds:
     _counts: dict[tuple[Spot, Piece], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, round_: Round) -> Grounds:
+    def of(cls, round_: Round) -> Places:
         """Return the empty cluster."""
         return cls(floor=NodeAmounts.of(round_), asked=asked_of(round_))
 

@@ -1,0 +1,83 @@
+"""What may be told of jobs while they are there: one job's fields, or a column of each field for many jobs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import methodcaller
+from typing import Any, Final
+
+import numpy as np
+from msgspec.structs import force_setattr
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job
+from muri_opt.rounds.error_text import number_range, shown, whole_range
+from muri_opt.rounds.quantities import (
+    MAX_COUNT,
+    MAX_GPU_SECONDS,
+    MAX_ITERATIONS,
+    MAX_SECONDS,
+    MICROSECONDS_PER_SECOND,
+    MILLISECONDS_PER_SECOND,
+)
+
+_WHOLE: Final = {"remaining_iterations": MAX_ITERATIONS, "restarts": MAX_COUNT}
+_TIMES: Final = {
+    "iteration_seconds": (MAX_SECONDS, MICROSECONDS_PER_SECOND),
+    "executed_seconds": (MAX_SECONDS, MICROSECONDS_PER_SECOND),
+    "attained_gpu_seconds": (MAX_GPU_SECONDS, MILLISECONDS_PER_SECOND),
+    "waiting_seconds": (MAX_SECONDS, MICROSECONDS_PER_SECOND),
+}
+PROGRESS: Final = (*_WHOLE, *_TIMES)
+"""What may be told of a job while it is there."""
+
+_copied: Final = methodcaller("__copy__")
+Columns = Mapping[str, tuple[int | float, ...]]
+
+
+def check_names(fields: Collection[str]) -> None:
+    """Refuse fields that are no progress, and none at all."""
+    unknown = [name for name in fields if name not in PROGRESS]
+    if unknown or not fields:
+        raise InputError("progress", shown(unknown[0]) if unknown else "nothing", "one of " + ", ".join(PROGRESS))
+
+
+def checked_columns(jobs: Sequence[str], columns: Mapping[str, Iterable[float]]) -> Columns:
+    """Return columns as a job would store them, each checked at once; the first entry that is wrong is named."""
+    check_names(columns)
+    if len(set(jobs)) < len(jobs):
+        raise InputError("jobs", "one of them twice", "each job once")
+    return {field: tuple(_checked(field, jobs, values)) for field, values in columns.items()}
+
+
+def with_columns(jobs: Sequence[Job], columns: Columns) -> list[Job]:
+    """Return jobs with columns that were checked: the checks of a new job, which take twenty times as long, are not."""
+    found = list(map(_copied, jobs))
+    for field, values in columns.items():
+        deque(map(force_setattr, found, repeat(field), values), maxlen=0)  # a loop without Python's overhead
+    return found
+
+
+def _checked(field: str, jobs: Sequence[str], values: Iterable[float]) -> list[Any]:
+    column = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    if column.shape != (len(jobs),):
+        raise InputError(field, f"{column.size} entries", f"one for each of the {len(jobs)} jobs")
+    if field in _WHOLE:
+        _check(field, jobs, column, "iu", _WHOLE[field], whole_range(0, _WHOLE[field]))
+        whole: list[Any] = column.tolist()
+        return whole
+    most, parts = _TIMES[field]
+    _check(field, jobs, column, "iuf", most, number_range(most, positive=False))
+    times: list[Any] = (np.rint(column * parts) / parts).tolist()
+    return times
+
+
+def _check(field: str, jobs: Sequence[str], column: Any, kinds: str, most: float, allowed: str) -> None:
+    """Refuse a column with an entry that is none of the kinds of numpy, below 0 or above ``most``."""
+    if not column.size or (column.dtype.kind in kinds and column.min() >= 0 and column.max() <= most):
+        return
+    good = (column >= 0) & (column <= most) if column.dtype.kind in kinds else np.zeros(len(jobs), dtype=np.bool_)
+    place = int(np.argmin(good))
+    raise InputError(f"{field} of job {shown(jobs[place])}", shown(column[place]), allowed)

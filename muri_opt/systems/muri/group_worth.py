@@ -1,0 +1,81 @@
+"""What groups of jobs of a round are worth, to all classes of priority together, with and without a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values
+from muri_opt.systems.muri.interleaving import alone_microseconds
+from muri_opt.systems.muri.periods import Group, stage_times
+from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
+from muri_opt.systems.orders import priority_order
+from muri_opt.systems.priority_levels import levels_of
+
+
+def restarts_of(round_: Round) -> Ints:
+    """Return what a change costs each job, in microseconds: 0 for one that does not run."""
+    return np.where([job.state == "running" for job in round_.jobs], _costs(round_), 0)
+
+
+def _costs(round_: Round) -> Ints:
+    """Return what a change would cost each job, if it ran."""
+    return np.array([microseconds(job.restart_seconds or 0.0) for job in round_.jobs], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupWorth:
+    """Jobs by position with all that their worth in a group depends on; class c of priority counts ``weights[c]``.
+
+    ``costs`` is the restart of each job, and ``restart`` of each that runs.
+    """
+
+    rules: GroupRules
+    members: Members
+    level: Ints
+    costs: Ints
+    restart: Ints
+    weights: tuple[int, ...]
+
+    @classmethod
+    def of(cls, round_: Round, rules: GroupRules) -> GroupWorth:
+        """Return the jobs of a round."""
+        count, level = len(round_.jobs), levels_of(round_)
+        weight, alone = np.zeros((2, count), dtype=np.int64)
+        if rules.objective == "progress":
+            weight[priority_order(round_, rules.order)] = np.arange(count)[::-1] + 1
+        if rules.objective != "efficiency":
+            alone = np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
+        gpus = np.asarray(round_.amounts.g)
+        stages = stage_times(round_.jobs)
+        single = Members(stages=stages[:, None], alone=alone[:, None], gpus=gpus[:, None], weight=weight[:, None])
+        ranges = class_ranges(rules, single, level, round_.cluster.total_gpus) if level.any() else [0]
+        return cls(
+            rules=rules,
+            members=Members(stages=stages, alone=alone, gpus=gpus, weight=weight),
+            level=level,
+            costs=_costs(round_),
+            restart=restarts_of(round_),
+            weights=tuple(class_weights(ranges)),
+        )
+
+    def of_groups(self, groups: Sequence[Group], kept: Sequence[bool]) -> list[int]:
+        """Return what each group is worth; those that are not kept as they are lose their longest restart."""
+        found = [0] * len(groups)
+        for size in sorted(set(map(len, groups))):
+            at = [place for place, group in enumerate(groups) if len(group) == size]
+            jobs = np.array([groups[place] for place in at], dtype=np.int64)
+            parts = class_values(self.rules, self.members.of(jobs), self.level[jobs], len(self.weights))
+            if self.rules.horizon is not None:
+                stays = np.array([kept[place] for place in at], dtype=np.bool_)
+                lost = np.where(stays, 0, self.restart[jobs].max(axis=1))
+                parts = [after_restart(part, lost, self.rules.horizon) for part in parts]
+            for weight, part in zip(self.weights, parts, strict=True):
+                for place, value in zip(at, part.tolist(), strict=True):
+                    found[place] += weight * value
+        return found

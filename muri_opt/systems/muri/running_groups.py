@@ -1,0 +1,148 @@
+"""The groups that run, as far as a round tells: which jobs share GPUs is known by placement only.
+
+Jobs of one placement are grouped anew, in as many groups as there may be: those that the published algorithm would make
+come first, and the others are paired by efficiency. The same jobs at the same placement are thus always read alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.sharing_now import SharingNow
+from muri_opt.systems.muri.periods import Group
+
+Efficiency = Callable[[Ints], Ints]
+"""From groups of one size, a row of jobs each, to how well they share."""
+
+
+class _Part(NamedTuple):
+    """Jobs of one placement that are to be in so many groups."""
+
+    home: int
+    groups: list[Group]
+    number: int
+
+
+def running_groups(
+    round_: Round,
+    now: SharingNow,
+    among: AbstractSet[int],
+    line: Sequence[int],
+    first: Iterable[Group],
+    largest: int,
+    efficiency: Efficiency,
+) -> dict[Group, int]:
+    """Return groups of the running jobs ``among`` all, with the number of their placement.
+
+    ``line`` are all jobs in the order of the queue, and the groups ``first`` are read as such where they may be. Only
+    jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of ``largest`` jobs at
+    most.
+    """
+    members: dict[int, list[int]] = {}
+    for job in line:
+        if job in among and now.of[job] >= 0:
+            members.setdefault(now.of[job], []).append(job)
+    for place in list(members):
+        total = sum(gpus for _, gpus in now.homes[place].held)
+        members[place] = [job for job in members[place] if round_.jobs[job].gpus == total]
+    made: dict[int, list[Group]] = {}
+    for group in first:
+        places = {now.of[job] for job in group}
+        if len(places) == 1 and among.issuperset(group) and round_.jobs[group[0]].gpus > 0:
+            made.setdefault(places.pop(), []).append(group)
+    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
+    for place, jobs in members.items():
+        left.subtract(_times(now.homes[place].held, _least(len(jobs), largest, now.homes[place].most)))
+    found, parts = list[tuple[Group, int]](), list[_Part]()
+    for place, jobs in members.items():
+        home = now.homes[place]
+        number = _least(len(jobs), largest, home.most)
+        while number < min(len(jobs), home.most) and all(left[node] >= gpus for node, gpus in home.held):
+            left.subtract(_times(home.held, 1))
+            number += 1
+        rest = dict.fromkeys(jobs)
+        for group in made.get(place, ()):
+            after = len(rest) - len(group)
+            if rest.keys() >= set(group) and number > 0 and -(-after // largest) <= number - 1:
+                found.append((group, place))
+                number -= 1
+                for job in group:
+                    del rest[job]
+        if rest:
+            parts.append(_Part(place, [(job,) for job in rest], number))
+    rank = {job: turn for turn, job in enumerate(line)}
+    found += _paired(parts, largest, efficiency, rank)
+    return {
+        group: place
+        for group, place in found
+        if now.homes[place].least <= len(group) <= min(largest, now.homes[place].largest)
+    }
+
+
+def _least(jobs: int, largest: int, most: int) -> int:
+    """Return in how few groups jobs are, of which there are ``most`` in any case."""
+    return min(most, -(-jobs // largest))
+
+
+def _times(held: Iterable[tuple[str, int]], number: int) -> dict[str, int]:
+    return {node: number * gpus for node, gpus in held}
+
+
+def _paired(
+    parts: Sequence[_Part], largest: int, efficiency: Efficiency, rank: Mapping[int, int]
+) -> list[tuple[Group, int]]:
+    """Return the groups of each part: pairs of the best efficiency first, and unions of these where they are too many.
+
+    What is left alone, and the order of equals, follows the queue.
+    """
+    found = [(group, part.home) for part in parts if len(part.groups) <= part.number for group in part.groups]
+    parts = [part for part in parts if len(part.groups) > part.number]
+    for least in (2, 3):  # two jobs, or a pair with others
+        unions = [_unions(part.groups, least, largest, rank) for part in parts]
+        weights = _weighed([group for some in unions for group in some], efficiency)
+        start = 0
+        for place, (part, some) in enumerate(zip(parts, unions, strict=True)):
+            end = start + len(some)
+            enough = part.number if largest == 3 else len(part.groups)  # so that each pair can have a third job
+            parts[place] = _merged(part, some, weights[start:end], rank, enough if least == 2 else len(part.groups))
+            start = end
+    return [*found, *((group, part.home) for part in parts for group in part.groups)]
+
+
+def _unions(groups: Sequence[Group], least: int, largest: int, rank: Mapping[int, int]) -> list[Group]:
+    """Return the unions of two groups that have at least and at most so many jobs, each in the order of the queue."""
+    both = ((one, other) for at, one in enumerate(groups) for other in groups[at + 1 :])
+    fits = (one + other for one, other in both if least <= len(one) + len(other) <= largest)
+    return [tuple(sorted(union, key=rank.__getitem__)) for union in fits]
+
+
+def _weighed(groups: Sequence[Group], efficiency: Efficiency) -> list[int]:
+    weights = [0] * len(groups)
+    for size in sorted(set(map(len, groups))):
+        at = [place for place, group in enumerate(groups) if len(group) == size]
+        for place, weight in zip(at, efficiency(np.array([groups[place] for place in at])).tolist(), strict=True):
+            weights[place] = weight
+    return weights
+
+
+def _merged(
+    part: _Part, unions: Sequence[Group], weights: Sequence[int], rank: Mapping[int, int], enough: int
+) -> _Part:
+    """Return the part with the best disjoint unions in place of their groups, as many as it must be fewer."""
+    spent, made = set[int](), list[Group]()
+    most = min(len(part.groups) - part.number, enough)
+    for place in sorted(range(len(unions)), key=lambda place: -weights[place]):
+        if len(made) == most:
+            break
+        if spent.isdisjoint(unions[place]):
+            made.append(unions[place])
+            spent.update(unions[place])
+    rest = (group for group in part.groups if spent.isdisjoint(group))
+    groups = sorted((*made, *rest), key=lambda group: rank[group[0]])
+    return part._replace(groups=groups)

@@ -1,0 +1,291 @@
+"""Which running groups are changed: those where that gains more than their restarts cost.
+
+Who runs is the published algorithm's to say. These jobs are grouped twice: as it does, and with the running groups
+kept, which are only merged where the GPUs are too few. Where the two differ, the published groups are taken if they are
+worth more after the restarts that they cost. Groups that are kept stay on their nodes, others are placed around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
+from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_worth import GroupWorth
+from muri_opt.systems.muri.grouping import efficiencies, group_jobs
+from muri_opt.systems.muri.options import GroupingOptions
+from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.running_groups import running_groups
+
+Shares = dict[Group, Ints]
+"""GPUs per node of groups."""
+TRIES: Final = 4
+"""How often groups are placed before they are said not to fit beside each other."""
+LOOKS: Final = 3
+"""How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Still:
+    """A round, the queue, how jobs are grouped, and what the published algorithm decides.
+
+    ``pack`` dissolves groups that are slower than their jobs one after another.
+    """
+
+    round_: Round
+    line: Sequence[int]
+    options: GroupingOptions
+    largest: int
+    worth: GroupWorth
+    published: Shares
+    pack: Callable[[Sequence[Group]], list[Group]]
+
+    def decided(self) -> Shares:
+        """Return the groups that run, with their GPUs.
+
+        What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
+        """
+        found = self._look(homes_now(self.round_), self.worth)
+        for _ in range(LOOKS):
+            held = self._held(found)
+            runs = np.array([where is not None for where in held], dtype=np.bool_)
+            costs = np.where(runs, self.worth.costs, 0)
+            again = self._look(homes_of(self.round_, held), replace(self.worth, restart=costs))
+            if self._held(again) == held:
+                break
+            found = again
+        return found
+
+    def unchanged(self) -> Shares:
+        """Return the groups that run as they are, and whoever fits beside them alone."""
+        now, left = homes_now(self.round_), Leftover(self.round_)
+        found = self._stay(now, left, self._running(now, set(self.line)))
+        running = {job for job in self.line if now.of[job] >= 0}
+        for job in self.line:
+            if job not in running and left.within_quota(job):
+                share = self._fit(left, (job,))
+                if share is not None:
+                    left.take(share, job)
+                    found[job,] = share
+        return found
+
+    def _look(self, now: SharingNow, worth: GroupWorth) -> Shares:
+        """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
+        among = {job for group in self.published for job in group}
+        running = self._running(now, among)
+        stays = {frozenset(group): self._home(now, place) for group, place in running.items()}
+        kept = self._kept([*running])
+        ways = [] if kept is None else [self._mixed(worth, kept, stays), kept]
+        found = [placed for groups in (*ways, [*self.published]) if (placed := self._placed(groups, stays)) is not None]
+        ended = [self._with_others(now, shares, among) for shares in (*found, self.published)]
+        return max(ended, key=lambda shares: self._value(now, worth, shares))
+
+    def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
+        """Return groups of which some are kept, with the published ones in place of those where that pays."""
+        free = self.round_.cluster.total_gpus - sum(map(self._gpus, kept))
+        found: list[Group] = []
+        open_ = list[tuple[int, int, list[Group], list[Group]]]()
+        parts = [*_parts(kept, [*self.published])]
+        flat = [group for part in parts for some in part for group in some]
+        values = iter(worth.of_groups(flat, [frozenset(group) in stays for group in flat]))
+        for mine, theirs in parts:
+            own, other = sum(next(values) for _ in mine), sum(next(values) for _ in theirs)
+            more = sum(map(self._gpus, theirs)) - sum(map(self._gpus, mine))
+            if other > own:
+                open_.append((more, own - other, mine, theirs))
+            else:
+                found += mine
+        for more, _, mine, theirs in sorted(open_, key=lambda one: one[:2]):
+            found += theirs if more <= free else mine
+            free -= more if more <= free else 0
+        return found
+
+    def _kept(self, running: Sequence[Group]) -> list[Group] | None:
+        """Return running groups with all others that are to run, merged until they fit; ``None`` where that fails.
+
+        First the others are merged among themselves, then with running groups as these are. Where pairs and triples
+        then stand in the way of each other, only full groups are kept.
+        """
+        if group_spots(self.round_) is None:
+            found = self._beside(running)
+            if found is not None:
+                return found
+        for some in (running, [group for group in running if len(group) == self.largest]):
+            found = self._merged(some) if self.options.matching else None
+            if found is not None:
+                return found
+        return None
+
+    def _beside(self, running: Sequence[Group]) -> list[Group] | None:
+        """Return running groups and, merged among themselves, the others; ``None`` where these do not fit."""
+        rest = self._others(running)
+        left = self.round_.cluster.total_gpus - sum(map(self._gpus, running))
+        new: list[Group] = [(job,) for job in rest]
+        if sum(map(self._gpus, new)) > left:
+            found = group_jobs([self.round_.jobs[job] for job in rest], left, self.options)
+            new = self.pack([tuple(rest[at] for at in group) for group in found])
+        return [*running, *new] if sum(map(self._gpus, new)) <= left else None
+
+    def _merged(self, running: Sequence[Group]) -> list[Group] | None:
+        """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
+        inside = {job for group in running for job in group}
+        rest = set(self._others(running))
+        line = [job for job in self.line if job in inside or job in rest]
+        place = {job: at for at, job in enumerate(line)}
+        spots = group_spots(self.round_)
+        found = group_jobs(
+            [self.round_.jobs[job] for job in line],
+            self.round_.cluster.total_gpus,
+            self.options,
+            None if spots is None else spots.among(line),
+            [tuple(place[job] for job in group) for group in running],
+        )
+        old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]
+        new = self.pack([group for group in groups if frozenset(group) not in old])
+        groups = [*(group for group in groups if frozenset(group) in old), *new]
+        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+
+    def _others(self, running: Sequence[Group]) -> list[int]:
+        """Return the jobs that are to run and in none of the groups, in the order of the queue."""
+        jobs = {job for group in self.published for job in group}
+        jobs.difference_update(job for group in running for job in group)
+        return [job for job in self.line if job in jobs]
+
+    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, int]:
+        def efficiency(groups: Ints) -> Ints:
+            return efficiencies(self.worth.members.stages, groups, self.options)
+
+        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+
+    def _placed(self, groups: Sequence[Group], stays: Mapping[frozenset[int], Ints]) -> Shares | None:
+        """Return GPUs per node of all the groups, those that stay where they are if they can; ``None`` if not all fit.
+
+        Others are placed around them, large ones first. Those that find no place come before all others next time, at
+        the cost of groups that would stay.
+        """
+        rank = {job: turn for turn, job in enumerate(self.line)}
+        line = sorted(groups, key=lambda group: min(rank[job] for job in group))
+        line.sort(key=lambda group: -self._gpus(group))
+        home = {group: stays[frozenset(group)] for group in line if frozenset(group) in stays}
+        before = set[Group]()
+        for _ in range(TRIES):
+            line.sort(key=lambda group: group not in home)
+            found = self._filled(sorted(line, key=lambda group: group not in before), home)
+            if len(found) == len(line):
+                return found
+            before.update(group for group in line if group not in found)
+        return None
+
+    def _filled(self, line: Iterable[Group], home: Mapping[Group, Ints]) -> Shares:
+        """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
+        left, found = Leftover(self.round_), Shares()
+        spared = sum(home.values(), start=np.zeros_like(left.gpus))
+        for group in line:
+            if not left.within_quota(*group):
+                continue
+            own = home.get(group)
+            share = own if own is not None and (own <= left.room(*group)).all() else None
+            spared = spared if own is None else spared - own
+            if share is None:
+                share = self._fit(left, group, spared)
+            if share is not None:
+                left.take(share, *group)
+                found[group] = share
+        return found
+
+    def _fit(self, left: Leftover, group: Group, spared: Ints | None = None) -> Ints | None:
+        """Return GPUs per node for a group: first fit beside what is spared, or where the least of that is lost."""
+        spots, gpus = group_spots(self.round_), self._gpus(group)
+        if spots is not None:
+            return spots.fit(left, gpus, *group)
+        room, whole = left.room(*group), self.round_.amounts.G
+        if spared is None or not spared.any():
+            return first_fit(room, gpus, whole)
+        beside = first_fit(np.maximum(0, np.minimum(room, left.gpus - spared)), gpus, whole)
+        able = np.flatnonzero(room >= gpus)
+        if beside is not None or not len(able):
+            return first_fit(room, gpus, whole) if beside is None else beside
+        share = np.zeros_like(room)
+        share[able[np.argmin(np.maximum(0, spared[able] + gpus - left.gpus[able]))]] = gpus
+        return share
+
+    def _with_others(self, now: SharingNow, shares: Shares, among: set[int]) -> Shares:
+        """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs."""
+        others = {job for job in self.line if now.of[job] >= 0 and job not in among}
+        if not others:
+            return shares
+        left = Leftover(self.round_)
+        for group, share in shares.items():
+            left.take(share, *group)
+        return shares | self._stay(now, left, self._running(now, others))
+
+    def _stay(self, now: SharingNow, left: Leftover, groups: Mapping[Group, int]) -> Shares:
+        """Return the places of groups that can stay where they are beside what is placed, and take them."""
+        found = Shares()
+        for group, place in groups.items():
+            share = self._home(now, place)
+            if (share <= left.room(*group)).all() and left.within_quota(*group):
+                left.take(share, *group)
+                found[group] = share
+        return found
+
+    def _value(self, now: SharingNow, worth: GroupWorth, shares: Shares) -> tuple[int, int]:
+        """Return what the groups are worth, and what it costs to change others, as less than nothing."""
+        names = [node.id for node in self.round_.cluster.nodes]
+        held = {group: _named(names, share) for group, share in shares.items()}
+        kept = [now.goes_on(group, dict(where)) for group, where in held.items()]
+        stays = {job for group, goes_on in zip(shares, kept, strict=True) if goes_on for job in group}
+        changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
+        gpus = (sum(given for _, given in now.homes[now.of[job]].held) for job in changed)
+        cost = sum(max(1, int(worth.restart[job])) * max(1, given) for job, given in zip(changed, gpus, strict=True))
+        return sum(worth.of_groups([*shares], kept)), -cost
+
+    def _held(self, shares: Shares) -> list[Held | None]:
+        """Return the GPUs of each job where the groups run."""
+        names = [node.id for node in self.round_.cluster.nodes]
+        held: list[Held | None] = [None] * len(self.round_.jobs)
+        for group, share in shares.items():
+            where = _named(names, share)
+            for job in group:
+                held[job] = where
+        return held
+
+    def _home(self, now: SharingNow, place: int) -> Ints:
+        share = np.zeros(len(self.round_.cluster.nodes), dtype=np.int64)
+        for node, gpus in now.homes[place].held:
+            share[self.round_.cluster.node_index[node]] = gpus
+        return share
+
+    def _gpus(self, group: Group) -> int:
+        return self.round_.jobs[group[0]].gpus
+
+
+def _named(names: Sequence[str], share: Ints) -> Held:
+    return tuple(sorted((names[node], int(share[node])) for node in np.flatnonzero(share).tolist()))
+
+
+def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:
+    """Yield two groupings of the same jobs, part by part: what has no job in common with the rest of either."""
+    top: dict[int, int] = {}
+
+    def root(job: int) -> int:
+        while top.setdefault(job, job) != job:
+            top[job] = top[top[job]]
+            job = top[job]
+        return job
+
+    for group in (*mine, *theirs):
+        for job in group[1:]:
+            top[root(job)] = root(group[0])
+    found: dict[int, tuple[list[Group], list[Group]]] = {}
+    for side, groups in enumerate((mine, theirs)):
+        for group in groups:
+            found.setdefault(root(group[0]), ([], []))[side].append(group)
+    return found.values()

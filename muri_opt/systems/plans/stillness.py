@@ -1,0 +1,133 @@
+"""Changes of running jobs that pay: what a policy decides, held against leaving all that runs as it is.
+
+A change is made only if the decision is worth more by it, with the time of restarts charged. So what a policy wants is
+taken where it is worth more than what it would decide beside all that runs, and a job of which only the change can be
+undone, at no loss, is left as it was. Where the decision would be another one once it is carried out, that one is made
+at once: deciding again with nothing changed then changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+import numpy as np
+
+from muri_opt.rounds import Round, after
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.decision import Decision
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.plans.allocation import PlanAllocation
+from muri_opt.systems.plans.decision import assignments_of, chosen_in
+from muri_opt.systems.plans.options import PlanOptions
+from muri_opt.systems.plans.plan_rules import PlanRules
+
+Chosen = Mapping[int, Ints]
+"""The nodes of each option that runs."""
+_LOOKS: Final = 8
+"""How often a decision is looked at again as if it were carried out."""
+_MOST: Final = 5_000
+"""Options up to which it is: in larger rounds one look takes as long as the decision."""
+
+
+class Chooser(Protocol):
+    """What a policy of plans is asked here."""
+
+    @property
+    def plan_rules(self) -> PlanRules:
+        """Which plans a job may run by and what they are worth."""
+
+    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Chosen:
+        """Return what the algorithm chooses."""
+
+    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Chosen | None:
+        """Return what it chooses beside all that runs, or ``None`` where its algorithm starts from that anyway."""
+
+
+def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> Chosen:
+    """Return what a policy chooses in a round where jobs run, without changes that do not pay."""
+    best, kept = _better(policy, round_, options, seed)
+    if kept is None or len(options) > _MOST:
+        return best
+    for _ in range(_LOOKS):
+        done = Decision(assignments=assignments_of(round_, options, best))
+        then = after(round_, done)
+        if then == round_:
+            break
+        again = PlanOptions.read(then, policy.plan_rules, ())
+        wanted, kept = _better(policy, then, again, seed)
+        if wanted is kept and len(kept) == len(best):
+            break
+        found = chosen_in(round_, options, Decision(assignments=assignments_of(then, again, wanted)))
+        if found is None:
+            break
+        best = found
+    return best
+
+
+def _better(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> tuple[Chosen, Chosen | None]:
+    """Return what a policy chooses or what it chooses beside all that runs, whichever is worth more; and the latter."""
+    wanted = undone(round_, options, policy.choose(round_, options, seed))
+    kept = policy.keep(round_, options, seed)
+    if kept is None or worth_of(options, wanted) > worth_of(options, kept):
+        return wanted, kept
+    return kept, kept
+
+
+def worth_of(options: PlanOptions, chosen: Chosen) -> int:
+    """Return what a choice of options is worth in all, every level of priorities by its weight."""
+    taken = np.fromiter(chosen, dtype=np.int64, count=len(chosen))
+    level = options.level[options.job[taken]]
+    return sum(weight * int(options.e[taken[level == at]].sum()) for at, weight in enumerate(options.weights))
+
+
+def undone(round_: Round, options: PlanOptions, chosen: Chosen, *, equal: bool = False) -> Chosen:
+    """Return the same choice with every running job where it was that can be there at no loss, all else as it is.
+
+    With ``equal`` only those that are worth the same where they were: the choice is worth no more by it either.
+    What costs most to change is looked at first; who goes back may leave room for another, so that all are looked at
+    again until nobody goes back.
+    """
+    homes = _homes(options)
+    away = [job for job in homes if not any(home in chosen for home in homes[job])]
+    if not away:
+        return chosen
+    seating = PlanAllocation(round_, options)
+    for option, nodes in chosen.items():
+        seating.take(int(options.job[option]), option, nodes)
+    away.sort(key=lambda job: -_cost(round_, job))
+    while away:
+        left = [job for job in away if not _back(seating, job, homes[job], equal=equal)]
+        if len(left) == len(away):
+            break
+        away = left
+    return seating.chosen
+
+
+def _homes(options: PlanOptions) -> dict[int, list[int]]:
+    """Return the options of running jobs by which nothing restarts, those worth most first."""
+    found: dict[int, list[int]] = {}
+    at_home = np.flatnonzero(options.home >= 0)
+    for home in at_home[np.argsort(-options.e[at_home], kind="stable")].tolist():
+        found.setdefault(int(options.job[home]), []).append(home)
+    return found
+
+
+def _cost(round_: Round, job: int) -> int:
+    """Return GPU-microseconds that a change of a running job costs; one that says no restart takes a microsecond."""
+    one = round_.jobs[job]
+    return max(1, microseconds(one.restart_seconds or 0.0)) * sum((one.placement or {}).values())
+
+
+def _back(seating: PlanAllocation, job: int, homes: list[int], *, equal: bool) -> bool:
+    """Let a job be where it ran, if there is room and it is worth no less there; return whether it is."""
+    seat = seating.seats.get(job)
+    if seat is None:
+        return not equal and seating.start(job, homes)
+    gains = seating.options.e[homes] - seating.options.e[seat.option]
+    good = gains == 0 if equal else gains >= 0
+    seating.leave(job)
+    if seating.start(job, (home for home, one in zip(homes, good.tolist(), strict=True) if one)):
+        return True
+    seating.take(job, *seat)
+    return False

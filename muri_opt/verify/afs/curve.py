@@ -1,0 +1,81 @@
+"""The verifier's own reading of scaling tables: speeds in whole numbers, and how long jobs still take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
+
+LARGEST_SPEED = 1 << 30
+LONGEST = (1 << 62) - 1
+"""Microseconds that stand for any longer time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Speeds of a job in whole numbers of nine digits, and the microseconds of an iteration at speed 1."""
+
+    speeds: Mapping[int, int]
+    unit: int
+
+    @classmethod
+    def of(cls, job: Job) -> Curve:
+        """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
+        table = tuple(sorted((job.scaling or {}).items()))
+        if not table or table[0][0] != 1:
+            raise InputError(f"job {job.id!r}.scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
+        speeds, power = _speeds(table)
+        if job.iteration_seconds is None:
+            return cls(speeds=speeds, unit=10 ** (6 + power) if power >= -6 else 0)
+        if job.gpus not in speeds or job.iteration_seconds == 0:
+            found = f"{job.iteration_seconds} s with {job.gpus} GPUs"
+            raise InputError(f"job {job.id!r}.iteration_seconds", found, "above 0, with a GPU count of its table")
+        return cls(speeds=speeds, unit=round(job.iteration_seconds * 1_000_000) * speeds[job.gpus])
+
+    def period_seconds(self, gpus: int) -> float:
+        """Return the time of one iteration."""
+        return self.unit / (self.speeds[gpus] * 1_000_000)
+
+    def ends(self, job: Job, most: int) -> dict[int, int]:
+        """Return how long the job still takes with each number of GPUs up to ``most``, in whole microseconds."""
+        if job.remaining_iterations is None:
+            raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: the value counts time")
+        work = job.remaining_iterations * self.unit
+        return {k: min(LONGEST, work // speed) for k, speed in self.speeds.items() if k <= most}
+
+
+@recalled
+def curves_of(round_: Round) -> dict[str, Curve]:
+    """Return the curve of each job of a round."""
+    return {job.id: Curve.of(job) for job in round_.jobs}
+
+
+@lru_cache(maxsize=1 << 15)
+def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], int]:
+    """Return the speed with 1, 2, ... GPUs, and how many digits after the point of the table it keeps."""
+    most, power = max(rate for _, rate in table), 0
+    while _times_ten(most, power) > LARGEST_SPEED:
+        power -= 1
+    while _times_ten(most, power + 1) <= LARGEST_SPEED:
+        power += 1
+    known = [(k, max(1, _times_ten(rate, power))) for k, rate in table]
+    speeds = dict(known)
+    for (a, slow), (b, fast) in pairwise(known):
+        for k in range(a + 1, b):
+            speeds[k] = max(1, (b - a) * slow * fast // ((b - k) * fast + (k - a) * slow))
+    return dict(sorted(speeds.items())), power
+
+
+def _times_ten(rate: float, power: int) -> int:
+    """Return a rate times a power of ten as the nearest whole number, the even one of two."""
+    above, below = rate.as_integer_ratio()
+    if power < 0:
+        return round(Fraction(above, below * 10**-power))
+    whole, rest = divmod(2 * above * 10**power + below, 2 * below)
+    return whole - (rest == 0 and whole % 2)
