@@ -95,6 +95,7 @@ def metered() -> Iterator[Meter]:
             ("algorithm", search, "decided"),
             ("bound", search.Search, "_take_first_bound"),
             ("value", Audit, "value"),
+            ("check", Audit, "breaches"),
             ("check", search.Search, "_checked"),
         ):
             plain = getattr(owner, name)

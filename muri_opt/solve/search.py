@@ -49,7 +49,7 @@ CHECKING: Final = 3e-5
 """Seconds for each job that the check of an answer is expected to take before one was checked."""
 SENDING: Final = 1e-5
 """Seconds for each job that handing a round to the solver process takes here."""
-BOUND_SECONDS: Final = 0.1
+BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 
 
@@ -147,12 +147,10 @@ class Search(Known):
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        unchanged = self.policy.unchanged(self.round_)
-        found = simple_decisions(self.round_) if unchanged is None else iter([unchanged])
-        for simple in found:
+        for simple in simple_decisions(self.round_):
             decision = completed(self.round_, self.rules, simple)
             if not self.audit.breaches(decision):
-                self._offer(decision)
+                self.decision, self.value = decision, self.audit.value(decision)
                 return True
         return False
 
