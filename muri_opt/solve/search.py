@@ -64,6 +64,8 @@ class Search(Known):
     began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
     """Units of work that the algorithm and the solver process counted."""
+    sent: bool = False
+    """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
     """By which the answer is checked."""
     audit: Audit = field(init=False)
@@ -313,7 +315,10 @@ class Search(Known):
 
     def _prepared(self, backend: str = FIRST_BACKEND) -> Limits:
         """Let the solver process read the round, which it is left to finish; return the limits that are left."""
+        if not self.sent and self._barred() is not None:
+            raise WorkerError("no time left to hand the round to the solver process", fault=False)
         with self._worker(backend) as worker:
+            self.sent = True
             worker.prepare(prepare, self.round_, self.program, seconds=self.seconds_left())
         return self.left()
 

@@ -38,10 +38,10 @@ def pace(monkeypatch: pytest.MonkeyPatch) -> Pace:
 
 @pytest.fixture
 def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
-        raise AssertionError("the solver process was asked")
+    def refuse(*_: object) -> None:
+        raise AssertionError("a solver was asked")
 
-    monkeypatch.setattr(search, "borrowed_worker", refuse)
+    monkeypatch.setattr(search.Search, "_run_backend", refuse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
