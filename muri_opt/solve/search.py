@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,6 @@ import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
-    Budget,
     Certificate,
     Decision,
     Evidence,
@@ -63,7 +62,7 @@ class Search(Known):
     apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
-    """Units of work that the algorithm and the solver process counted."""
+    """Units of work that the solver process counted."""
     sent: bool = False
     """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
@@ -128,10 +127,9 @@ class Search(Known):
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            budget = Budget(limits=Limits(seconds=None) if named else self.left())
+            deadline = inf if named or seconds is None else time.monotonic() + max(0.0, seconds)
             with self._step("algorithm", "solve_seconds"):
-                decision = decided(self.policy, self.round_, self.limits.seed, budget)
-            self.spent += budget.spent
+                decision = decided(self.policy, self.round_, self.limits.seed, deadline)
             broken = [] if named else self.audit.breaches(decision)
             if broken:
                 detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
@@ -140,16 +138,15 @@ class Search(Known):
             self._offer(decision)
             detail = f"{self.policy.spec} ran to its end"
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
-            if budget.cut_short:
-                said = replace(said, limit=budget.limit, detail=f"{self.policy.spec} stopped")
-                self.cuts += (f"{self.policy.spec} was cut short: {budget.cut_short}",)
+            if time.monotonic() > deadline:
+                self.cuts += (f"{self.policy.spec} had used up its time when it ended",)
         if not self._take_first_bound():
             self.cuts += ("no time was left for a bound",)
         self.end(said)
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        for simple in simple_decisions(self.round_):
+        for simple in simple_decisions(self.policy, self.round_):
             decision = completed(self.round_, self.rules, simple)
             if not self.audit.breaches(decision):
                 self.decision, self.value = decision, self.audit.value(decision)

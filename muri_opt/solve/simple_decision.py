@@ -1,7 +1,7 @@
 """A decision that takes no search: who runs goes on, and who fits beside them starts.
 
-It is what a caller gets whose time does not suffice for the policy's own algorithm. It knows no policy and no chapter;
-whether it keeps the rules is for the verifier to say.
+It is what a caller gets whose time does not suffice for the policy's own algorithm. It knows no chapter; whether it
+keeps the rules is for the verifier to say.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from muri_opt.errors import InputError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import on_same_gpus
+from muri_opt.systems import Policy
 
 
 def changes_anybody(round_: Round, decision: Decision) -> bool:
@@ -27,26 +29,19 @@ def changes_anybody(round_: Round, decision: Decision) -> bool:
     return False
 
 
-def simple_decisions(round_: Round) -> Iterator[Decision]:
+def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
     """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
 
     Others start in the order of submission, each whole where it fits best. Nobody starts where jobs ask for certain
     nodes or shapes.
     """
-    kept = tuple(_as_it_is(round_, group) for group in on_same_gpus(round_))
+    try:
+        kept = policy.as_it_is(round_, on_same_gpus(round_))
+    except InputError:  # something runs that the policy could not have started
+        return
     if INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(round_, kept)))
     yield Decision(assignments=kept)
-
-
-def _as_it_is(round_: Round, group: tuple[int, ...]) -> Assignment:
-    jobs = [round_.jobs[place] for place in group]
-    return Assignment(
-        jobs=tuple(job.id for job in jobs),
-        order=tuple(range(len(jobs))),
-        plan=jobs[0].plan if len(jobs) == 1 else None,
-        gpus=dict(jobs[0].placement or {}),
-    )
 
 
 def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:

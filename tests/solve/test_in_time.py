@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 import pytest
 from handmade import gang, round_of
@@ -11,13 +13,12 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from muri_opt import Decision, Limits, Node, Policy, Result, Round, changes, policy_from, solve_round, verify
-from muri_opt.rounds import Budget
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
 from muri_opt.solve import search
 from muri_opt.solve.pace import FADING, Pace
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
-from muri_opt.systems import has_program, program_of
+from muri_opt.systems import program_of
 from muri_opt.testing import rounds
 from muri_opt.verify import Audit, broken_rules, completed
 
@@ -46,18 +47,17 @@ def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow(Policy):
-    """A policy that needs two units of work, and starts nobody if it has less."""
+    """A policy that needs until its deadline, and starts nobody if it has one."""
 
     name: str = "slow"
 
     def decide(self, round_: Round, seed: int) -> Decision:
         return policy_from("fifo").decide(round_, seed)
 
-    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
-        budget.spend(2.0)
-        if not budget.over():
-            return self.decide(round_, seed)
-        budget.cut("nobody was started")
+    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
+        assert deadline < inf
+        while time.monotonic() <= deadline:
+            time.sleep(0.01)
         return Decision()
 
 
@@ -65,16 +65,21 @@ def outcome(result: Result) -> tuple[str, str | None, str]:
     return result.termination.reason, result.termination.limit, result.termination.detail
 
 
-def test_a_policy_has_the_budget_of_the_call_and_says_what_it_left_undone() -> None:
-    short, long = (solve_round(OPEN, Slow(), "auto", Limits(work=work)) for work in (1.0, 50.0))
-    detail = "slow was cut short: nobody was started; no work left for a solver"
-    assert outcome(short) == ("FEASIBLE", "WORK", detail)
-    assert (short.answer.running, short.certificate.feasible) == (frozenset(), True)
-    assert (long.answer.running, outcome(long)[0]) == (frozenset({"j1"}), "OPTIMAL")
+def test_a_policy_is_told_its_deadline_and_the_answer_says_that_it_came_first() -> None:
+    result = solve_round(OPEN, Slow(), "auto", Limits(seconds=0.1))
+    detail = "slow had used up its time when it ended; no time left for a solver"
+    assert outcome(result) == ("FEASIBLE", "TIME", detail)
+    assert (result.answer.running, result.certificate.feasible) == (frozenset(), True)
+
+
+@pytest.mark.parametrize("limits", [Limits(work=1.0), Limits(seconds=None)])
+def test_without_a_limit_in_seconds_there_is_no_deadline(limits: Limits) -> None:
+    result = solve_round(OPEN, Slow(), "auto", limits)
+    assert (result.answer.running, outcome(result)[0]) == (frozenset({"j1"}), "OPTIMAL")
 
 
 def test_an_algorithm_that_is_asked_for_by_name_runs_to_its_end() -> None:
-    result = solve_round(OPEN, Slow(), "heuristic", Limits(work=1.0))
+    result = solve_round(OPEN, Slow(), "heuristic", Limits(seconds=0.1))
     assert outcome(result) == ("FEASIBLE", "HEURISTIC", "slow ran to its end")
     assert result.answer.running == {"j0"}
 
@@ -126,7 +131,8 @@ def test_a_quick_step_is_not_left_out_however_short_the_limit(pace: Pace, no_sol
     for _ in range(2):
         result = solve_round(OPEN, "srtf", "auto", Limits(seconds=0.0))
         assert result.bound is not None
-        assert outcome(result) == ("FEASIBLE", "TIME", "no time left for a solver")
+        detail = "srtf had used up its time when it ended; no time left for a solver"
+        assert outcome(result) == ("FEASIBLE", "TIME", detail)
 
 
 def test_a_program_that_cannot_end_in_time_is_not_begun(pace: Pace, no_solver: None) -> None:
@@ -157,7 +163,7 @@ def test_the_work_of_gangs_counts_nodes_that_differ_and_have_room(policy: str) -
 def test_a_simple_decision_keeps_who_runs_and_the_rules_of_gangs(round_: Round) -> None:
     """Where quotas hold what runs already; else what runs may be too much for any decision that stops nobody."""
     rules = policy_from("srtf").rules
-    simple = [completed(round_, rules, decision) for decision in simple_decisions(round_)]
+    simple = [completed(round_, rules, decision) for decision in simple_decisions(policy_from("srtf"), round_)]
     for decision in simple:
         assert not changes_anybody(round_, decision) or any(len(one.jobs) > 1 for one in decision.assignments)
         assert not changes(round_, decision).stop
@@ -179,7 +185,7 @@ def test_what_a_policy_decided_can_go_on_as_it_is(family: str, policy: str) -> N
     first = replace(first, jobs=tuple(replace(job, state="waiting", placement=None) for job in first.jobs))
     decision = solve_round(first, policy, "heuristic").answer
     then, rules = after(first, decision), policy_from(policy).rules
-    simple = [completed(then, rules, one) for one in simple_decisions(then)]
+    simple = [completed(then, rules, one) for one in simple_decisions(policy_from(policy), then)]
     good = [one for one in simple if not broken_rules(then, rules, one)]
     assert good
     assert good[0].running >= decision.running
@@ -230,10 +236,7 @@ def test_a_pace_is_that_of_rounds_of_about_the_size() -> None:
     assert pace.expected("bound", "fifo", 100) == pytest.approx(3.0 * FADING)
 
 
-def test_every_policy_has_a_budget_by_default() -> None:
-    budget = Budget(limits=Limits(seconds=None))
+def test_by_default_a_policy_runs_to_its_end_whatever_its_deadline() -> None:
     for name in ("fifo", "srtf"):
         policy = policy_from(name)
-        assert has_program(policy.rules)
-        assert policy.decide_within(TWO, 0, budget) == policy.decide(TWO, 0)
-    assert (budget.cut_short, budget.spent) == ("", 0.0)
+        assert policy.decide_within(TWO, 0, 0.0) == policy.decide(TWO, 0)
