@@ -179,6 +179,10 @@ class MuriPolicy(Policy):
         placed = _timed(round_, stage_times(round_.jobs), shares, options) if shares else ()
         return tuple(assignment_of(round_, group) for group in placed), left
 
+    def as_it_is(self, round_: Round, groups: Sequence[Group]) -> tuple[Assignment, ...]:
+        """Return running groups as they are, with their orders and periods."""
+        return self._kept(round_, tuple(groups))[0]
+
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
         self.check_honoured(round_)
