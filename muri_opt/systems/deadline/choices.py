@@ -26,7 +26,7 @@ class Choices:
     Rows are in the order of jobs and GPUs, the one at home last. ``in_time[i]`` says whether the job keeps its deadline
     that way, ``speed[i]`` how fast it is. ``held`` are the GPUs per node of jobs that have a row at home, ``must`` the
     jobs that nobody may stop. ``least[j]`` are the fewest GPUs with which job j starts. ``sets`` says where jobs may
-    start, ``None``: anywhere.
+    start, ``None``: anywhere. The rows of job j begin at ``first[j]``.
 
     >>> round_ = shipped_round("toy/four-deadlines")
     >>> choices = Choices.of(round_, 300.0)
@@ -43,6 +43,7 @@ class Choices:
     must: Ints
     least: Ints
     sets: NodeSets | None
+    first: Ints
 
     @classmethod
     def of(cls, round_: Round, interval: float) -> Choices:
@@ -54,7 +55,20 @@ class Choices:
 
     def of_job(self, job: int) -> range:
         """Return the rows of a job."""
-        return range(int(np.searchsorted(self.job, job)), int(np.searchsorted(self.job, job + 1)))
+        return range(int(self.first[job]), int(self.first[job + 1]))
+
+    def row_of(self, job: int, share: Ints) -> int:
+        """Return the row by which a job has these GPUs per node."""
+        rows = self.of_job(job)
+        if self.is_home(job, share):
+            return rows[-1]
+        away = self.gpus[rows.start : rows.stop - (job in self.held)]
+        return rows.start + int(np.searchsorted(away, share.sum()))
+
+    def is_home(self, job: int, share: Ints) -> bool:
+        """Return whether a job that has these GPUs per node stays as it is."""
+        held = self.held.get(job)
+        return held is not None and bool((share == held).all())
 
 
 @recalled
@@ -83,6 +97,7 @@ def _choices(round_: Round, interval: float) -> Choices:
         must=np.array([place for place, job in enumerate(round_.jobs) if job.stays], dtype=np.int64),
         least=np.array([mine.sizes[0] if mine.sizes else 1 for mine in times], dtype=np.int64),
         sets=sets,
+        first=np.searchsorted(table[:, 0], np.arange(len(times) + 1)),
     )
 
 
