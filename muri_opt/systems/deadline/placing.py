@@ -56,15 +56,23 @@ class Placing:
         self._asks[job] = gpus
         if not self._left.within_quota(job):
             return None
-        room = self._room(job)
         if home:
-            held = self._choices.held[job]
-            return held if (held <= room).all() else None
+            return self._choices.held[job] if self._is_free(job) else None
+        if gpus > self.free:
+            return None
+        room = self._room(job)
         if room.sum() < gpus:
             return None
         others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
         first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)
         return self._fit_in(room, job, gpus) if first is None else first
+
+    def _is_free(self, job: int) -> bool:
+        """Return whether a running job has room where it is now."""
+        held, amounts = self._choices.held[job], self._left.amounts
+        nodes = held.nonzero()[0]
+        needs = (1, amounts.c[job], amounts.m[job])
+        return all((held[nodes] * need <= has[nodes]).all() for need, has in zip(needs, self._left.left, strict=True))
 
     def _room(self, job: int) -> Ints:
         """Return how many GPUs of a job fit on each node now, however many it asks for."""
