@@ -28,6 +28,8 @@ Shares = dict[Group, Ints]
 """GPUs per node of groups."""
 TRIES: Final = 4
 """How often groups are placed before they are said not to fit beside each other."""
+MOST_UNIONS: Final = 20_000
+"""Pairs of groups that are looked at together, before one joins the other."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -81,10 +83,15 @@ class Still:
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
         stays = {frozenset(group): self._home(now, place) for group, place in running.items()}
-        kept = self._kept([*running])
-        ways = [] if kept is None else [self._mixed(worth, kept, stays), kept]
-        found = [placed for groups in (*ways, [*self.published]) if (placed := self._placed(groups, stays)) is not None]
-        ended = [self._with_others(now, shares, among) for shares in (*found, self.published)]
+        asked = sum(map(self._gpus, self.published))
+        found = list[Shares]()
+        for gpus in dict.fromkeys((self.round_.cluster.total_gpus, asked)):  # fewer GPUs leave fewer holes
+            kept = None if found else self._kept(worth, [*running], gpus)
+            ways = () if kept is None else (self._mixed(worth, kept, stays), kept)
+            found += [placed for groups in ways if (placed := self._placed(groups, stays)) is not None]
+        again = self._placed([*self.published], stays)
+        found += [] if again is None else [again]
+        ended = [self._with_others(now, self._back(shares, stays), among) for shares in (*found, self.published)]
         return max(ended, key=lambda shares: self._value(now, worth, shares))
 
     def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
@@ -107,33 +114,70 @@ class Still:
             free -= more if more <= free else 0
         return found
 
-    def _kept(self, running: Sequence[Group]) -> list[Group] | None:
+    def _kept(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return running groups with all others that are to run, merged until they fit; ``None`` where that fails.
 
-        First the others are merged among themselves, then with running groups as these are. Where pairs and triples
-        then stand in the way of each other, only full groups are kept.
+        First the others join each other, or running groups, where the least is lost. Where that does not do, rounds of
+        matching begin with the running groups, at last with the full ones alone.
         """
         if group_spots(self.round_) is None:
-            found = self._beside(running)
+            found = self._joined(worth, running, gpus)
             if found is not None:
                 return found
         for some in (running, [group for group in running if len(group) == self.largest]):
-            found = self._merged(some) if self.options.matching else None
+            found = self._merged(some, gpus) if self.options.matching else None
             if found is not None:
                 return found
         return None
 
-    def _beside(self, running: Sequence[Group]) -> list[Group] | None:
-        """Return running groups and, merged among themselves, the others; ``None`` where these do not fit."""
-        rest = self._others(running)
-        left = self.round_.cluster.total_gpus - sum(map(self._gpus, running))
-        new: list[Group] = [(job,) for job in rest]
-        if sum(map(self._gpus, new)) > left:
-            found = group_jobs([self.round_.jobs[job] for job in rest], left, self.options)
-            new = self.pack([tuple(rest[at] for at in group) for group in found])
-        return [*running, *new] if sum(map(self._gpus, new)) <= left else None
+    def _joined(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
+        """Return running groups and the other jobs, of which one after another joins with the least loss until all fit.
 
-    def _merged(self, running: Sequence[Group]) -> list[Group] | None:
+        ``None`` where they do not, or where a group is slower than its jobs one after another.
+        """
+        stays = set(running)
+        new: list[Group] = [(job,) for job in self._others(running)]
+        groups = [*running, *new]
+        over = sum(map(self._gpus, groups)) - gpus
+        while over > 0 and self.options.matching:
+            unions = self._unions(groups, new)
+            flat = [*groups, *(one + other for one, other in unions)]
+            values = worth.of_groups(flat, [group in stays for group in flat])
+            own = dict(zip(groups, values, strict=False))
+            losses = [
+                (own[one] + own[other] - value) / self._gpus(one)
+                for (one, other), value in zip(unions, values[len(groups) :], strict=True)
+            ]
+            spent = set[Group]()
+            for at in sorted(range(len(unions)), key=losses.__getitem__):
+                if over > 0 and spent.isdisjoint(unions[at]):
+                    spent.update(unions[at])
+                    groups.append(unions[at][0] + unions[at][1])
+                    new.append(groups[-1])
+                    over -= self._gpus(groups[-1])
+            if not spent:
+                return None
+            groups, new = ([group for group in some if group not in spent] for some in (groups, new))
+        joined = [group for group in new if group in groups]
+        packed = self.pack(joined)
+        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(joined) else None
+
+    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> list[tuple[Group, Group]]:
+        """Return which new group may join which, of all groups: of those of few jobs, if there are too many."""
+        place = {group: at for at, group in enumerate(groups)}
+        by_size: dict[int, list[Group]] = {}
+        for group in sorted(groups, key=len):
+            by_size.setdefault(self._gpus(group), []).append(group)
+        each = max(1, MOST_UNIONS // max(1, len(new)))
+        recent = set(new)
+        return [
+            (one, other)
+            for one in new
+            for other in by_size[self._gpus(one)][:each]
+            if len(one) + len(other) <= self.largest and (other not in recent or place[one] < place[other])
+        ]
+
+    def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
         inside = {job for group in running for job in group}
         rest = set(self._others(running))
@@ -142,7 +186,7 @@ class Still:
         spots = group_spots(self.round_)
         found = group_jobs(
             [self.round_.jobs[job] for job in line],
-            self.round_.cluster.total_gpus,
+            gpus,
             self.options,
             None if spots is None else spots.among(line),
             [tuple(place[job] for job in group) for group in running],
@@ -150,7 +194,7 @@ class Still:
         old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]
         new = self.pack([group for group in groups if frozenset(group) not in old])
         groups = [*(group for group in groups if frozenset(group) in old), *new]
-        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+        return groups if sum(map(self._gpus, groups)) <= gpus else None
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
@@ -215,6 +259,30 @@ class Still:
         share = np.zeros_like(room)
         share[able[np.argmin(np.maximum(0, spared[able] + gpus - left.gpus[able]))]] = gpus
         return share
+
+    def _back(self, shares: Shares, stays: Mapping[frozenset[int], Ints]) -> Shares:
+        """Return the groups, those that run now and were moved back where they are as long as that is free."""
+        away = [group for group in shares if frozenset(group) in stays]
+        away = [group for group in away if (shares[group] != stays[frozenset(group)]).any()]
+        if not away:
+            return shares
+        found, left, amounts = dict(shares), Leftover(self.round_), self.round_.amounts
+        for group, share in shares.items():
+            left.take(share, *group)
+        while away:
+            still = list[Group]()
+            for group in away:
+                share, home, jobs = found[group], stays[frozenset(group)], list(group)
+                c, m = int(amounts.c[jobs].sum()), int(amounts.m[jobs].sum())
+                left.release(slice(None), share, share * c, share * m)
+                goes = bool((home <= left.room(*group)).all())
+                found[group] = home if goes else share
+                left.occupy(slice(None), found[group], found[group] * c, found[group] * m)
+                still += [] if goes else [group]
+            if len(still) == len(away):
+                break
+            away = still
+        return found
 
     def _with_others(self, now: SharingNow, shares: Shares, among: set[int]) -> Shares:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs."""
