@@ -7,7 +7,7 @@ worth more after the restarts that they cost. Groups that are kept stay on their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,18 +16,15 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
-from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import efficiencies, group_jobs
+from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
+from muri_opt.systems.muri.still_places import Placed, StillPlaces
 
-Shares = dict[Group, Ints]
-"""GPUs per node of groups."""
-TRIES: Final = 4
-"""How often groups are placed before they are said not to fit beside each other."""
 MOST_UNIONS: Final = 20_000
 """Pairs of groups that are looked at together, before one joins the other."""
 LOOKS: Final = 3
@@ -46,10 +43,10 @@ class Still:
     options: GroupingOptions
     largest: int
     worth: GroupWorth
-    published: Shares
+    published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
 
-    def decided(self) -> Shares:
+    def decided(self) -> Placed:
         """Return the groups that run, with their GPUs.
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
@@ -65,34 +62,39 @@ class Still:
             found = again
         return found
 
-    def unchanged(self) -> Shares:
+    def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
-        now, left = homes_now(self.round_), Leftover(self.round_)
-        found = self._stay(now, left, self._running(now, set(self.line)))
+        now, left = homes_now(self.round_), NodePlaces(self.round_)
+        found = self._places.staying(left, self._running(now, set(self.line)))
         running = {job for job in self.line if now.of[job] >= 0}
         for job in self.line:
             if job not in running and left.within_quota(job):
-                share = self._fit(left, (job,))
-                if share is not None:
-                    left.take(share, job)
-                    found[job,] = share
+                places = self._places.fit(left, (job,))
+                if places is not None:
+                    left.give(places, (job,))
+                    found[job,] = places
         return found
 
-    def _look(self, now: SharingNow, worth: GroupWorth) -> Shares:
+    @property
+    def _places(self) -> StillPlaces:
+        return StillPlaces(round_=self.round_, line=self.line)
+
+    def _look(self, now: SharingNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
-        stays = {frozenset(group): self._home(now, place) for group, place in running.items()}
+        stays = {frozenset(group): places for group, places in running.items()}
         asked = sum(map(self._gpus, self.published))
-        found = list[Shares]()
+        found = list[Placed]()
         for gpus in dict.fromkeys((self.round_.cluster.total_gpus, asked)):  # fewer GPUs leave fewer holes
             kept = None if found else self._kept(worth, [*running], gpus)
             ways = () if kept is None else (self._mixed(worth, kept, stays), kept)
-            found += [placed for groups in ways if (placed := self._placed(groups, stays)) is not None]
-        again = self._placed([*self.published], stays)
+            found += [placed for groups in ways if (placed := self._places.placed(groups, stays)) is not None]
+        again = self._places.placed([*self.published], stays)
         found += [] if again is None else [again]
-        ended = [self._with_others(now, self._back(shares, stays), among) for shares in (*found, self.published)]
-        return max(ended, key=lambda shares: self._value(now, worth, shares))
+        ways = [self._places.back(placed, stays) for placed in (*found, self.published)]
+        ended = [self._with_others(now, placed, among) for placed in ways]
+        return max(ended, key=lambda placed: self._value(now, worth, placed))
 
     def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
@@ -202,141 +204,46 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, int]:
+    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, Places]:
+        """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+
         def efficiency(groups: Ints) -> Ints:
             return efficiencies(self.worth.members.stages, groups, self.options)
 
-        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        index = self.round_.cluster.node_index
+        homes = [tuple(sorted((index[node], gpus) for node, gpus in home.held)) for home in now.homes]
+        found = running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        return {group: homes[place] for group, place in found.items()}
 
-    def _placed(self, groups: Sequence[Group], stays: Mapping[frozenset[int], Ints]) -> Shares | None:
-        """Return GPUs per node of all the groups, those that stay where they are if they can; ``None`` if not all fit.
-
-        Others are placed around them, large ones first. Those that find no place come before all others next time, at
-        the cost of groups that would stay.
-        """
-        rank = {job: turn for turn, job in enumerate(self.line)}
-        line = sorted(groups, key=lambda group: min(rank[job] for job in group))
-        line.sort(key=lambda group: -self._gpus(group))
-        home = {group: stays[frozenset(group)] for group in line if frozenset(group) in stays}
-        before = set[Group]()
-        for _ in range(TRIES):
-            line.sort(key=lambda group: group not in home)
-            found = self._filled(sorted(line, key=lambda group: group not in before), home)
-            if len(found) == len(line):
-                return found
-            before.update(group for group in line if group not in found)
-        return None
-
-    def _filled(self, line: Iterable[Group], home: Mapping[Group, Ints]) -> Shares:
-        """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
-        left, found = Leftover(self.round_), Shares()
-        spared = sum(home.values(), start=np.zeros_like(left.gpus))
-        for group in line:
-            if not left.within_quota(*group):
-                continue
-            own = home.get(group)
-            share = own if own is not None and (own <= left.room(*group)).all() else None
-            spared = spared if own is None else spared - own
-            if share is None:
-                share = self._fit(left, group, spared)
-            if share is not None:
-                left.take(share, *group)
-                found[group] = share
-        return found
-
-    def _fit(self, left: Leftover, group: Group, spared: Ints | None = None) -> Ints | None:
-        """Return GPUs per node for a group: first fit beside what is spared, or where the least of that is lost."""
-        spots, gpus = group_spots(self.round_), self._gpus(group)
-        if spots is not None:
-            return spots.fit(left, gpus, *group)
-        room, whole = left.room(*group), self.round_.amounts.G
-        if spared is None or not spared.any():
-            return first_fit(room, gpus, whole)
-        beside = first_fit(np.maximum(0, np.minimum(room, left.gpus - spared)), gpus, whole)
-        able = np.flatnonzero(room >= gpus)
-        if beside is not None or not len(able):
-            return first_fit(room, gpus, whole) if beside is None else beside
-        share = np.zeros_like(room)
-        share[able[np.argmin(np.maximum(0, spared[able] + gpus - left.gpus[able]))]] = gpus
-        return share
-
-    def _back(self, shares: Shares, stays: Mapping[frozenset[int], Ints]) -> Shares:
-        """Return the groups, those that run now and were moved back where they are as long as that is free."""
-        away = [group for group in shares if frozenset(group) in stays]
-        away = [group for group in away if (shares[group] != stays[frozenset(group)]).any()]
-        if not away:
-            return shares
-        found, left, amounts = dict(shares), Leftover(self.round_), self.round_.amounts
-        for group, share in shares.items():
-            left.take(share, *group)
-        while away:
-            still = list[Group]()
-            for group in away:
-                share, home, jobs = found[group], stays[frozenset(group)], list(group)
-                c, m = int(amounts.c[jobs].sum()), int(amounts.m[jobs].sum())
-                left.release(slice(None), share, share * c, share * m)
-                goes = bool((home <= left.room(*group)).all())
-                found[group] = home if goes else share
-                left.occupy(slice(None), found[group], found[group] * c, found[group] * m)
-                still += [] if goes else [group]
-            if len(still) == len(away):
-                break
-            away = still
-        return found
-
-    def _with_others(self, now: SharingNow, shares: Shares, among: set[int]) -> Shares:
+    def _with_others(self, now: SharingNow, placed: Placed, among: set[int]) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs."""
         others = {job for job in self.line if now.of[job] >= 0 and job not in among}
         if not others:
-            return shares
-        left = Leftover(self.round_)
-        for group, share in shares.items():
-            left.take(share, *group)
-        return shares | self._stay(now, left, self._running(now, others))
+            return placed
+        return placed | self._places.staying(self._places.left_by(placed), self._running(now, others))
 
-    def _stay(self, now: SharingNow, left: Leftover, groups: Mapping[Group, int]) -> Shares:
-        """Return the places of groups that can stay where they are beside what is placed, and take them."""
-        found = Shares()
-        for group, place in groups.items():
-            share = self._home(now, place)
-            if (share <= left.room(*group)).all() and left.within_quota(*group):
-                left.take(share, *group)
-                found[group] = share
-        return found
-
-    def _value(self, now: SharingNow, worth: GroupWorth, shares: Shares) -> tuple[int, int]:
+    def _value(self, now: SharingNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""
-        names = [node.id for node in self.round_.cluster.nodes]
-        held = {group: _named(names, share) for group, share in shares.items()}
-        kept = [now.goes_on(group, dict(where)) for group, where in held.items()]
-        stays = {job for group, goes_on in zip(shares, kept, strict=True) if goes_on for job in group}
+        held = self._held(placed)
+        kept = [now.goes_on(group, dict(held[group[0]] or ())) for group in placed]
+        stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
         gpus = (sum(given for _, given in now.homes[now.of[job]].held) for job in changed)
         cost = sum(max(1, int(worth.restart[job])) * max(1, given) for job, given in zip(changed, gpus, strict=True))
-        return sum(worth.of_groups([*shares], kept)), -cost
+        return sum(worth.of_groups([*placed], kept)), -cost
 
-    def _held(self, shares: Shares) -> list[Held | None]:
+    def _held(self, placed: Placed) -> list[Held | None]:
         """Return the GPUs of each job where the groups run."""
         names = [node.id for node in self.round_.cluster.nodes]
         held: list[Held | None] = [None] * len(self.round_.jobs)
-        for group, share in shares.items():
-            where = _named(names, share)
+        for group, places in placed.items():
+            where = tuple(sorted((names[node], gpus) for node, gpus in places))
             for job in group:
                 held[job] = where
         return held
 
-    def _home(self, now: SharingNow, place: int) -> Ints:
-        share = np.zeros(len(self.round_.cluster.nodes), dtype=np.int64)
-        for node, gpus in now.homes[place].held:
-            share[self.round_.cluster.node_index[node]] = gpus
-        return share
-
     def _gpus(self, group: Group) -> int:
         return self.round_.jobs[group[0]].gpus
-
-
-def _named(names: Sequence[str], share: Ints) -> Held:
-    return tuple(sorted((names[node], int(share[node])) for node in np.flatnonzero(share).tolist()))
 
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:
