@@ -177,7 +177,7 @@ class MuriPolicy(Policy):
                 raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
             left.take(share, *group)
             shares[group] = share
-        placed = _timed(round_, stage_times(round_.jobs), shares, options) if shares else ()
+        placed = _timed(round_, _stages(round_), shares, options) if shares else ()
         return tuple(assignment_of(round_, group) for group in placed), left
 
     def decide(self, round_: Round, seed: int) -> Decision:
@@ -212,7 +212,7 @@ class MuriPolicy(Policy):
         return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
-        stages = stage_times(round_.jobs)
+        stages = _stages(round_)
         return list(_packed(round_, stages, groups, self.options)) if self.autopack == "on" else list(groups)
 
     def _keeping(self, round_: Round, published: dict[Group, Places]) -> Still:
@@ -231,7 +231,7 @@ class MuriPolicy(Policy):
         rank = {job: place for place, job in enumerate(self._queue(round_))}
         line = sorted(found, key=lambda group: min(rank[job] for job in group))
         placed = {group: share_of(found[group], len(round_.cluster.nodes)) for group in line}
-        timed = _timed(round_, stage_times(round_.jobs), placed, self.options)
+        timed = _timed(round_, _stages(round_), placed, self.options)
         return group_decision(round_, list(timed), consolidate=False)
 
     def grouped(self, round_: Round) -> Grouping:
@@ -245,6 +245,11 @@ class MuriPolicy(Policy):
 
     def _queue(self, round_: Round) -> list[int]:
         return priority_order(round_, ORDER_OF[self.name])
+
+
+@recalled
+def _stages(round_: Round) -> Ints:
+    return stage_times(round_.jobs)
 
 
 @recalled

@@ -25,8 +25,10 @@ from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.still_places import Placed, StillPlaces
 
+MOST_NEW: Final = 1_000
+"""New jobs that are joined to groups one after another; of more, a matching does better."""
 MOST_UNIONS: Final = 20_000
-"""Pairs of groups that are looked at together, before one joins the other."""
+"""Pairs of groups that are looked at together before one joins the other."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -84,17 +86,29 @@ class Still:
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
         stays = {frozenset(group): places for group, places in running.items()}
+        best: tuple[tuple[int, int], Placed] | None = None
+        for groups in self._ways(worth, [*running], stays):
+            kept = [frozenset(group) in stays for group in groups]
+            if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
+                continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
+            placed = self._places.placed(groups, stays)
+            if placed is None and groups != [*self.published]:
+                continue
+            placed = self._places.back(self.published if placed is None else placed, stays)
+            ended = self._with_others(now, placed, among)
+            value = self._value(now, worth, ended)
+            best = (value, ended) if best is None or value > best[0] else best
+        return self.published if best is None else best[1]
+
+    def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]) -> Iterator[list[Group]]:
+        """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
         asked = sum(map(self._gpus, self.published))
-        found = list[Placed]()
         for gpus in dict.fromkeys((self.round_.cluster.total_gpus, asked)):  # fewer GPUs leave fewer holes
-            kept = None if found else self._kept(worth, [*running], gpus)
-            ways = () if kept is None else (self._mixed(worth, kept, stays), kept)
-            found += [placed for groups in ways if (placed := self._places.placed(groups, stays)) is not None]
-        again = self._places.placed([*self.published], stays)
-        found += [] if again is None else [again]
-        ways = [self._places.back(placed, stays) for placed in (*found, self.published)]
-        ended = [self._with_others(now, placed, among) for placed in ways]
-        return max(ended, key=lambda placed: self._value(now, worth, placed))
+            kept = self._kept(worth, running, gpus)
+            if kept is not None:
+                mixed = self._mixed(worth, kept, stays)
+                yield from (mixed, kept) if mixed != kept else (kept,)
+        yield [*self.published]
 
     def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
@@ -139,6 +153,8 @@ class Still:
         """
         stays = set(running)
         new: list[Group] = [(job,) for job in self._others(running)]
+        if len(new) > MOST_NEW:
+            return None
         groups = [*running, *new]
         over = sum(map(self._gpus, groups)) - gpus
         while over > 0 and self.options.matching:
@@ -160,24 +176,27 @@ class Still:
             if not spent:
                 return None
             groups, new = ([group for group in some if group not in spent] for some in (groups, new))
-        joined = [group for group in new if group in groups]
-        packed = self.pack(joined)
-        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(joined) else None
+        packed = self.pack(new)
+        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
 
     def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> list[tuple[Group, Group]]:
-        """Return which new group may join which, of all groups: of those of few jobs, if there are too many."""
+        """Return which new group may join which, of all groups; if they are too many, each only some of them."""
         place = {group: at for at, group in enumerate(groups)}
         by_size: dict[int, list[Group]] = {}
-        for group in sorted(groups, key=len):
-            by_size.setdefault(self._gpus(group), []).append(group)
+        for group in groups:
+            if len(group) < self.largest:
+                by_size.setdefault(self._gpus(group), []).append(group)
         each = max(1, MOST_UNIONS // max(1, len(new)))
-        recent = set(new)
-        return [
-            (one, other)
-            for one in new
-            for other in by_size[self._gpus(one)][:each]
-            if len(one) + len(other) <= self.largest and (other not in recent or place[one] < place[other])
-        ]
+        recent, found = set(new), list[tuple[Group, Group]]()
+        for turn, one in enumerate(new):
+            able = by_size.get(self._gpus(one), [])
+            start = turn * each % len(able) if len(able) > each else 0
+            found += [
+                (one, other)
+                for other in (*able[start : start + each], *able[: max(0, start + each - len(able))])
+                if len(one) + len(other) <= self.largest and (other not in recent or place[one] < place[other])
+            ]
+        return found
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""

@@ -20,6 +20,8 @@ Homes = Mapping[frozenset[int], Places]
 """Jobs of groups that run, with their GPUs of nodes."""
 TRIES: Final = 4
 """How often groups are placed before they are said not to fit beside each other."""
+MANY: Final = 1_000
+"""Of more groups, those without a place must become fewer from one time to the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,12 +39,16 @@ class StillPlaces:
         """
         rank = {job: turn for turn, job in enumerate(self.line)}
         home = {group: homes[frozenset(group)] for group in groups if frozenset(group) in homes}
-        line = sorted(groups, key=lambda group: (group not in home, -self.gpus(group), min(map(rank.__getitem__, group))))
-        before = set[Group]()
+        line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
+        line.sort(key=lambda group: group not in home)
+        before, missing = set[Group](), len(line) + 1
         for _ in range(TRIES):
             found = self._filled(sorted(line, key=lambda group: group not in before), home)
             if len(found) == len(line):
                 return found
+            if len(line) > MANY and len(line) - len(found) >= missing:
+                return None
+            missing = len(line) - len(found)
             before.update(group for group in line if group not in found)
         return None
 
