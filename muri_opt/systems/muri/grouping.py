@@ -23,8 +23,8 @@ _FINER = 1000
 PARTS_PER_BILLION = 10**9
 MANY, ALIKE = 300, 8
 """So many groups, so many of a type on average, are matched type by type, which is faster from there on."""
-MOST_EXACT, BLOCK = 1000, 96
-"""More groups than this that are not mostly alike are matched in blocks of so many, each a sample of all of them."""
+MOST_EXACT, BLOCK = 1000, 48
+"""More groups than this that are not mostly alike are matched in blocks of so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,27 +177,24 @@ def _matched_in_blocks(
 ) -> tuple[Ints, Ints]:
     """Return the same of groups that are matched block by block.
 
-    Groups are sorted by where they may be, by size and by their stages' parts of the whole, and dealt out to the
-    blocks one by one, so that each block has about the same partners to offer as all groups together.
+    Groups share well if they take about as long: they are sorted by where they may be, by size and by their time, and
+    a block has those next to each other.
     """
-    blocks = -(-len(members) // BLOCK)
     mate, weight = np.full(len(members), -1, dtype=np.int64), np.zeros(len(members), dtype=np.int64)
-    order = _by_stages(members, stages, apart)
-    for block in range(blocks):
-        some = np.sort(order[block::blocks])
+    line = _by_time(members, stages, apart)
+    for start in range(0, len(line), BLOCK):
+        some = np.sort(line[start : start + BLOCK])
         part = None if apart is None else _Apart(tuple(apart.of[at] for at in some.tolist()), apart.may)
         found, worth = _match(tuple(members[at] for at in some.tolist()), stages, options, part)
         mate[some], weight[some] = np.where(found >= 0, some[found], -1), worth
     return mate, weight
 
 
-def _by_stages(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Ints:
-    """Return groups sorted by place, size and the parts of their time that each stage takes, in hundredths."""
-    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
-    times = np.array([group.sum(axis=0) for group in rows], dtype=np.int64)
-    parts = 100 * times // np.maximum(1, times.sum(axis=1, keepdims=True))
+def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Ints:
+    """Return groups sorted by place, size and the time of all their stages."""
+    rows = [np.frombuffer(group, dtype=np.int64) for group in members]
     place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
-    return np.lexsort((*parts.T[::-1], np.array([len(group) for group in rows]), place))
+    return np.lexsort(([int(group.sum()) for group in rows], [len(group) // stages for group in rows], place))
 
 
 def _weights(members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
@@ -44,6 +45,8 @@ class NodePlaces(Leftover):
         super().__init__(round_)
         self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
         self._largest = int(self.amounts.G.max(initial=0))
+        self._from: dict[tuple[int, int, int], int] = {}
+        """By what is needed, the first node that may have it: while groups are only added, those before do not."""
 
     @cached_property
     def _no_quota(self) -> bool:
@@ -59,25 +62,39 @@ class NodePlaces(Leftover):
 
     def first(self, gpus: int, jobs: Sequence[int], spared: Ints | None = None) -> Places | None:
         """Return where first fit puts jobs that share so many GPUs, besides those ``spared`` of each node."""
-        free = self.gpus if spared is None else self.gpus - spared
+        if spared is not None:
+            return self._beside(gpus, jobs, self.gpus - spared)
         if gpus > self._largest:
-            room = self.room(*jobs) if spared is None else np.minimum(self.room(*jobs), np.maximum(0, free))
-            share = first_fit(room, gpus, self.amounts.G)
+            share = first_fit(self.room(*jobs), gpus, self.amounts.G)
             return None if share is None else places_of(share)
         cpus, memory = self.needs(jobs)
-        able = free >= gpus
-        if cpus:
-            able &= self.cpus >= gpus * cpus
-        if memory:
-            able &= self.memory >= gpus * memory
+        start = self._from.get((gpus, cpus, memory), 0)
+        able = self._able(gpus, cpus, memory, self.gpus, start)
+        node = start + int(able.argmax()) if len(able) else start
+        found = bool(len(able) and able[node - start])
+        self._from[gpus, cpus, memory] = node if found else len(self.gpus)
+        return ((node, gpus),) if found else None
+
+    def _beside(self, gpus: int, jobs: Sequence[int], free: Ints) -> Places | None:
+        if gpus > self._largest:
+            share = first_fit(np.minimum(self.room(*jobs), np.maximum(0, free)), gpus, self.amounts.G)
+            return None if share is None else places_of(share)
+        able = self._able(gpus, *self.needs(jobs), free, 0)
         node = int(able.argmax()) if len(able) else 0
         return ((node, gpus),) if len(able) and able[node] else None
 
+    def _able(self, gpus: int, cpus: int, memory: int, free: Ints, start: int) -> NDArray[np.bool_]:
+        """Return which nodes, from one on, have so many free GPUs with CPUs and memory."""
+        able: NDArray[np.bool_] = free[start:] >= gpus
+        if cpus:
+            able &= self.cpus[start:] >= gpus * cpus
+        if memory:
+            able &= self.memory[start:] >= gpus * memory
+        return able
+
     def able(self, gpus: int, jobs: Sequence[int]) -> Ints:
         """Return the nodes that have so many GPUs for jobs that share them."""
-        cpus, memory = self.needs(jobs)
-        able = (self.gpus >= gpus) & (self.cpus >= gpus * cpus) & (self.memory >= gpus * memory)
-        return np.asarray(able.nonzero()[0])
+        return np.asarray(self._able(gpus, *self.needs(jobs), self.gpus, 0).nonzero()[0])
 
     def has(self, places: Places, jobs: Sequence[int]) -> bool:
         """Return whether the nodes have these GPUs for jobs that share them."""
@@ -97,6 +114,8 @@ class NodePlaces(Leftover):
     def put(self, places: Places, jobs: Sequence[int], times: int) -> None:
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
         cpus, memory = self.needs(jobs)
+        if times < 0:
+            self._from.clear()
         for node, gpus in places:
             self.gpus[node] -= times * gpus
             self.cpus[node] -= times * gpus * cpus

@@ -244,7 +244,12 @@ class MuriPolicy(Policy):
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def _queue(self, round_: Round) -> list[int]:
-        return priority_order(round_, ORDER_OF[self.name])
+        return _queue(round_, ORDER_OF[self.name])
+
+
+@recalled
+def _queue(round_: Round, order: str) -> list[int]:
+    return priority_order(round_, order)
 
 
 @recalled

@@ -23,10 +23,10 @@ from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
-from muri_opt.systems.muri.still_places import Placed, StillPlaces
+from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
-"""New jobs that are joined to groups one after another; of more, a matching does better."""
+"""New jobs that are joined to groups one after another; more of them are in the groups that are published."""
 MOST_UNIONS: Final = 20_000
 """Pairs of groups that are looked at together before one joins the other."""
 LOOKS: Final = 3
@@ -103,7 +103,8 @@ class Still:
     def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]) -> Iterator[list[Group]]:
         """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
         asked = sum(map(self._gpus, self.published))
-        for gpus in dict.fromkeys((self.round_.cluster.total_gpus, asked)):  # fewer GPUs leave fewer holes
+        budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
+        for gpus in dict.fromkeys(budgets if len(self.published) <= MANY else budgets[1:]):
             kept = self._kept(worth, running, gpus)
             if kept is not None:
                 mixed = self._mixed(worth, kept, stays)
@@ -154,7 +155,7 @@ class Still:
         stays = set(running)
         new: list[Group] = [(job,) for job in self._others(running)]
         if len(new) > MOST_NEW:
-            return None
+            return self._beside(running)
         groups = [*running, *new]
         over = sum(map(self._gpus, groups)) - gpus
         while over > 0 and self.options.matching:
@@ -178,6 +179,13 @@ class Still:
             groups, new = ([group for group in some if group not in spent] for some in (groups, new))
         packed = self.pack(new)
         return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
+
+    def _beside(self, running: Sequence[Group]) -> list[Group] | None:
+        """Return running groups and what is left of the published ones without their jobs, if they fit."""
+        inside = {job for group in running for job in group}
+        rest = (tuple(job for job in group if job not in inside) for group in self.published)
+        groups = [*running, *(group for group in rest if group)]
+        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
     def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> list[tuple[Group, Group]]:
         """Return which new group may join which, of all groups; if they are too many, each only some of them."""

@@ -21,7 +21,7 @@ Homes = Mapping[frozenset[int], Places]
 TRIES: Final = 4
 """How often groups are placed before they are said not to fit beside each other."""
 MANY: Final = 1_000
-"""Of more groups, those without a place must become fewer from one time to the next."""
+"""More groups than this are placed in fewer ways, and no more than twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,14 +41,11 @@ class StillPlaces:
         home = {group: homes[frozenset(group)] for group in groups if frozenset(group) in homes}
         line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
         line.sort(key=lambda group: group not in home)
-        before, missing = set[Group](), len(line) + 1
-        for _ in range(TRIES):
+        before = set[Group]()
+        for _ in range(TRIES if len(line) <= MANY else 2):
             found = self._filled(sorted(line, key=lambda group: group not in before), home)
             if len(found) == len(line):
                 return found
-            if len(line) > MANY and len(line) - len(found) >= missing:
-                return None
-            missing = len(line) - len(found)
             before.update(group for group in line if group not in found)
         return None
 
