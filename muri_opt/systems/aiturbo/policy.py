@@ -85,6 +85,7 @@ class AITurboPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "aiturbo"
+    goes_by_plan: ClassVar[bool] = True
     honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan", "executed_seconds")
     choices: ClassVar[Mapping[str, Allowed]] = {

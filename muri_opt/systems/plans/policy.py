@@ -45,6 +45,8 @@ class PlanPolicy(Policy):
     own_name: ClassVar[str]
     choices: ClassVar[Mapping[str, Allowed]] = {"restarts": RESTARTS}
     needs_beside: ClassVar[tuple[str, ...]] = ()
+    goes_by_plan: ClassVar[bool] = False
+    """Whether the plan that a job has decides what it may have next: then a start may lead to another decision."""
 
     def __post_init__(self) -> None:
         if self.name != self.own_name:
@@ -98,7 +100,7 @@ class PlanPolicy(Policy):
         if apart is not None:
             return apart.joined(self.decide(apart.rest, seed))
         options = PlanOptions.of(round_, self.plan_rules)
-        pays = self.restarts == "pay" and bool(options.homes)
+        pays = self.restarts == "pay" and (bool(options.homes) or self.goes_by_plan)
         chosen = paying(self, round_, options, seed) if pays else self.choose(round_, options, seed)
         return plan_decision(round_, options, chosen)
 

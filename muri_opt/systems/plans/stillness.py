@@ -54,7 +54,7 @@ def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> C
         then = after(round_, done)
         if then == round_:
             break
-        again = PlanOptions.read(then, policy.plan_rules, ())
+        again = PlanOptions.read(then, policy.plan_rules)
         wanted, kept = _better(policy, then, again, seed)
         if wanted is kept and len(kept) == len(best):
             break
