@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -46,7 +45,7 @@ class Times:
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
-    parts: Counter[str] = field(default_factory=Counter)
+    parts: dict[str, float] = field(default_factory=dict)
     gaps: list[float | None] = field(default_factory=list)
     verified: bool = True
 
@@ -66,7 +65,7 @@ class Meter:
     """Seconds of the processor by part; a part that is called inside another is not counted there."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
         self._inside: list[float] = []
 
     def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,6 +95,7 @@ def metered() -> Iterator[Meter]:
             ("algorithm", search, "decided"),
             ("bound", search.Search, "_take_first_bound"),
             ("value", Audit, "value"),
+            ("check", Audit, "breaches"),
             ("check", search.Search, "_checked"),
         ):
             plain = getattr(owner, name)

@@ -20,10 +20,9 @@ def _now() -> float:
 
 @dataclass(slots=True)
 class _Meter:
-    """Work spent by all budgets that came from one, and what was left undone for lack of it."""
+    """Work spent by all budgets that came from one."""
 
     spent: float = 0.0
-    cut_short: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +55,6 @@ class Budget:
     def spend(self, units: float) -> None:
         """Count a step."""
         self.meter.spent += units
-
-    @property
-    def cut_short(self) -> str:
-        """What was left undone because the budget was over, in words; nothing where all was done."""
-        return self.meter.cut_short
-
-    def cut(self, what: str) -> None:
-        """Say what is left undone because the budget is over."""
-        self.meter.cut_short = what
 
     def over(self) -> bool:
         """Return whether nothing is left. Without a limit of seconds no clock is looked at."""

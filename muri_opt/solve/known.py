@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from muri_opt.rounds import (
     Agreement,
@@ -35,6 +35,8 @@ class Known:
         default_factory=lambda: Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="nothing was run")
     )
     stats: Stats = field(default_factory=Stats)
+    cuts: tuple[str, ...] = ()
+    """What was left undone for lack of time or work, before a solver was asked."""
 
     @property
     def agreement(self) -> Agreement | None:
@@ -74,6 +76,13 @@ class Known:
         said = self.termination
         ended = said.reason is Reason.OPTIMAL or said.limit is Limit.GAP
         return (ended and self.claimed is not None) or said.reason is Reason.INFEASIBLE
+
+    @property
+    def told(self) -> Termination:
+        """Why the search stopped, with what was left undone on its way; of no matter once the optimum is proved."""
+        if self.proved or not self.cuts:
+            return self.termination
+        return replace(self.termination, detail="; ".join((*self.cuts, self.termination.detail)))
 
     def all_evidence(self) -> tuple[Evidence, ...]:
         """Return what the bound follows from, or that there is no decision."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,6 @@ import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
-    Budget,
     Certificate,
     Decision,
     Evidence,
@@ -32,7 +31,7 @@ from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search
 from muri_opt.solve.known import Known
 from muri_opt.solve.loading import load_backend, load_here, load_program
 from muri_opt.solve.pace import PACE
-from muri_opt.solve.simple_decision import simple_decisions
+from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
 from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
@@ -49,7 +48,7 @@ CHECKING: Final = 3e-5
 """Seconds for each job that the check of an answer is expected to take before one was checked."""
 SENDING: Final = 1e-5
 """Seconds for each job that handing a round to the solver process takes here."""
-BOUND_SECONDS: Final = 0.1
+BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 
 
@@ -63,7 +62,9 @@ class Search(Known):
     apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
-    """Units of work that the algorithm and the solver process counted."""
+    """Units of work that the solver process counted."""
+    sent: bool = False
+    """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
     """By which the answer is checked."""
     audit: Audit = field(init=False)
@@ -123,13 +124,12 @@ class Search(Known):
         late = seconds is not None and takes > max(seconds, GRACE_SECONDS)
         if late and not named and self._take_simple():
             PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
-            detail = f"{self.policy.spec} takes about {takes:.2g} s and was left out: who runs goes on, who fits starts"
-            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail=detail)
+            self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
+            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            budget = Budget(limits=Limits(seconds=None) if named else self.left())
+            deadline = inf if named or seconds is None else time.monotonic() + max(0.0, seconds)
             with self._step("algorithm", "solve_seconds"):
-                decision = decided(self.policy, self.round_, self.limits.seed, budget)
-            self.spent += budget.spent
+                decision = decided(self.policy, self.round_, self.limits.seed, deadline)
             broken = [] if named else self.audit.breaches(decision)
             if broken:
                 detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
@@ -138,20 +138,18 @@ class Search(Known):
             self._offer(decision)
             detail = f"{self.policy.spec} ran to its end"
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
-            if budget.cut_short:
-                said = replace(said, limit=budget.limit, detail=f"{self.policy.spec} was cut short: {budget.cut_short}")
+            if time.monotonic() > deadline:
+                self.cuts += (f"{self.policy.spec} had used up its time when it ended",)
         if not self._take_first_bound():
-            said = replace(said, detail=f"{said.detail}; no time was left for a bound")
+            self.cuts += ("no time was left for a bound",)
         self.end(said)
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        unchanged = self.policy.unchanged(self.round_)
-        found = simple_decisions(self.round_) if unchanged is None else iter([unchanged])
-        for simple in found:
+        for simple in simple_decisions(self.policy, self.round_):
             decision = completed(self.round_, self.rules, simple)
             if not self.audit.breaches(decision):
-                self._offer(decision)
+                self.decision, self.value = decision, self.audit.value(decision)
                 return True
         return False
 
@@ -179,8 +177,7 @@ class Search(Known):
             detail = f"the exact program was not begun: it takes about {work:.2g} units of work, and {has:.2g} are left"
         else:
             return None
-        before = f"{self.termination.detail}; " if self.decision is not None else ""
-        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=before + detail)
+        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail)
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
@@ -296,7 +293,7 @@ class Search(Known):
             gap=None if self.value is None or self.bound is None else relative_gap(self.value, self.bound),
             claimed_bound=self.claimed if self.decision is not None else self.claims.least,
             value_unit=unit_of(self.rules),
-            termination=self.termination,
+            termination=self.told,
             decision=decision,
             changes=made,
             stats=self.stats,
@@ -320,7 +317,10 @@ class Search(Known):
 
     def _prepared(self, backend: str = FIRST_BACKEND) -> Limits:
         """Let the solver process read the round, which it is left to finish; return the limits that are left."""
+        if not self.sent and self._barred() is not None:
+            raise WorkerError("no time left to hand the round to the solver process", fault=False)
         with self._worker(backend) as worker:
+            self.sent = True
             worker.prepare(prepare, self.round_, self.program, seconds=self.seconds_left())
         return self.left()
 
@@ -365,7 +365,7 @@ class Search(Known):
 
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
-        if self.decision is None and self.method != "heuristic":
+        if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
             unchanged = self.policy.unchanged(self.round_)
             if unchanged is not None:
                 self.decision, self.value = unchanged, self.audit.value(unchanged)

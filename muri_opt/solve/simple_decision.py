@@ -1,7 +1,7 @@
 """A decision that takes no search: who runs goes on, and who fits beside them starts.
 
-It is what a caller gets whose time does not suffice for the policy's own algorithm. It knows no policy and no chapter;
-whether it keeps the rules is for the verifier to say.
+It is what a caller gets whose time does not suffice for the policy's own algorithm. It knows no chapter; whether it
+keeps the rules is for the verifier to say.
 """
 
 from __future__ import annotations
@@ -10,32 +10,38 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from muri_opt.errors import InputError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import on_same_gpus
+from muri_opt.systems import Policy
 
 
-def simple_decisions(round_: Round) -> Iterator[Decision]:
+def changes_anybody(round_: Round, decision: Decision) -> bool:
+    """Return whether a decision stops a job that runs, or gives it other GPUs or partners than it may have now."""
+    given = {job: one for one in decision.assignments for job in one.jobs}
+    for job in round_.jobs:
+        if job.state == "running":
+            one = given.get(job.id)
+            if one is None or len(one.jobs) > 1 or one.gpus != job.placement or one.plan not in (None, job.plan):
+                return True
+    return False
+
+
+def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
     """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
 
     Others start in the order of submission, each whole where it fits best. Nobody starts where jobs ask for certain
     nodes or shapes.
     """
-    kept = tuple(_as_it_is(round_, group) for group in on_same_gpus(round_))
+    try:
+        kept = policy.as_it_is(round_, on_same_gpus(round_))
+    except InputError:  # something runs that the policy could not have started
+        return
     if INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(round_, kept)))
     yield Decision(assignments=kept)
-
-
-def _as_it_is(round_: Round, group: tuple[int, ...]) -> Assignment:
-    jobs = [round_.jobs[place] for place in group]
-    return Assignment(
-        jobs=tuple(job.id for job in jobs),
-        order=tuple(range(len(jobs))),
-        plan=jobs[0].plan if len(jobs) == 1 else None,
-        gpus=dict(jobs[0].placement or {}),
-    )
 
 
 def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:
@@ -43,12 +49,12 @@ def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
     for one in kept:
-        jobs = [index[job] for job in one.jobs]
-        cpus, memory = int(amounts.c[jobs].sum()), int(amounts.m[jobs].sum())
+        members = [index[name] for name in one.jobs]
+        cpus, memory = int(amounts.c[members].sum()), int(amounts.m[members].sum())
         for name, gpus in one.gpus.items():
             free.occupy(nodes[name], gpus, gpus * cpus, gpus * memory)
-        for job in jobs:
-            free.charge(int(amounts.tenant[job]), int(amounts.g[job]))
+        for place in members:
+            free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
     left, names = int(np.maximum(free.gpus, 0).sum()), [*nodes]
     waiting = [place for place, job in enumerate(round_.jobs) if job.state == "waiting" and job.gpus]
     for place in sorted(waiting, key=lambda at: (-round_.jobs[at].priority, round_.jobs[at].submitted or 0.0, at)):

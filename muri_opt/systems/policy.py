@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Budget, Decision, Job, Round
+from muri_opt.rounds import Assignment, Decision, Job, Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.history import JobHistory
 
@@ -132,13 +132,20 @@ class Policy(ABC):
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
 
-    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
-        """Return the decision of the algorithm, or what it has of it when the budget is over; by default it runs on.
+    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
+        """Return the decision of the algorithm, or what it has of it by then if it is late; by default it runs on.
 
-        An algorithm that may take long asks :meth:`~muri_opt.rounds.Budget.over` on its way and says with
-        :meth:`~muri_opt.rounds.Budget.spend` what its steps cost: under a limit of work no clock is looked at.
+        ``deadline`` is a moment of ``time.monotonic``, infinity where there is none: a limit of work has none, so that
+        its answers do not depend on the machine.
         """
         return self.decide(round_, seed)
+
+    def as_it_is(self, round_: Round, groups: Sequence[tuple[int, ...]]) -> tuple[Assignment, ...]:
+        """Return running jobs as assignments that change nothing, those together that share GPUs, by their places.
+
+        A policy whose assignments say more, such as the period of a group, says it here.
+        """
+        return tuple(_as_it_is([round_.jobs[place] for place in group]) for group in groups)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not the policy's to decide; ``None``: all of it is."""
@@ -163,6 +170,15 @@ class Policy(ABC):
     def promoted(self, jobs: Sequence[Job]) -> list[int]:
         """Return the places of jobs whose attained service begins anew, as they have waited for too long."""
         return []
+
+
+def _as_it_is(jobs: Sequence[Job]) -> Assignment:
+    return Assignment(
+        jobs=tuple(job.id for job in jobs),
+        order=tuple(range(len(jobs))),
+        plan=jobs[0].plan if len(jobs) == 1 else None,
+        gpus=dict(jobs[0].placement or {}),
+    )
 
 
 def parse_parameters(policy: str, text: str, known: Mapping[str, Allowed]) -> dict[str, str]:

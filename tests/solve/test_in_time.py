@@ -1,0 +1,242 @@
+"""Every step of a search looks at the clock: what cannot end in time is not begun, and the answer says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import pytest
+from handmade import gang, round_of
+from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
+
+from muri_opt import Decision, Limits, Node, Policy, Result, Round, changes, policy_from, solve_round, verify
+from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.next_round import after
+from muri_opt.solve import search
+from muri_opt.solve.pace import FADING, Pace
+from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
+from muri_opt.systems import program_of
+from muri_opt.testing import rounds
+from muri_opt.verify import Audit, broken_rules, completed
+
+TWO = round_of([4, 4], [4, 1, 2, 3])
+OPEN = round_of([4], [1, 4])
+"""In order j0 runs; a solver would let j1 run, which is worth more."""
+LARGE = generate("gangs", jobs=200, nodes=40, seed=1)
+"""More pairs of jobs and nodes than a solver places within half a second."""
+
+
+@pytest.fixture
+def pace(monkeypatch: pytest.MonkeyPatch) -> Pace:
+    """Expectations of this test alone."""
+    fresh = Pace()
+    monkeypatch.setattr(search, "PACE", fresh)
+    return fresh
+
+
+@pytest.fixture
+def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a solver was asked")
+
+    monkeypatch.setattr(search.Search, "_run_backend", refuse)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow(Policy):
+    """A policy that needs until its deadline, and starts nobody if it has one."""
+
+    name: str = "slow"
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        return policy_from("fifo").decide(round_, seed)
+
+    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
+        assert deadline < inf
+        while time.monotonic() <= deadline:
+            time.sleep(0.01)
+        return Decision()
+
+
+def outcome(result: Result) -> tuple[str, str | None, str]:
+    return result.termination.reason, result.termination.limit, result.termination.detail
+
+
+def test_a_policy_is_told_its_deadline_and_the_answer_says_that_it_came_first() -> None:
+    result = solve_round(OPEN, Slow(), "auto", Limits(seconds=0.1))
+    detail = "slow had used up its time when it ended; no time left for a solver"
+    assert outcome(result) == ("FEASIBLE", "TIME", detail)
+    assert (result.answer.running, result.certificate.feasible) == (frozenset(), True)
+
+
+@pytest.mark.parametrize("limits", [Limits(work=1.0), Limits(seconds=None)])
+def test_without_a_limit_in_seconds_there_is_no_deadline(limits: Limits) -> None:
+    result = solve_round(OPEN, Slow(), "auto", limits)
+    assert (result.answer.running, outcome(result)[0]) == (frozenset({"j1"}), "OPTIMAL")
+
+
+def test_an_algorithm_that_is_asked_for_by_name_runs_to_its_end() -> None:
+    result = solve_round(OPEN, Slow(), "heuristic", Limits(seconds=0.1))
+    assert outcome(result) == ("FEASIBLE", "HEURISTIC", "slow ran to its end")
+    assert result.answer.running == {"j0"}
+
+
+def test_an_algorithm_that_cannot_end_in_time_is_left_out(pace: Pace) -> None:
+    pace.took("algorithm", "srtf", 200, 100.0)
+    result = solve_round(LARGE, "srtf", "auto", Limits(seconds=0.5))
+    reason, limit, detail = outcome(result)
+    assert (reason, limit) == ("FEASIBLE", "TIME")
+    assert detail.startswith("srtf takes about 1e+02 s and was left out; ")
+    assert result.certificate.feasible
+    assert result.bound is not None
+    assert result.answer.running
+    assert not changes(LARGE, result.answer).stop
+    assert not changes(LARGE, result.answer).move
+
+
+def test_an_expectation_fades_so_that_an_algorithm_is_tried_again(pace: Pace, no_solver: None) -> None:
+    pace.took("algorithm", "srtf", 200, 3.0)
+    details = [outcome(solve_round(LARGE, "srtf", "auto", Limits(seconds=0.6)))[2] for _ in range(14)]
+    left_out = ["was left out" in detail for detail in details]
+    assert left_out == sorted(left_out, reverse=True)
+    assert left_out[0]
+    assert not left_out[-1]
+
+
+@pytest.mark.parametrize(("method", "limits"), [("heuristic", Limits(seconds=0.5)), ("auto", Limits(work=0.1))])
+def test_what_took_long_before_changes_nothing_without_a_clock(method: str, limits: Limits, pace: Pace) -> None:
+    plain = solve_round(LARGE, "srtf", method, limits)
+    for step in ("algorithm", "bound", "check"):
+        pace.took(step, "srtf", 200, 1e6)
+    again = solve_round(LARGE, "srtf", method, limits)
+    assert (again.decision, again.value, again.bound, again.termination) == (
+        plain.decision,
+        plain.value,
+        plain.bound,
+        plain.termination,
+    )
+
+
+def test_a_bound_that_cannot_be_had_in_time_is_left_out(pace: Pace) -> None:
+    pace.took("bound", "srtf", 200, 100.0)
+    result = solve_round(LARGE, "srtf", "auto", Limits(seconds=0.5))
+    assert (result.bound, result.gap, result.certificate.feasible) == (None, None, True)
+    assert outcome(result)[2].startswith("no time was left for a bound; ")
+
+
+def test_a_quick_step_is_not_left_out_however_short_the_limit(pace: Pace, no_solver: None) -> None:
+    for _ in range(2):
+        result = solve_round(OPEN, "srtf", "auto", Limits(seconds=0.0))
+        assert result.bound is not None
+        detail = "srtf had used up its time when it ended; no time left for a solver"
+        assert outcome(result) == ("FEASIBLE", "TIME", detail)
+
+
+def test_a_program_that_cannot_end_in_time_is_not_begun(pace: Pace, no_solver: None) -> None:
+    assert program_of(policy_from("srtf").rules).work(LARGE) == pytest.approx(0.8)
+    result = solve_round(LARGE, "srtf", "auto", Limits(work=0.5))
+    assert outcome(result)[1] == "WORK"
+    assert outcome(result)[2] == "the exact program was not begun: it takes about 0.8 units of work, and 0.5 are left"
+    assert result.bound is not None
+
+
+@pytest.mark.parametrize("policy", ["fifo", "srtf"])
+def test_the_work_of_gangs_counts_nodes_that_differ_and_have_room(policy: str) -> None:
+    program = program_of(policy_from(policy).rules)
+    nodes = tuple(Node(id=f"n{place}", gpus=4) for place in range(5))
+    limited = tuple(replace(node, cpus=8.0) for node in nodes)
+    jobs = [gang(place, 2) for place in range(10)]
+    plain, bound = (
+        replace(TWO, cluster=replace(TWO.cluster, nodes=some), jobs=tuple(jobs)) for some in (nodes, limited)
+    )
+    assert program.work(plain) == pytest.approx(1e-4 * 10 * 1)
+    assert program.work(bound) == pytest.approx(1e-4 * 10 * 5)
+    full = round_of(limited, (*jobs, gang(10, 4, state="running", placement={"n0": 4})))
+    assert program.work(full) == pytest.approx(1e-4 * 11 * (4 if policy == "fifo" else 5))
+
+
+@settings(max_examples=60, deadline=None)
+@given(rounds())
+def test_a_simple_decision_keeps_who_runs_and_the_rules_of_gangs(round_: Round) -> None:
+    """Where quotas hold what runs already; else what runs may be too much for any decision that stops nobody."""
+    rules = policy_from("srtf").rules
+    simple = [completed(round_, rules, decision) for decision in simple_decisions(policy_from("srtf"), round_)]
+    for decision in simple:
+        assert not changes_anybody(round_, decision) or any(len(one.jobs) > 1 for one in decision.assignments)
+        assert not changes(round_, decision).stop
+        assert not changes(round_, decision).move
+    *fuller, least = simple
+    broken = {one.rule for one in broken_rules(round_, rules, least)}
+    for decision in fuller:
+        assert decision.running >= least.running
+        assert {one.rule for one in broken_rules(round_, rules, decision)} <= broken
+
+
+@pytest.mark.parametrize(
+    ("family", "policy"),
+    [("gangs", "srtf"), ("interleaving", "muri-l"), ("elastic", "afs-l"), ("plans", "rubick"), ("philly", "philly")],
+)
+def test_what_a_policy_decided_can_go_on_as_it_is(family: str, policy: str) -> None:
+    """The simple decision of the round after a decision is that decision, and maybe more."""
+    first = generate(family, jobs=30, nodes=4, seed=3)
+    first = replace(first, jobs=tuple(replace(job, state="waiting", placement=None) for job in first.jobs))
+    decision = solve_round(first, policy, "heuristic").answer
+    then, rules = after(first, decision), policy_from(policy).rules
+    simple = [completed(then, rules, one) for one in simple_decisions(policy_from(policy), then)]
+    good = [one for one in simple if not broken_rules(then, rules, one)]
+    assert good
+    assert good[0].running >= decision.running
+
+
+@settings(max_examples=40, deadline=None)
+@given(rounds(), st.sampled_from(["srtf", "fifo"]))
+def test_who_is_changed_is_who_is_stopped_or_moved(round_: Round, policy: str) -> None:
+    decision = solve_round(round_, policy, "heuristic").answer
+    counts = changes(round_, decision).counts
+    assert changes_anybody(round_, decision) == any(counts.get(kind) for kind in ("stop", "move", "resize", "regroup"))
+
+
+def test_an_audit_asks_once_for_each_decision_and_agrees_with_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    from muri_opt.verify.gangs.chapter import GangChapter
+
+    asked: list[tuple[str, int]] = []
+
+    def counted(name: str) -> Callable[..., object]:
+        plain = getattr(GangChapter, name)
+
+        def call(chapter: GangChapter, decision: Decision, *rest: object) -> object:
+            asked.append((name, id(decision)))
+            return plain(chapter, decision, *rest)
+
+        return call
+
+    for name in ("breaches", "value"):
+        monkeypatch.setattr(GangChapter, name, counted(name))
+    result = solve_round(TWO, "srtf", "auto", Limits(gap=1e6))
+    assert asked.count(("breaches", id(result.decision))) == 1
+    assert verify(TWO, result) == result.certificate
+    audit, rules = Audit(TWO, result.rules), result.rules
+    for decision in (result.answer, Decision(), replace(result.answer, waiting=())):
+        assert audit.breaches(decision) is audit.breaches(decision)
+        assert audit.breaches(decision) == broken_rules(TWO, rules, decision)
+
+
+def test_a_pace_is_that_of_rounds_of_about_the_size() -> None:
+    pace = Pace()
+    assert (pace.expected("bound", "fifo", 100), pace.expected("bound", "fifo", 100, usual=0.5)) == (0.0, 50.0)
+    pace.took("bound", "fifo", 100, 2.0)
+    assert pace.expected("bound", "fifo", 120, usual=9.0) == pytest.approx(2.4)
+    assert pace.expected("bound", "fifo", 1000) == pace.expected("bound", "srtf", 100) == 0.0
+    pace.took("bound", "fifo", 100, 4.0)
+    assert pace.expected("bound", "fifo", 100) == pytest.approx(3.0)
+    pace.left_out("bound", "fifo", 100)
+    assert pace.expected("bound", "fifo", 100) == pytest.approx(3.0 * FADING)
+
+
+def test_by_default_a_policy_runs_to_its_end_whatever_its_deadline() -> None:
+    for name in ("fifo", "srtf"):
+        policy = policy_from(name)
+        assert policy.decide_within(TWO, 0, 0.0) == policy.decide(TWO, 0)
