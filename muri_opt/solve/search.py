@@ -121,7 +121,7 @@ class Search(Known):
         """
         seconds, takes = self.seconds_left(), self._expected("algorithm")
         named = self.method == "heuristic"
-        late = seconds is not None and takes > max(seconds, GRACE_SECONDS)
+        late = seconds is not None and takes > max(seconds * self._patience, GRACE_SECONDS)
         if late and not named and self._take_simple():
             PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
@@ -143,6 +143,11 @@ class Search(Known):
         if not self._take_first_bound():
             self.cuts += ("no time was left for a bound",)
         self.end(said)
+
+    @property
+    def _patience(self) -> float:
+        """How many times the time that is left an algorithm may have taken before: more if it looks at the clock."""
+        return 1.0 if type(self.policy).decide_within is Policy.decide_within else 2.0
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
@@ -361,12 +366,22 @@ class Search(Known):
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
         if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
-            unchanged = self.policy.unchanged(self.round_)
+            unchanged = self._unchanged()
             if unchanged is not None:
                 self.decision, self.value = unchanged, self.audit.value(unchanged)
         value = self.audit.value(decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
+
+    def _unchanged(self) -> Decision | None:
+        """Return the policy's decision that changes nobody, if it has one and there is time to ask for it."""
+        seconds = self.seconds_left()
+        if seconds is not None and self._expected("unchanged") > max(seconds, BOUND_SECONDS):
+            PACE.left_out("unchanged", self.policy.spec, len(self.round_.jobs))
+            self.cuts += ("no time was left to look whether all may go on as it is",)
+            return None
+        with self._step("unchanged", "solve_seconds"):
+            return self.policy.unchanged(self.round_)
 
     def _learn(self, evidence: tuple[Evidence, ...]) -> None:
         """Keep evidence that proves a better bound for the decision than is proved so far."""

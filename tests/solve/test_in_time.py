@@ -97,6 +97,25 @@ def test_an_algorithm_that_cannot_end_in_time_is_left_out(pace: Pace) -> None:
     assert not changes(LARGE, result.answer).move
 
 
+def test_an_algorithm_that_looks_at_the_clock_is_left_out_only_if_it_was_late_before(pace: Pace) -> None:
+    limits = Limits(seconds=0.3)
+    pace.took("algorithm", "slow", 200, 0.4)
+    assert "left out" not in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
+    pace.took("algorithm", "slow", 200, 10.0)
+    assert "left out" in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
+
+
+def test_no_time_to_ask_what_changes_nobody(pace: Pace, no_solver: None) -> None:
+    """In order j0 stops j1; that nobody is stopped is as good as nothing here, and is not even asked for."""
+    round_ = round_of([4], [1, gang(1, 4, state="running", placement={"n0": 4})])
+    asked = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
+    assert asked.answer.running == {"j1"}
+    pace.took("unchanged", "srtf", 2, 100.0)
+    result = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
+    assert result.answer.running == {"j0"}
+    assert "no time was left to look whether all may go on as it is" in outcome(result)[2]
+
+
 def test_an_expectation_fades_so_that_an_algorithm_is_tried_again(pace: Pace, no_solver: None) -> None:
     pace.took("algorithm", "srtf", 200, 3.0)
     details = [outcome(solve_round(LARGE, "srtf", "auto", Limits(seconds=0.6)))[2] for _ in range(14)]
