@@ -134,11 +134,20 @@ def _configured(draws: Draws, position: int) -> Job:
 
 
 GANGS = ("fifo", "fifo:objective=weighted,preempt=yes", "srtf", "srsf", "las", "max-min", "tiresias")
+SHARES = ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")
+BY_SPEED = (
+    "afs-l:restarts=ignore,objective=speed",
+    "afs-p:restarts=ignore,objective=speed-up",
+    "optimus:restarts=ignore",
+    "max-min-elastic:restarts=ignore,objective=speed",
+    "srtf-elastic:restarts=ignore",
+)
+"""The policies of shares by what their jobs achieve alone, whoever restarts."""
 SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("gangs", gangs, 12, (8, 10, 12, 14), GANGS),
     ("tenants", tenants, 8, (10, 12), ("fifo", "fifo:preempt=yes", "max-min", "fair-share", "srtf:nodes=fewest")),
     ("interleaving", interleaving, 12, (6, 8, 10), ("muri-s", "muri-l", "muri-s:objective=progress")),
-    ("elastic", elastic, 10, (6, 8), ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic")),
+    ("elastic", elastic, 10, (6, 8), (*SHARES, *BY_SPEED)),
     ("plans", plans, 12, (6, 8), ("rubick", "sia", "synergy", "antman", "equal-share", "srs")),
     ("configurations", configurations, 8, (4, 5), ("aiturbo", "aiturbo:objective=time", "optimus-ps")),
     ("philly", philly, 10, (16, 20), ("philly", "philly:objective=weighted")),
@@ -150,7 +159,7 @@ STRESS: tuple[tuple[str, str, int, int, Sequence[str]], ...] = (
     ("interleaving-60", "interleaving", 60, 1, ("muri-s", "muri-l")),
     ("interleaving-100", "interleaving", 100, 3, ("muri-s:group=3",)),
     ("interleaving-200", "interleaving", 200, 6, ("muri-s:group=2",)),
-    ("elastic-1000", "elastic", 1000, 100, ("afs-l", "optimus")),
+    ("elastic-1000", "elastic", 1000, 100, (BY_SPEED[0], BY_SPEED[2])),
     ("plans-200", "plans", 200, 20, ("rubick",)),
     ("plans-1000", "plans", 1000, 60, ("rubick",)),
     ("philly-500", "philly", 500, 60, ("philly:preempt_at=never",)),

@@ -117,7 +117,7 @@ AFS_CURVES = {
 }
 AFS_TABLES = "AFS (NSDI 2021), throughput tables in the authors' simulator, as speed-ups to two decimals"
 AFS_BY_HAND = "AFS (NSDI 2021), its pair rule by hand: curves and work are made up, to be worked out on paper"
-SHARES = ("afs-l", "afs-p", "optimus")
+SHARES = ("afs-l:objective=speed", "afs-p:objective=speed-up", "optimus")
 
 RUBICK = {
     "roberta": {

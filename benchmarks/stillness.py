@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muri_opt import Assignment, Decision, Job, Limits, Round, Session
+from muri_opt import Assignment, Decision, Job, Limits, Round, Session, policy_from
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.generate.portable_random import Draws
 from muri_opt.systems import POLICIES, systems
@@ -147,6 +147,8 @@ def _drawn(policy: str, jobs: int, nodes: int, seed: int) -> Round:
     (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
     round_ = generate(_DRAWN.get(family, family), jobs=jobs, nodes=nodes, seed=seed)
     fresh = [replace(job, state="waiting", placement=None) for job in round_.jobs]
+    if "plan" in policy_from(policy).needs:
+        fresh = [replace(job, plan=job.plan or (job.plans or ())[0].name) for job in fresh]
     if family == "deadlines":
         fresh = [
             replace(job, deadline=round_.now + 3600.0 * _HOURS_AHEAD[place % len(_HOURS_AHEAD)])

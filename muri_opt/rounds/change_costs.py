@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from muri_opt.rounds.decision import Decision
 from muri_opt.rounds.job import Job
-from muri_opt.rounds.job_changes import JobChange, changes
+from muri_opt.rounds.job_changes import Changes, JobChange, changes
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.round import Round
 
@@ -25,6 +25,10 @@ def changes_cost(round_: Round, decision: Decision) -> int:
     >>> changes_cost(round_, solve_round(round_, "fifo", "heuristic").decision)
     0
     """
-    made = changes(round_, decision)
+    return cost_of_all(round_, changes(round_, decision))
+
+
+def cost_of_all(round_: Round, made: Changes) -> int:
+    """Return what changes cost together, in GPU-microseconds."""
     changed: tuple[JobChange, ...] = (*made.stop, *made.move, *made.resize, *made.regroup)
     return sum(change_cost(round_.jobs[round_.job_index[change.job]]) for change in changed)

@@ -6,6 +6,8 @@ The process that asks for them imports this module too, so backends are looked u
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -108,21 +110,23 @@ def search_chapter(round_: Round, formulation: Formulation, limits: Limits, star
     )
 
 
-def settle(round_: Round, formulation: Formulation, limits: Limits, start: Decision) -> tuple[Settled | None, float]:
+def settle(
+    round_: Round, formulation: Formulation, names: Sequence[str], limits: Limits, start: Decision
+) -> tuple[Settled | None, float]:
     """Return of the decisions of the same value the one whose changes cost least, and the work that took.
 
-    The second backend is asked where the first does not take the numbers.
+    The next backend is asked where one does not take the numbers.
     """
     budget = Budget(limits=limits)
-    first, second = (
-        partial(backends.solve_stages, backends.backend_named(name))
-        for name in (backends.FIRST_BACKEND, backends.SECOND_BACKEND)
-    )
-    try:
-        found = formulation.settle(round_, start, budget, first)
-    except RefusalError:
-        found = formulation.settle(round_, start, budget, second)
-    return found, budget.spent
+    for name in names[:-1]:
+        with suppress(RefusalError):
+            return _settled_by(round_, formulation, name, budget, start), budget.spent
+    return _settled_by(round_, formulation, names[-1], budget, start), budget.spent
+
+
+def _settled_by(round_: Round, formulation: Formulation, name: str, budget: Budget, start: Decision) -> Settled | None:
+    solve = partial(backends.solve_stages, backends.backend_named(name))
+    return formulation.settle(round_, start, budget, solve)
 
 
 def optimise(round_: Round, formulation: Formulation, backend: str, limits: Limits, start: Decision | None) -> Answer:

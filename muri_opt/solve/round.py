@@ -9,8 +9,8 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.search import Search
-from muri_opt.solve.sparing import spare_changes
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
+from muri_opt.solve.sparing import spare_changes
 from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
 
 
@@ -52,8 +52,9 @@ def solve_round(
         return search.result()
     if kind != "heuristic" and not backend and not search.close_enough:
         search.run_directly()
+    backends = (backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)
     if kind != "heuristic" and not search.close_enough:
-        search.run_exact(*((backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)))
+        search.run_exact(*backends)
     if kind != "heuristic":
-        spare_changes(search)
+        spare_changes(search, *backends)
     return search.result()

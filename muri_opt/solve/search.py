@@ -25,7 +25,7 @@ from muri_opt.rounds import (
     changes,
     relative_gap,
 )
-from muri_opt.rounds.change_costs import changes_cost
+from muri_opt.rounds.change_costs import cost_of_all
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.known import Known
@@ -261,15 +261,19 @@ class Search(Known):
         if self._take(second, answer, ()):
             self.termination = said
 
-    def settled(self, decision: Decision) -> Settled | None:
+    def settled(self, decision: Decision, *backends: str) -> Settled | None:
         """Return of the decisions of the same value the one whose changes cost least; ``None``: none is looked for."""
-        if not (has_program(self.rules) and self.program.has_settling) or self.left().nothing_left:
+        if not has_program(self.rules) or not self.program.may_settle(self.round_, decision):
+            return None
+        if self.left().nothing_left:
             return None
         with suppress(WorkerError, RefusalError):  # then the answer stays as it is
-            limits = self._prepared()
-            found, work = self._in_worker(settle, self.round_, self.program, limits, decision)
-            self.spent += work
-            return found
+            limits = self._prepared(backends[0])
+            answer: tuple[Settled | None, float] = self._in_worker(
+                settle, self.round_, self.program, backends, limits, decision
+            )
+            self.spent += answer[1]
+            return answer[0]
         return None
 
     def result(self) -> Result:
@@ -281,8 +285,9 @@ class Search(Known):
     def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
-        if decision is not None:
-            self.stats = msgspec.structs.replace(self.stats, changes_cost=changes_cost(round_, decision))
+        made = None if decision is None else changes(round_, decision)
+        if made is not None:
+            self.stats = msgspec.structs.replace(self.stats, changes_cost=cost_of_all(round_, made))
         draft = Result(
             fingerprint=round_.fingerprint,
             policy=self.policy.spec,
@@ -295,7 +300,7 @@ class Search(Known):
             value_unit=unit_of(self.rules),
             termination=self.told,
             decision=decision,
-            changes=None if decision is None else changes(round_, decision),
+            changes=made,
             stats=self.stats,
             certificate=Certificate(feasible=False, evidence=self.all_evidence()),
         )

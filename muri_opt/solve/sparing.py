@@ -10,20 +10,22 @@ from muri_opt.solve.search import Search
 from muri_opt.verify import broken_rules, decision_value
 
 
-def spare_changes(search: Search) -> None:
+def spare_changes(search: Search, *backends: str) -> None:
     """Let a search end with the cheapest changes, on the fewest nodes, of all answers of the value that it found.
 
     What goes wrong, or takes longer than is left, leaves its answer as it is; the value never falls.
     """
     before = search.decision
-    found = None if before is None else search.settled(before)
-    if before is None or found is None:
+    if before is None or all(job.state != "running" for job in search.round_.jobs):
         return
-    least, then = found.least, found.decision
+    found = search.settled(before, *backends)
+    then = before if found is None else found.decision
     if then != before and not broken_rules(search.round_, search.rules, then):
         ranks = _rank(search, before), _rank(search, then)
         if ranks[1] > ranks[0]:
             search.decision, search.value = then, ranks[1][0]
+    cost = changes_cost(search.round_, search.decision or before)
+    least = 0 if not cost else None if found is None or found.least is None else min(found.least, cost)
     search.stats = msgspec.structs.replace(search.stats, changes_bound=least)
 
 

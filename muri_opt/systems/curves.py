@@ -7,8 +7,10 @@ only ratios within one table matter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -96,23 +98,26 @@ class Curves:
 
 @last_recalled
 def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
-    known: dict[tuple[tuple[int, float], ...], Table] = {}
     tables: list[Table] = []
     units: list[int] = []
     for position, job in enumerate(jobs):
         entries = tuple((job.scaling or {}).items())
         try:
-            if entries not in known:
-                known[entries] = scaling_table(dict(entries))
-            units.append(iteration_unit(job, known[entries]))
+            table = _known_table(entries)
+            units.append(iteration_unit(job, table))
         except InputError as error:
             raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-        tables.append(known[entries])
+        tables.append(table)
     cap = np.array([min(len(table.speeds) - 1, most_gpus) for table in tables], dtype=np.int64)
     width = int(cap.max(initial=1)) + 1
-    rows = {id(table): _row(table, width, most_gpus) for table in known.values()}
-    speed = np.array([rows[id(table)] for table in tables], dtype=np.int64).reshape(len(tables), width)
+    speed = np.array([_row(table, width, most_gpus) for table in tables], dtype=np.int64).reshape(len(tables), width)
     return Curves(speed=speed, cap=cap, unit=tuple(units))
+
+
+@lru_cache(maxsize=1 << 15)
+def _known_table(entries: tuple[tuple[int, float], ...]) -> Table:
+    """Return the table of these entries; most jobs of a round were in the round before it."""
+    return scaling_table(dict(entries))
 
 
 def scaling_table(scaling: Mapping[int, float]) -> Table:
@@ -142,7 +147,7 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
 
 def _digits(most: float) -> int:
     """Return the largest d, which may be negative, with ``most`` x 10**d rounded at most ``MOST_SPEED``."""
-    digits = 0
+    digits = math.floor(math.log10(MOST_SPEED) - math.log10(most)) if most > 0 else 0  # at most one off
     while _rounded(most, digits) > MOST_SPEED:
         digits -= 1
     while _rounded(most, digits + 1) <= MOST_SPEED:

@@ -82,9 +82,8 @@ class Formulation(ABC):
         """
         return 0.0
 
-    @property
-    def has_settling(self) -> bool:
-        """Whether :meth:`settle` looks for cheaper changes."""
+    def may_settle(self, round_: Round, decision: Decision) -> bool:
+        """Return whether :meth:`settle` may find something; told from counts, before anything is built."""
         return False
 
     def settle(self, round_: Round, decision: Decision, budget: Budget, solve: SolveStages) -> Settled | None:

@@ -17,7 +17,7 @@ from muri_opt.rounds import Cluster, Decision, Job, Node, Together
 from muri_opt.rounds.error_text import listed, shown
 from muri_opt.rounds.round import ROUND_FORMATS, Format
 from muri_opt.solve.session.progress_columns import check_names, with_columns
-from muri_opt.solve.session.state import COUNTED, Pending, State, stopped
+from muri_opt.solve.session.state import COUNTED, Pending, State, counted, stopped
 
 
 class Event(Protocol):
@@ -48,7 +48,7 @@ class Submitted(_Line, frozen=True, tag="submit"):
 
     def apply(self, state: State) -> None:
         """Add the job after all others."""
-        state.put([self.job])
+        state.put([counted(self.job)])
 
 
 class Progressed(_Line, frozen=True, tag="progress"):
@@ -83,10 +83,10 @@ class AllProgressed(_Line, frozen=True, tag="progress-all"):
 
     def apply(self, state: State) -> None:
         """Take over what is told."""
-        counted = COUNTED & self.columns.keys()
-        if counted:
-            told = set(self.jobs) & state.told.keys()
-            state.told |= dict.fromkeys(self.jobs, counted) | {name: state.told[name] | counted for name in told}
+        fields = COUNTED & self.columns.keys()
+        if fields:
+            again = set(self.jobs) & state.told.keys()
+            state.told |= dict.fromkeys(self.jobs, fields) | {name: state.told[name] | fields for name in again}
         state.put(with_columns([state.jobs[name] for name in self.jobs], self.columns))
 
 

@@ -7,7 +7,7 @@ the cluster or the plans of a job, the solver process among them, knows it again
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
@@ -122,14 +122,14 @@ class State:
             together=self.together,
         )
 
-    def job(self, name: str) -> Job:
+    def job(self, name: object) -> Job:
         """Return a job, or refuse a name that no job has."""
         if not isinstance(name, str) or name not in self.jobs:
             known = listed(self.jobs) or "none"
             raise InputError("job", shown(name), f"a job of the session that has not ended: {known}")
         return self.jobs[name]
 
-    def node(self, name: str) -> Node:
+    def node(self, name: object) -> Node:
         """Return a node, or refuse a name that no node has."""
         place = self.cluster.node_index.get(name) if isinstance(name, str) else None
         if place is None:
@@ -173,13 +173,14 @@ class State:
             raise InputError("now", f"{moment:g} s", f"no time before the last, {self.now:g} s")
         return moment
 
-    def jobs_at(self, now: float, promoted: Container[str] = ()) -> dict[str, Job]:
-        """Return the jobs as they are when time has passed: what runs attains service, what waits has waited."""
-        passed = microseconds(now) - microseconds(self.now)
-        if not passed and not promoted:
-            return dict(self.jobs)
-        told, none = self.told, frozenset[str]()
-        jobs = {name: _after(job, passed, told.get(name, none)) for name, job in self.jobs.items()}
+    def jobs_at(self, now: float, promoted: tuple[str, ...] = ()) -> dict[str, Job]:
+        """Return the jobs as they are when time has passed: what runs attains service, what waits has waited.
+
+        A job that did not say how long it had waited has done so since it was submitted.
+        """
+        then, told, none = microseconds(now), self.told, frozenset[str]()
+        passed = then - microseconds(self.now)
+        jobs = {name: _after(job, passed, then, told.get(name, none)) for name, job in self.jobs.items()}
         return {name: _anew(job) if name in promoted else job for name, job in jobs.items()} if promoted else jobs
 
     def decide(self, now: float, number: int, decision: Decision, promoted: tuple[str, ...]) -> None:
@@ -250,14 +251,30 @@ def _without(one: Assignment, name: str) -> Assignment:
     return replace(one, jobs=jobs, order=tuple(range(len(jobs))))
 
 
-def _after(job: Job, passed: int, told: frozenset[str]) -> Job:
+def counted(job: Job) -> Job:
+    """Return a job as it is submitted: what it does not say that it has had, it has not had.
+
+    How long it has waited is known when it was submitted; it is worked out at the next decision.
+    """
+    waited = 0.0 if job.waiting_seconds is None and (job.state == "running" or job.submitted is None) else None
+    return replace(
+        job,
+        executed_seconds=job.executed_seconds or 0.0,
+        attained_gpu_seconds=job.attained_gpu_seconds or 0.0,
+        waiting_seconds=job.waiting_seconds if waited is None else waited,
+    )
+
+
+def _after(job: Job, passed: int, then: int, told: frozenset[str]) -> Job:
     """Return a job after so many microseconds as it is, but for what was told of it."""
-    if told >= COUNTED:
+    if told >= COUNTED or not (passed or job.waiting_seconds is None):
         return job
     later = copy(job)
+    if job.waiting_seconds is None:
+        force_setattr(later, "waiting_seconds", _later(0.0, max(0, then - microseconds(job.submitted or 0.0))))
+    elif job.state == "waiting" and "waiting_seconds" not in told:
+        force_setattr(later, "waiting_seconds", _later(job.waiting_seconds, passed))
     if job.state == "waiting":
-        if "waiting_seconds" not in told:
-            force_setattr(later, "waiting_seconds", _later(job.waiting_seconds, passed))
         return later
     if "executed_seconds" not in told:
         force_setattr(later, "executed_seconds", _later(job.executed_seconds, passed))

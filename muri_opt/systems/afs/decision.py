@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 import numpy as np
 
@@ -30,6 +29,6 @@ def share_decision(round_: Round, curves: Curves, shares: Mapping[int, Ints]) ->
     placed = []
     for job, share in sorted(shares.items()):
         asks[job] = share.sum()
-        period = float(Fraction(curves.unit[job], int(curves.speed[job, asks[job]]) * MICROSECONDS_PER_SECOND))
+        period = curves.unit[job] / (int(curves.speed[job, asks[job]]) * MICROSECONDS_PER_SECOND)
         placed.append(Placed(jobs=(job,), share=share, period_seconds=period))
     return group_decision(round_, placed, consolidate=False, asks=asks)

@@ -9,7 +9,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.capacity import held_gpus
+from muri_opt.systems.afs.present_shares import PresentShares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +28,7 @@ class Demand:
 
     def held(self, round_: Round) -> Ints:
         """Return the GPUs each job holds now, 0 for one that waits."""
-        now = [held_gpus(round_, job) for job in self.jobs.tolist()]
-        return np.array([0 if gpus is None else int(gpus.sum()) for gpus in now], dtype=np.int64)
+        return PresentShares.of(round_).held[self.jobs]
 
     def arrivals(self, round_: Round) -> Ints:
         """Return the jobs of the demand in the order of their submission, then of the round."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -137,7 +138,9 @@ class ElasticPolicy(Policy):
         values = self._values(round_)
         if values is not None:
             shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
-        return share_decision(round_, curves, place_shares(round_, shares, sizes, by_node=self.packing == "node"))
+        worth = None if values is None else partial(values.of_placed, PresentShares.of(round_))
+        placed = place_shares(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        return share_decision(round_, curves, placed)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""

@@ -6,6 +6,7 @@ Letters as in the chapter: jobs j, GPU counts k a job may have; x_jk whether job
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +16,10 @@ from muri_opt.modelling import Ints, Model, ModelBuilder, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
 from muri_opt.systems.afs.decision import share_decision
 from muri_opt.systems.afs.node_sizes import share_sizes
+from muri_opt.systems.afs.present_shares import PresentShares
 from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.systems.afs.program_dp import best_shares
+from muri_opt.systems.afs.share_values import ShareValues
 from muri_opt.systems.capacity import place_shares
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
@@ -60,7 +63,11 @@ class PooledSharing(Formulation):
         taken = np.flatnonzero(values)
         shares[table.jobs[taken]] = table.gpus[taken]
         sizes = share_sizes(round_.cluster, self.packing)
-        placed = place_shares(round_, shares, sizes, by_node=self.packing == "node")
+        worth = None
+        if self.horizon is not None:
+            values = ShareValues.of(round_, self.objective, self.packing, self.horizon)
+            worth = partial(values.of_placed, PresentShares.of(round_))
+        placed = place_shares(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
         return share_decision(round_, Curves.of(round_.jobs, round_.cluster.total_gpus), placed)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:

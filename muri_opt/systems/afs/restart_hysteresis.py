@@ -11,12 +11,16 @@ what was undone is undone again, by the same comparisons in the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.share_values import ShareValues
 from muri_opt.systems.curves import Ints
+
+FEW: Final = 64
+"""How many shares are looked at one by one for one that makes room alone."""
 
 
 def kept_shares(shares: Ints, present: Ints, values: ShareValues, limits: Sequence[Limit]) -> Ints:
@@ -73,27 +77,39 @@ class _Undo:
         """Give a job what it had, if there is room, or room is made by what is worth no more; else change nothing."""
         size = self._size[job]
         short = {place: size - self._spare[place] for place in self._limits[job] if size > self._spare[place]}
-        taken, lost = list[int](), 0
-        for other in others if short and not alone else ():
-            if not any(place in short for place in self._limits[other]):
-                continue
-            taken.append(other)
-            lost += self._gain[other]
-            if lost > self._gain[job]:
-                return False
-            for place in self._limits[other]:
-                if place in short:
-                    short[place] -= self._size[other]
-            short = {place: lack for place, lack in short.items() if lack > 0}
-            if not short:
-                break
+        taken: list[int] | None = []
         if short:
+            taken = None if alone else self._room(short, others, self._gain[job])
+        if taken is None:
             return False
         for other in taken:
             self._set(other, -self._size[other])
             others.remove(other)
         self._set(job, size)
         return True
+
+    def _room(self, short: dict[int, int], others: Sequence[int], most: int) -> list[int] | None:
+        """Return whom to put back so that limits are no longer ``short``, losing at most so much; ``None``: nobody.
+
+        First those that lose the least for a GPU together, then one of the first few alone.
+        """
+        taken, lost, lack = list[int](), 0, dict(short)
+        for other in others:
+            if not any(lack.get(place, 0) > 0 for place in self._limits[other]):
+                continue
+            taken.append(other)
+            lost += self._gain[other]
+            if lost > most:
+                break
+            for place in self._limits[other]:
+                lack[place] = lack.get(place, 0) - self._size[other]
+            if max(lack.values()) <= 0:
+                return taken
+        for other in others[:FEW]:
+            mine = self._limits[other]
+            if self._gain[other] <= most and all(p in mine and self._size[other] >= n for p, n in short.items()):
+                return [other]
+        return None
 
     def _set(self, job: int, more: int) -> None:
         self._shares[job] = self._present[job]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final
@@ -54,6 +54,15 @@ class ShareValues:
     def of_jobs(self, jobs: Sequence[int]) -> ShareValues:
         """Return the values of some jobs, in this order."""
         return ShareValues(fresh=self.fresh[jobs], changed=self.changed[jobs])
+
+    def of_placed(self, present: PresentShares, placed: Mapping[int, Ints]) -> int:
+        """Return what GPUs per node of some jobs are worth, beside what all jobs hold now."""
+        total = 0
+        for job, share in placed.items():
+            nodes, where = np.flatnonzero(share), present.where[job]
+            kept = where is not None and sorted(where) == list(zip(nodes.tolist(), share[nodes].tolist(), strict=True))
+            total += int((self.fresh if kept else self.changed)[job, share.sum()])
+        return total
 
 
 @recalled

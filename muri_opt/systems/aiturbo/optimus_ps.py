@@ -70,7 +70,7 @@ class OptimusTasksPolicy(PlanPolicy):
         """Any configuration of the job, by remaining time."""
         return PlanRules(change="configurations", objective="time", switch=self.switch == "on")
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return self._placed(round_, options, self.seats(round_, options))
 

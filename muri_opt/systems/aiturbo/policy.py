@@ -85,6 +85,7 @@ class AITurboPolicy(PlanPolicy):
 
     chapter: ClassVar[str] = "configuration"
     own_name: ClassVar[str] = "aiturbo"
+    goes_by_plan: ClassVar[bool] = True
     honours: ClassVar[frozenset[str]] = PlanPolicy.honours - {PLAN_NODES}
     needs_beside: ClassVar[tuple[str, ...]] = ("plan", "executed_seconds")
     choices: ClassVar[Mapping[str, Allowed]] = {
@@ -117,7 +118,7 @@ class AITurboPolicy(PlanPolicy):
         """Return when the patience of a waiting job ends."""
         return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return self._seated(round_, options, self.seats(round_, options))
 

@@ -37,23 +37,27 @@ class Leftover(FreeCapacity):
     def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
         """Return what is left where each job alone has its share."""
         left = cls(round_)
+        left.take_all(shares)
+        return left
+
+    def take_all(self, shares: Mapping[int, Ints]) -> None:
+        """Give jobs a share each, as :meth:`take` does."""
         if len(shares) < _FEW:
             for job, share in shares.items():
-                left.take(share, job)
-            return left
+                self.take(share, job)
+            return
         jobs, parts = list(shares), np.array(list(shares.values()), dtype=np.int64)
-        job, node = np.nonzero(parts)
-        who, part = np.array(jobs, dtype=np.int64)[job], parts[job, node]
-        np.subtract.at(left.gpus, node, part)
-        np.subtract.at(left.cpus, node, part * left.amounts.c[who])
-        np.subtract.at(left.memory, node, part * left.amounts.m[who])
-        if left.types is None and left.borrowed is None and left.amounts.lines is None:
-            listed = [one for one in jobs if left.amounts.tenant[one] >= 0]
-            np.subtract.at(left.quota, left.amounts.tenant[listed], left.asks[listed])
+        row, node = np.nonzero(parts)
+        who, part = np.array(jobs, dtype=np.int64)[row], parts[row, node]
+        np.subtract.at(self.gpus, node, part)
+        np.subtract.at(self.cpus, node, part * self.amounts.c[who])
+        np.subtract.at(self.memory, node, part * self.amounts.m[who])
+        if self.types is None and self.borrowed is None and self.amounts.lines is None:
+            listed = [one for one in jobs if self.amounts.tenant[one] >= 0]
+            np.subtract.at(self.quota, self.amounts.tenant[listed], self.asks[listed])
         else:
             for one, share in shares.items():
-                left._charge(one, share, 1)
-        return left
+                self._charge(one, share, 1)
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""

@@ -77,9 +77,9 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     """
     gpus, demand = int(round_.amounts.g[job]), left.demand(job)
     limit = min(fewest_nodes(round_, job), len(left.gpus)) if consolidate else len(left.gpus)
-    if held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus:
-        if left.holds_share(job, held) and left.within_types(job, held):
-            return held
+    stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
+    if held is not None and stays and left.holds_share(job, held) and left.within_types(job, held):
+        return held
     room = left.room(job)
     if demand is not None:
         near = fit_in_sets(room, gpus, replace(demand, sets=demand.near), limit) if demand.near else None

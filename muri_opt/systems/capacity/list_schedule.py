@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,8 @@ MOST_TRIED: Final = 1_000
 """Gangs up to which such tries are made where running ones could not be pushed aside."""
 MOST_TRIES: Final = 8
 """Gangs that may be placed before the running ones so that all find room; a further one leaves all as they were."""
+
+_Alike = tuple[int, ...]
 
 
 class ListSchedule:
@@ -50,12 +53,29 @@ class ListSchedule:
         running = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
         shares = self._settled(self._in_order(held), held)
-        while self._places_matter():
+        while self._places_matter() and self._another_fits(shares):
             again = self._in_order(shares)
             if again.keys() == shares.keys():
                 return shares
             shares = self._settled(self._settled(again, shares), held)
         return shares
+
+    def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
+        """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves."""
+        left, full, before = Leftover.beside(self._round, self._pinned), set[_Alike](), Shares()
+        for job in self._order:
+            if job in shares:
+                if job not in self._pinned:
+                    before[job] = shares[job]
+            elif self._alike[job] not in full:
+                left.take_all(before)
+                before = {}
+                if not left.within_quota(job):
+                    continue
+                if place_gang(self._round, left, job, consolidate=self._consolidate) is not None:
+                    return True
+                full.add(self._alike[job])
+        return False
 
     def _in_order(self, held: Mapping[int, Ints]) -> Shares:
         shares = dict(self._pinned)
@@ -95,15 +115,12 @@ class ListSchedule:
 
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
         """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it."""
-        amounts, free, homes = self._round.amounts, int(left.gpus.sum()), held or {}
-        kind = np.zeros_like(amounts.g) if left.sets is None else left.sets.kind
-        asked = list(zip(*(row.tolist() for row in (amounts.g, amounts.c, amounts.m, kind)), strict=True))
-        tenants = amounts.tenant.tolist() if left.types is not None else [0] * len(asked)
-        full, at_home_only = set[tuple[tuple[int, ...], int]](), left.sets is not None
+        free, homes, full, at_home_only = int(left.gpus.sum()), held or {}, set[_Alike](), left.sets is not None
         for job in self._order:
-            if job in shares or asked[job][0] > free:
+            alike = self._alike[job]
+            if job in shares or alike[0] > free:
                 continue
-            alike, home = (asked[job], tenants[job]), homes.get(job)
+            home = homes.get(job)
             knows = home is None or not at_home_only  # where jobs ask for nodes, one may only be able to stay
             if (knows and alike in full) or not left.within_quota(job):
                 continue
@@ -111,9 +128,18 @@ class ListSchedule:
             if share is not None:
                 left.take(share, job)
                 shares[job] = share
-                free -= asked[job][0]
+                free -= alike[0]
             elif knows:
                 full.add(alike)
+
+    @cached_property
+    def _alike(self) -> list[_Alike]:
+        """What each job asks: GPUs, CPUs, memory, kinds of nodes and, with quotas by type, its tenant's."""
+        amounts, sets = self._round.amounts, node_sets(self._round)
+        same = np.zeros_like(amounts.g)
+        kind, tenant = (same, same) if sets is None else (sets.kind, amounts.tenant)
+        rows = (amounts.g, amounts.c, amounts.m, kind, tenant)
+        return list(zip(*(row.tolist() for row in rows), strict=True))
 
     def _places_matter(self) -> bool:
         """Return whether who fits depends on more than the number of free GPUs."""

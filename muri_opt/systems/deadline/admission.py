@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-
-import numpy as np
+from dataclasses import dataclass
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
@@ -29,30 +28,67 @@ def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> 
     for job, share in fixed.items():
         state.give(job, share)
     arrivals = sorted(range(len(round_.jobs)), key=lambda job: (round_.jobs[job].submitted or 0.0, job))
-    rows = {job: np.array(choices.of_job(job), dtype=np.int64) for job in arrivals if job not in fixed}
-    priorities, line = round_.priorities.tolist(), by_deadline(round_)
+    rows = {job: [*choices.of_job(job)] for job in arrivals if job not in fixed}
+    priorities, line, steps = round_.priorities.tolist(), by_deadline(round_), Steps.of(choices)
     for priority in sorted(set(priorities), reverse=True):
         for job in line:
             if priorities[job] == priority and job in rows:
-                rows[job] = _admitted(state, choices, rows[job])
-        _fill(state, choices, {job: mine for job, mine in rows.items() if priorities[job] == priority})
+                rows[job] = _admitted(state, steps, rows[job])
+        _fill(state, steps, {job: mine for job, mine in rows.items() if priorities[job] == priority})
     sizes = {job: state.gpus(job) for job in state.shares if job not in fixed}
-    at_home = {job for job in sizes if job in choices.held and (state.shares[job] == choices.held[job]).all()}
+    at_home = {job for job in sizes if choices.is_home(job, state.shares[job])}
     return settled(round_, choices, sizes, fixed, at_home) or state.shares
 
 
-def _admitted(state: Placing, choices: Choices, rows: Ints) -> Ints:
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The rows of the choices as lists: they are looked at one by one."""
+
+    choices: Choices
+    gpus: list[int]
+    speed: list[int]
+    home: list[bool]
+    in_time: list[bool]
+
+    @classmethod
+    def of(cls, choices: Choices) -> Steps:
+        """Return the rows of the choices."""
+        columns = (choices.gpus, choices.speed, choices.home, choices.in_time)
+        return cls(choices, *(column.tolist() for column in columns))
+
+    def next(self, state: Placing, job: int, rows: list[int]) -> Iterable[tuple[Gain, int]]:
+        """Yield the best next row of a job, with what it gains; of equals where it is, or else the smallest."""
+        now, free = state.gpus(job), state.free
+        speed = self.speed[self.choices.row_of(job, state.shares[job])] if now else 0
+        most, best = 0.0, -1
+        for row in rows:
+            more, gain = self.gpus[row] - now, self.speed[row] - speed
+            if 0 < more <= free and gain > 0:
+                each = gain / more
+                if each > most or (each == most and self.home[row]):
+                    most, best = each, row
+        if best >= 0:
+            yield (-most, now > 0, not self.home[best]), best
+
+    def without(self, rows: list[int], row: int) -> list[int]:
+        """Return the rows of a job but one that does not fit; no larger share does then, unless it is at home."""
+        if self.home[row]:
+            return [one for one in rows if one != row]
+        return [one for one in rows if self.home[one] or self.gpus[one] < self.gpus[row]]
+
+
+def _admitted(state: Placing, steps: Steps, rows: list[int]) -> list[int]:
     """Give a job the fewest GPUs that keep its deadline, if it can have them; return the rows that stay open to it."""
-    keeps = rows[choices.in_time[rows]]
-    away = keeps[~choices.home[keeps]][:1]
-    candidates = [*keeps[choices.home[keeps]].tolist(), *away.tolist()]
-    for row in sorted(candidates, key=lambda row: int(choices.gpus[row])):
+    keeps = [row for row in rows if steps.in_time[row]]
+    away = [row for row in keeps if not steps.home[row]][:1]
+    candidates = [*(row for row in keeps if steps.home[row]), *away]
+    for row in sorted(candidates, key=lambda row: steps.gpus[row]):
         if state.try_row(row):
             return keeps
     return rows
 
 
-def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
+def _fill(state: Placing, steps: Steps, rows: dict[int, list[int]]) -> None:
     """Let shares start and grow by the row of the largest gain for each GPU until nothing fits or gains.
 
     ``rows`` are those open to each job. Of equal gains a job that has nothing yet comes first, then one that is left
@@ -60,47 +96,13 @@ def _fill(state: Placing, choices: Choices, rows: dict[int, Ints]) -> None:
     """
     line = list(rows)
     heap = [
-        (*gain, place, row)
-        for place, job in enumerate(line)
-        for gain, row in _next_step(state, choices, job, rows[job])
+        (*gain, place, row) for place, job in enumerate(line) for gain, row in steps.next(state, job, rows[job])
     ]
     heapq.heapify(heap)
     while heap and state.free:
         *_, place, row = heapq.heappop(heap)
         job = line[place]
-        if choices.gpus[row] - state.gpus(job) <= state.free and not state.try_row(row):
-            rows[job] = _without(choices, rows[job], row)
-        for gain, step in _next_step(state, choices, job, rows[job]):
+        if steps.gpus[row] - state.gpus(job) <= state.free and not state.try_row(row):
+            rows[job] = steps.without(rows[job], row)
+        for gain, step in steps.next(state, job, rows[job]):
             heapq.heappush(heap, (*gain, place, step))
-
-
-def _next_step(state: Placing, choices: Choices, job: int, rows: Ints) -> Iterable[tuple[Gain, int]]:
-    """Yield the best next row of a job, with what it gains."""
-    now = state.gpus(job)
-    more = choices.gpus[rows] - now
-    gain = choices.speed[rows] - _speed(choices, state, job)
-    able = np.flatnonzero((more > 0) & (more <= state.free) & (gain > 0))
-    if len(able):
-        each = gain[able] / more[able]
-        best = able[each == each.max()]
-        row = int(rows[best[np.argmax(choices.home[rows[best]])]])  # of equals where it is, or else the smallest
-        yield (-float(each.max()), now > 0, not choices.home[row]), row
-
-
-def _without(choices: Choices, rows: Ints, row: int) -> Ints:
-    """Return the rows of a job but one that does not fit; no larger share does then, unless it is where the job is."""
-    stays: Ints = rows[rows != row]
-    if choices.home[row]:
-        return stays
-    smaller: Ints = rows[choices.home[rows] | (choices.gpus[rows] < choices.gpus[row])]
-    return smaller
-
-
-def _speed(choices: Choices, state: Placing, job: int) -> int:
-    """Return how fast a job is with what it has so far."""
-    if job not in state.shares:
-        return 0
-    share = state.shares[job]
-    home = job in choices.held and bool((share == choices.held[job]).all())
-    same = [row for row in choices.of_job(job) if choices.gpus[row] == share.sum()]
-    return max(int(choices.speed[row]) for row in same if home or not choices.home[row])

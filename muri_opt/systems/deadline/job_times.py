@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -11,6 +12,8 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import Table, iteration_unit, scaling_table
 
 THOUSANDTHS = 1000
+MOST_TABLES = 1 << 15
+"""Tables of jobs that are remembered from round to round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +38,6 @@ class JobTimes:
             return False
         return self.seconds[size] + (0 if stays else self.restart) <= self.spare
 
-    def worth(self, size: int, interval: int, *, stays: bool) -> int:
-        """Return the speed with its ``size``-th number of GPUs over so many microseconds: a restart is lost of them."""
-        works = interval if stays else max(0, interval - self.restart)
-        return self.speed[size] * works // interval
-
     def can_wait(self, interval: int) -> bool:
         """Return whether the job could start so many microseconds later, alone, and still be done by its deadline."""
         if self.spare is None or self.spare < 0:
@@ -51,17 +49,16 @@ class JobTimes:
 def job_times(round_: Round) -> tuple[JobTimes, ...]:
     """Return the times of all jobs of a round; refuse one whose deadline lies ahead and whose length nobody knows."""
     total, now = round_.cluster.total_gpus, microseconds(round_.now)
-    known: dict[tuple[tuple[int, float], ...], Table] = {}
     found = []
     for position, job in enumerate(round_.jobs):
         try:
-            found.append(_times(job, now, total, known))
+            found.append(_times(job, now, total))
         except InputError as error:
             raise error.inside(f"jobs[{position}] ({job.id!r})") from None
     return tuple(found)
 
 
-def _times(job: Job, now: int, total: int, known: dict[tuple[tuple[int, float], ...], Table]) -> JobTimes:
+def _times(job: Job, now: int, total: int) -> JobTimes:
     if job.gpus < 1:
         raise InputError("gpus", "0", "at least 1: CPUs and memory are counted per GPU")
     spare = None if job.deadline is None else microseconds(job.deadline) - now
@@ -76,19 +73,39 @@ def _times(job: Job, now: int, total: int, known: dict[tuple[tuple[int, float], 
             spare=spare,
             restart=restart,
         )
-    entries = tuple(job.scaling.items())
-    if entries not in known:
-        known[entries] = scaling_table(job.scaling)
-    speeds, unit = known[entries].speeds, iteration_unit(job, known[entries])
-    sizes = tuple(range(1, min(len(speeds) - 1, total) + 1))
+    table = _table(tuple(job.scaling.items()))
+    unit, most = iteration_unit(job, table), min(len(table.speeds) - 1, total)
     return JobTimes(
-        sizes=sizes,
-        seconds=tuple(_work(job) * unit // speeds[size] for size in sizes) if asked else (),
-        speed=tuple(THOUSANDTHS * speeds[size] // speeds[1] for size in sizes),
-        period=tuple(unit / (speeds[size] * 1_000_000) for size in sizes),
+        sizes=tuple(range(1, most + 1)),
+        seconds=_seconds(table, most, _work(job) * unit) if asked else (),
+        speed=_relative(table, most),
+        period=_periods(table, most, unit),
         spare=spare,
         restart=restart,
     )
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _table(entries: tuple[tuple[int, float], ...]) -> Table:
+    return scaling_table(dict(entries))
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _relative(table: Table, most: int) -> tuple[int, ...]:
+    """Return the speeds with up to so many GPUs in thousandths of that on one."""
+    return tuple(THOUSANDTHS * speed // table.speeds[1] for speed in table.speeds[1 : most + 1])
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _seconds(table: Table, most: int, work: int) -> tuple[int, ...]:
+    """Return the microseconds of some work with up to so many GPUs."""
+    return tuple(work // speed for speed in table.speeds[1 : most + 1])
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _periods(table: Table, most: int, unit: int) -> tuple[float | None, ...]:
+    """Return the seconds of an iteration with up to so many GPUs."""
+    return tuple(unit / (speed * 1_000_000) for speed in table.speeds[1 : most + 1])
 
 
 def _work(job: Job) -> int:

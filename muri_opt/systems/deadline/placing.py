@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.capacity import Leftover, best_fit
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 from muri_opt.systems.deadline.choices import Choices
@@ -34,9 +34,7 @@ class Placing:
 
     def give(self, job: int, share: Ints) -> None:
         """Give a job GPUs per node, whatever is left."""
-        self._asks[job] = share.sum()
-        self.free -= int(self._asks[job])
-        self._left.take(share, job)
+        self._change(job, share, 1)
         self.shares[job] = share
         if job in self._in_turn:
             self._in_turn.remove(job)
@@ -58,24 +56,61 @@ class Placing:
         self._asks[job] = gpus
         if not self._left.within_quota(job):
             return None
-        room = self._left.room(job)
         if home:
-            held = self._choices.held[job]
-            return held if (held <= room).all() else None
+            return self._choices.held[job] if self._is_free(job) else None
+        if gpus > self.free:
+            return None
+        room = self._room(job)
+        if room.sum() < gpus:
+            return None
         others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
         first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)
         return self._fit_in(room, job, gpus) if first is None else first
 
+    def _is_free(self, job: int) -> bool:
+        """Return whether a running job has room where it is now."""
+        held, amounts = self._choices.held[job], self._left.amounts
+        nodes = held.nonzero()[0]
+        needs = (1, amounts.c[job], amounts.m[job])
+        return all((held[nodes] * need <= has[nodes]).all() for need, has in zip(needs, self._left.left, strict=True))
+
+    def _room(self, job: int) -> Ints:
+        """Return how many GPUs of a job fit on each node now, however many it asks for."""
+        left, amounts = self._left, self._left.amounts
+        cpus, memory = int(amounts.c[job]), int(amounts.m[job])
+        room = left.gpus.copy()
+        if cpus:
+            room = np.minimum(room, left.cpus // cpus)
+        if memory:
+            room = np.minimum(room, left.memory // memory)
+        return room
+
     def _fit_in(self, room: Ints, job: int, gpus: int) -> Ints | None:
         sets = self._choices.sets
-        return best_fit(room, gpus) if sets is None else fit_in_sets(room, gpus, sets.of(job))
+        if sets is not None:
+            return fit_in_sets(room, gpus, sets.of(job))
+        tight = np.where(room >= gpus, room, UNLIMITED)
+        node = int(tight.argmin()) if len(tight) else 0
+        if len(tight) and tight[node] < UNLIMITED:
+            share = np.zeros_like(room)
+            share[node] = gpus
+            return share
+        return best_fit(room, gpus)
 
     def _take_back(self, job: int) -> Ints:
         share = self.shares.pop(job)
-        self._asks[job] = -share.sum()
-        self.free -= int(self._asks[job])
-        self._left.take(-share, job)
+        self._change(job, share, -1)
         return share
+
+    def _change(self, job: int, share: Ints, sign: int) -> None:
+        """Take a job's share from what is left, or give it back."""
+        amounts, nodes = self._left.amounts, share.nonzero()[0]
+        part = sign * share[nodes]
+        gpus = int(part.sum())
+        self._asks[job] = gpus
+        self.free -= gpus
+        self._left.occupy(nodes, part, part * amounts.c[job], part * amounts.m[job])
+        self._left.charge(int(amounts.tenant[job]), gpus)
 
 
 def placed_together(

@@ -8,12 +8,10 @@ from typing import ClassVar
 
 from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
-from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.field_groups import PLACES, STATES
-from muri_opt.systems.capacity import Leftover
-from muri_opt.systems.deadline.admission import elastic_flow
 from muri_opt.systems.deadline.choices import Choices, check_stays
 from muri_opt.systems.deadline.decision import deadline_decision
+from muri_opt.systems.deadline.still import staying, still_shares
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 HONOURS = INFORMATION | PLACES | STATES | {"job.deadline", "job.priority", "tenant.parent"}
@@ -56,34 +54,19 @@ class DeadlinePolicy(Policy):
         check_stays(round_, self._choices(round_), self.name)
 
     def decide(self, round_: Round, seed: int) -> Decision:
-        """Return the decision of ElasticFlow's rule; jobs that nobody may stop are where they are."""
+        """Return the decision of ElasticFlow's rule, in which running jobs are changed only where that pays."""
         self.check_honoured(round_)
         self.check(round_)
-        choices = self._choices(round_)
-        fixed = {job: choices.held[job] for job in choices.must.tolist()}
-        return deadline_decision(round_, choices, elastic_flow(round_, choices, fixed))
+        interval = float(self.interval)
+        return deadline_decision(round_, self._choices(round_), still_shares(round_, interval))
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops, moves and resizes nobody, with whoever fits beside those that run."""
         choices = self._choices(round_)
         if not choices.held:
             return None
-        return deadline_decision(round_, choices, elastic_flow(round_, choices, _staying(round_, choices)))
+        return deadline_decision(round_, choices, staying(round_, float(self.interval)))
 
     def _choices(self, round_: Round) -> Choices:
         return Choices.of(round_, float(self.interval))
 
-
-def _staying(round_: Round, choices: Choices) -> dict[int, Ints]:
-    """Return GPUs per node of the running jobs that can all stay as they are, those first that must."""
-    asks = choices.least.copy()
-    for job, held in choices.held.items():
-        asks[job] = held.sum()
-    left, stays = Leftover(round_, asks), dict[int, Ints]()
-    must = choices.must.tolist()
-    for job in dict.fromkeys([*must, *choices.held]):
-        held = choices.held[job]
-        if (held <= left.room(job)).all() and (job in must or left.within_quota(job)):
-            left.take(held, job)
-            stays[job] = held
-    return stays

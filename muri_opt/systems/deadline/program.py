@@ -22,6 +22,7 @@ from muri_opt.systems.deadline.levels import levels_of, stages_of
 from muri_opt.systems.deadline.placing import settled
 from muri_opt.systems.deadline.program_direct import best_rows
 from muri_opt.systems.deadline.program_places import Places
+from muri_opt.systems.deadline.still import less_changes
 from muri_opt.systems.program import Formulation
 
 
@@ -87,6 +88,8 @@ class DeadlineFormulation(Formulation):
         shares = settled(round_, choices, sizes, {}, at_home)
         if shares is None:
             shares = self._as_valued(round_, choices, values, sorted(sizes), at_home)
+        if choices.held:
+            shares = less_changes(round_, self.interval, shares)
         return deadline_decision(round_, choices, shares)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:

@@ -36,5 +36,5 @@ SYSTEM: Final = System(
     policies=OnDemand({"deadline": "muri_opt.systems.deadline.policy:DeadlinePolicy"}),
     program=program,
     unit=unit,
-    not_promised={"deadline": frozenset({"idempotent", "node-order"})},
+    not_promised={"deadline": frozenset({"node-order"})},
 )

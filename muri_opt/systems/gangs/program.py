@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import STAGE_DIGITS, Ints, Model, ModelBuilder, SolveStages, Stage, Values
-from muri_opt.rounds import Budget, Decision, LinearDuals, Round
+from muri_opt.rounds import Budget, Decision, LinearDuals, Round, changes
 from muri_opt.rounds.amounts import UNLIMITED
 from muri_opt.systems.capacity import Leftover, gang_decision, held_gpus
 from muri_opt.systems.capacity.list_schedule import placed_around
@@ -28,6 +28,8 @@ from muri_opt.systems.gangs.program_wishes import WishColumns
 from muri_opt.systems.orders import TiresiasOrder
 from muri_opt.systems.program import Formulation, Settled
 
+MOST_PAIRS = 20_000
+"""Jobs that run, times nodes, up to which a program is made of where those jobs are."""
 MOST_DIGITS = 10_000
 """Jobs that are a binary digit each in a lexicographic value, so that it can be written as a decimal number."""
 
@@ -64,7 +66,7 @@ class GangFormulation(Formulation):
 
     def build(self, round_: Round) -> Model:
         """Return the program: a gang runs whole or not at all, within nodes and quotas."""
-        part = self._open(round_)
+        part = self.open_part(round_)
         amounts, places = part.amounts, self._places(part)
         asked = self._columns(round_, part, places, rows=True)
         builder = ModelBuilder("gangs")
@@ -109,7 +111,7 @@ class GangFormulation(Formulation):
         """
         if self.objective == "weighted":
             return Formulation.stages(self, round_, model)
-        part = self._open(round_)
+        part = self.open_part(round_)
         order, wished, scale = part.order, _columns_of(model, "f"), part.scale
         order, rest = order[:MOST_DIGITS], order[MOST_DIGITS:]
         stages = []
@@ -135,7 +137,7 @@ class GangFormulation(Formulation):
         Packing running gangs first where they are, then the others from the largest by best fit, moves and splits fewer
         gangs than a solver that does not care where they sit.
         """
-        part = self._open(round_)
+        part = self.open_part(round_)
         jobs = np.flatnonzero(values[: len(round_.jobs)] == 1).tolist()
         held = {job: now for job in jobs if (now := held_gpus(round_, job)) is not None} | part.stays
         order = sorted(jobs, key=lambda job: (job not in held, -round_.jobs[job].gpus))
@@ -155,7 +157,7 @@ class GangFormulation(Formulation):
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision of single gangs."""
-        part = self._open(round_)
+        part = self.open_part(round_)
         places = self._places(part)
         amount = np.zeros((len(round_.jobs), len(places.G)), dtype=np.int64)
         a = np.zeros(len(round_.jobs), dtype=np.int64)
@@ -179,15 +181,19 @@ class GangFormulation(Formulation):
 
     def worth(self, round_: Round, shares: Mapping[int, Ints]) -> tuple[int, int]:
         """Return what the model's objective is for GPUs per node, and how many jobs are inside a unit they prefer."""
-        part = self._open(round_)
+        part = self.open_part(round_)
         open_ = {job: share for job, share in shares.items() if job not in part.stays}
         inside = part.inside(open_)
         return part.scale * int(self._weights(part)[list(open_)].sum()) + inside, inside
 
-    @property
-    def has_settling(self) -> bool:
-        """Only where restarts are paid."""
-        return self.restarts
+    def may_settle(self, round_: Round, decision: Decision) -> bool:
+        """Return whether restarts are paid, jobs run, and something is changed, or starts on several nodes."""
+        chosen = len(decision.assignments) * len(round_.cluster.nodes)
+        if not self.restarts or chosen > MOST_PAIRS or all(job.state != "running" for job in round_.jobs):
+            return False
+        made = changes(round_, decision)
+        started = (change for change in (*made.start, *made.move) if len(change.after or ()) > 1)
+        return bool(made.stop or made.move or made.resize or made.regroup) or any(started)
 
     def settle(self, round_: Round, decision: Decision, budget: Budget, solve: SolveStages) -> Settled | None:
         """Return of the decisions of the same value the one whose changes cost least, on the fewest nodes."""
@@ -216,17 +222,17 @@ class GangFormulation(Formulation):
         """Return the multipliers of GPUs and quotas from filling the cluster in priority order."""
         if not self.has_duals:
             return None
-        part = self._open(round_)
+        part = self.open_part(round_)
         return greedy_duals(part.amounts, part.order.tolist(), part.fits)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
-        part = self._open(round_)
+        part = self.open_part(round_)
         return node_duals(round_, model, row_duals / part.scale, self._places(part).of_node)
 
     def _as_valued(self, round_: Round, order: list[int], values: Values) -> dict[int, Ints]:
         """Return GPUs per node of every gang as the columns x say; inside a pool by best fit."""
-        part = self._open(round_)
+        part = self.open_part(round_)
         places = self._places(part)
         count = len(round_.jobs)
         amount = np.zeros((count, len(places.G)), dtype=np.int64)
@@ -241,7 +247,8 @@ class GangFormulation(Formulation):
                 left.take(shares[job], job)
         return shares
 
-    def _open(self, round_: Round) -> OpenPart:
+    def open_part(self, round_: Round) -> OpenPart:
+        """Return the part of a round that the program decides."""
         return OpenPart.of(round_, self.order, preempt=self.preempt)
 
     def _places(self, part: OpenPart) -> Places:

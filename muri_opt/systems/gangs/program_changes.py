@@ -15,7 +15,7 @@ import numpy as np
 from muri_opt.modelling import Columns, Ints, Model, Rows, Values
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.change_costs import change_cost
-from muri_opt.rounds.sharing_now import sharing_now
+from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import gang_decision, held_gpus
 from muri_opt.systems.gangs.program import GangFormulation
 from muri_opt.systems.gangs.program_demands import DemandColumns
@@ -63,7 +63,7 @@ class ChangesFormulation(GangFormulation):
         for label in ("b", "y"):
             objective[members(model, label)[0]] = -1
         columns, jobs = members(model, "h")
-        held = self._open(round_).held
+        held = self.open_part(round_).held
         objective[columns] = [-int(np.count_nonzero(held[job])) for job in jobs.tolist()]
         return objective
 
@@ -74,11 +74,8 @@ class ChangesFormulation(GangFormulation):
         return gang_decision(round_, shares, consolidate=self.nodes == "fewest", preempt=self.preempt)
 
     def open_part(self, round_: Round) -> OpenPart:
-        """Return what is decided, with the GPUs of all open jobs that run now."""
-        return self._open(round_)
-
-    def _open(self, round_: Round) -> OpenPart:
-        part = GangFormulation._open(self, round_)
+        """Return the part of a round that the program decides, with the GPUs of all of its jobs that run now."""
+        part = GangFormulation.open_part(self, round_)
         running = {int(job): now for job in part.order if (now := held_gpus(round_, int(job))) is not None}
         held = {job: now for job, now in running.items() if now.sum() == part.amounts.g[job]}
         return replace(part, held=held)
@@ -114,9 +111,9 @@ def held_at(model: Model, label: str, objective: Ints, amount: int) -> Model:
 
 def stays_of(round_: Round, part: OpenPart) -> Stays:
     """Return the running jobs that could go on as they are; one that shares GPUs now is changed in any case."""
-    together = sharing_now(round_)
+    now = homes_now(round_)
     jobs = ((job, round_.jobs[job]) for job in part.held)
-    return {job: change_cost(one) for job, one in jobs if len(together.get(one.id, ())) == 1}
+    return {job: change_cost(one) for job, one in jobs if now.goes_on([job], one.placement or {})}
 
 
 def members(model: Model, label: str) -> tuple[Ints, Ints]:

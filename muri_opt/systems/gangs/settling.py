@@ -9,17 +9,15 @@ from typing import Final
 import numpy as np
 
 from muri_opt.modelling import Ints, Model, Solved, SolveStages, Stage
-from muri_opt.rounds import Budget, Decision, Reason, Round
+from muri_opt.rounds import Budget, Decision, Round
 from muri_opt.rounds.change_costs import changes_cost
 from muri_opt.systems.capacity import fewest_nodes, gang_decision
 from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares
-from muri_opt.systems.gangs.program import GangFormulation
+from muri_opt.systems.gangs.program import MOST_PAIRS, GangFormulation
 from muri_opt.systems.gangs.program_changes import ChangesFormulation, held_at, stays_of
 from muri_opt.systems.gangs.program_places import OpenPart
 from muri_opt.systems.program import Settled
 
-MOST_PAIRS: Final = 20_000
-"""Jobs that run, times nodes, up to which a program is made of where those jobs are."""
 MOST_PAIRS_OF_ALL: Final = 4_000
 """All jobs, times nodes, up to which all answers of the value are looked at."""
 MOST_PAIRS_COUNTED: Final = 1_000
@@ -31,8 +29,8 @@ _PART: Final = 0.4
 def settled(
     formulation: GangFormulation, round_: Round, decision: Decision, budget: Budget, solve: SolveStages
 ) -> Settled | None:
-    """Return a decision of at least the same value; ``None`` where no job runs now or all is known already."""
-    if not any(job.state == "running" for job in round_.jobs):
+    """Return a decision of at least the same value; ``None`` where nothing can be found."""
+    if not formulation.may_settle(round_, decision):
         return None
     search = _Settling(formulation, round_, decision, budget, solve)
     search.spare_restarts()

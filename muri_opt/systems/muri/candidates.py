@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
-from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 
 _WINDOW = 64
 
@@ -25,7 +25,7 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
 
     Where jobs ask for certain nodes a slot is opened on those of its first job, and who may not be there does not join.
     """
-    left, spots = Leftover(round_), group_spots(round_)
+    left, spots = NodePlaces(round_), group_spots(round_)
     buckets: dict[int, list[int]] = {}
     places = [0] * len(queue)
     for turn, job in enumerate(queue):
@@ -39,11 +39,12 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         gpus = round_.jobs[job].gpus
         if job in chosen or gpus > free or not left.within_quota(job):
             continue
-        share = first_fit(left.room(job), gpus, round_.amounts.G) if spots is None else spots.fit(left, gpus, job)
-        if share is not None:
-            may = None if spots is None else spots.may_use(share)[spots.kind]
-            slot = [job, *queues[gpus].partners(left, place, share, largest_group - 1, may)]
-            left.take(share, *slot)
+        share = None if spots is None else spots.fit(left, gpus, job)
+        found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
+        if found is not None:
+            may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
+            slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
+            left.give(found, slot)
             chosen.update(slot)
             free -= gpus
     return [job for job in queue if job in chosen]
@@ -58,13 +59,14 @@ class _Bucket:
         self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
         self._open = np.ones(len(jobs), dtype=np.bool_)
 
-    def partners(self, left: Leftover, place: int, share: Ints, most: int, may: NDArray[np.bool_] | None) -> list[int]:
-        """Return up to ``most`` jobs that fit beside the one at ``place`` on its share, and close them for others.
+    def partners(
+        self, left: NodePlaces, place: int, found: Places, most: int, may: NDArray[np.bool_] | None
+    ) -> list[int]:
+        """Return up to ``most`` jobs that fit beside the one at ``place`` on its GPUs, and close them for others.
 
-        ``may`` says which jobs of the round may be on the nodes of the share; ``None``: all.
+        ``may`` says which jobs of the round may be on the nodes of these; ``None``: all.
         """
-        used = np.flatnonzero(share)
-        cpus, memory = (int((free[used] // share[used]).min()) for free in (left.cpus, left.memory))
+        cpus, memory = (min(int(free[node]) // gpus for node, gpus in found) for free in (left.cpus, left.memory))
         quota = np.append(left.quota, UNLIMITED)  # the last stands for jobs without a tenant, which are at -1
         able = self._open if may is None else self._open & may[self._jobs]
         joined: list[int] = []

@@ -23,6 +23,8 @@ _FINER = 1000
 PARTS_PER_BILLION = 10**9
 MANY, ALIKE = 300, 8
 """So many groups, so many of a type on average, are matched type by type, which is faster from there on."""
+MOST_EXACT, BLOCK = 1000, 48
+"""More groups than this that are not mostly alike are matched in blocks of so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +149,15 @@ def _match(
     """Return the partner of each group (-1: none) and the efficiency of the union, in parts per billion.
 
     ``members`` are the stage times of each group. From one round to the next most buckets are as they were, so answers
-    are kept. Of many groups that are mostly alike only their types are matched.
+    are kept. Of many groups that are mostly alike only their types are matched, and of more than can be matched at once
+    those of one block after another.
     """
     places = (0,) * len(members) if apart is None else apart.of
     looks = tuple(zip(members, places, strict=True))
     types = list(dict.fromkeys(looks))
     many = len(members) >= MANY and len(types) * ALIKE <= len(members)
+    if not many and len(members) > MOST_EXACT:
+        return _matched_in_blocks(members, stages, options, apart)
     times, at = zip(*(types if many else looks), strict=True)
     weights = _weights(times, stages, options)
     if apart is not None:
@@ -165,6 +170,31 @@ def _match(
     np.fill_diagonal(weights, 0)
     mate = _first_of_equals(looks, max_weight_matching(weights).mate)
     return mate, np.where(mate >= 0, weights[np.arange(len(members)), mate], 0)
+
+
+def _matched_in_blocks(
+    members: Sequence[bytes], stages: int, options: GroupingOptions, apart: _Apart | None
+) -> tuple[Ints, Ints]:
+    """Return the same of groups that are matched block by block.
+
+    Groups share well if they take about as long: they are sorted by where they may be, by size and by their time, and
+    a block has those next to each other.
+    """
+    mate, weight = np.full(len(members), -1, dtype=np.int64), np.zeros(len(members), dtype=np.int64)
+    line = _by_time(members, stages, apart)
+    for start in range(0, len(line), BLOCK):
+        some = np.sort(line[start : start + BLOCK])
+        part = None if apart is None else _Apart(tuple(apart.of[at] for at in some.tolist()), apart.may)
+        found, worth = _match(tuple(members[at] for at in some.tolist()), stages, options, part)
+        mate[some], weight[some] = np.where(found >= 0, some[found], -1), worth
+    return mate, weight
+
+
+def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Ints:
+    """Return groups sorted by place, size and the time of all their stages."""
+    rows = [np.frombuffer(group, dtype=np.int64) for group in members]
+    place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
+    return np.lexsort(([int(group.sum()) for group in rows], [len(group) // stages for group in rows], place))
 
 
 def _weights(members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 
 
-def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
-    """Return GPUs per node for the groups that run; ``groups`` are in the order of their priority.
+def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
+    """Return GPUs of nodes for the groups that run; ``groups`` are in the order of their priority.
 
     The published algorithm places twice. It tries the groups in the order of their priority, each where first fit puts
     it, to learn which of them run. Then it empties the cluster and places those in descending GPU count, equal ones by
@@ -24,8 +23,8 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
     Where jobs ask for certain nodes a group is placed on those that all its members may use, and of a group that finds
     no place every job is tried alone at last.
     """
-    first = _fill(round_, Leftover(round_), groups)
-    left = Leftover(round_)
+    first = _fill(round_, NodePlaces(round_), groups)
+    left = NodePlaces(round_)
     second = _fill(round_, left, sorted(first, key=lambda group: -round_.jobs[group[0]].gpus))
     if len(second) < len(first):
         return first
@@ -35,14 +34,15 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Ints]:
     return placed | _fill(round_, left, ((job,) for group in groups if group not in placed for job in group))
 
 
-def _fill(round_: Round, left: Leftover, groups: Iterable[Group]) -> dict[Group, Ints]:
+def _fill(round_: Round, left: NodePlaces, groups: Iterable[Group]) -> dict[Group, Places]:
     """Return the places of the groups that fit into what is left, tried in order, and take them."""
-    placed: dict[Group, Ints] = {}
+    placed: dict[Group, Places] = {}
     spots = group_spots(round_)
     for group in groups:
         g = round_.jobs[group[0]].gpus
-        share = first_fit(left.room(*group), g, round_.amounts.G) if spots is None else spots.fit(left, g, *group)
-        if share is not None and left.within_quota(*group):
-            left.take(share, *group)
-            placed[group] = share
+        share = None if spots is None else spots.fit(left, g, *group)
+        found = places_of(share) if share is not None else left.first(g, group) if spots is None else None
+        if found is not None and left.within_quota(*group):
+            left.give(found, group)
+            placed[group] = found
     return placed

@@ -21,6 +21,7 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
+from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
@@ -176,7 +177,7 @@ class MuriPolicy(Policy):
                 raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
             left.take(share, *group)
             shares[group] = share
-        placed = _timed(round_, stage_times(round_.jobs), shares, options) if shares else ()
+        placed = _timed(round_, _stages(round_), shares, options) if shares else ()
         return tuple(assignment_of(round_, group) for group in placed), left
 
     def as_it_is(self, round_: Round, groups: Sequence[Group]) -> tuple[Assignment, ...]:
@@ -190,10 +191,10 @@ class MuriPolicy(Policy):
         apart = self.set_apart(round_)
         if apart is not None:
             return apart.joined(self.decide(apart.rest, seed))
-        shares = _published(self, round_)
+        found = _published(self, round_)
         if self._still(round_):
-            shares = self._keeping(round_, shares).decided()
-        return self._decision(round_, shares)
+            found = self._keeping(round_, found).decided()
+        return self._decision(round_, found)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""
@@ -208,17 +209,17 @@ class MuriPolicy(Policy):
     def _still(self, round_: Round) -> bool:
         return self.pays and any(job.state == "running" for job in round_.jobs)
 
-    def published(self, round_: Round) -> dict[Group, Ints]:
-        """Return the groups of the published algorithm, as if nothing ran, with their GPUs per node."""
+    def published(self, round_: Round) -> dict[Group, Places]:
+        """Return the groups of the published algorithm, as if nothing ran, with their GPUs of nodes."""
         rank = {job: place for place, job in enumerate(self._queue(round_))}
         groups = self._packed(round_, self.grouped(round_).groups)
         return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
-        stages = stage_times(round_.jobs)
+        stages = _stages(round_)
         return list(_packed(round_, stages, groups, self.options)) if self.autopack == "on" else list(groups)
 
-    def _keeping(self, round_: Round, published: dict[Group, Ints]) -> Still:
+    def _keeping(self, round_: Round, published: dict[Group, Places]) -> Still:
         return Still(
             round_=round_,
             line=self._queue(round_),
@@ -229,11 +230,12 @@ class MuriPolicy(Policy):
             pack=lambda groups: self._packed(round_, groups),
         )
 
-    def _decision(self, round_: Round, shares: Mapping[Group, Ints]) -> Decision:
+    def _decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
         """Return the decision of groups with their GPUs, in the order of their priority."""
         rank = {job: place for place, job in enumerate(self._queue(round_))}
-        placed = {group: shares[group] for group in sorted(shares, key=lambda group: min(rank[job] for job in group))}
-        timed = _timed(round_, stage_times(round_.jobs), placed, self.options)
+        line = sorted(found, key=lambda group: min(rank[job] for job in group))
+        placed = {group: share_of(found[group], len(round_.cluster.nodes)) for group in line}
+        timed = _timed(round_, _stages(round_), placed, self.options)
         return group_decision(round_, list(timed), consolidate=False)
 
     def grouped(self, round_: Round) -> Grouping:
@@ -246,11 +248,21 @@ class MuriPolicy(Policy):
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def _queue(self, round_: Round) -> list[int]:
-        return priority_order(round_, ORDER_OF[self.name])
+        return _queue(round_, ORDER_OF[self.name])
 
 
 @recalled
-def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Ints]:
+def _queue(round_: Round, order: str) -> list[int]:
+    return priority_order(round_, order)
+
+
+@recalled
+def _stages(round_: Round) -> Ints:
+    return stage_times(round_.jobs)
+
+
+@recalled
+def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
     return policy.published(round_)
 
 

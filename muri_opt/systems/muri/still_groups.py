@@ -7,7 +7,7 @@ worth more after the restarts that they cost. Groups that are kept stay on their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,18 +16,19 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
-from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import efficiencies, group_jobs
+from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
+from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
-Shares = dict[Group, Ints]
-"""GPUs per node of groups."""
-TRIES: Final = 4
-"""How often groups are placed before they are said not to fit beside each other."""
+MOST_NEW: Final = 1_000
+"""New jobs that are joined to groups one after another; more of them are in the groups that are published."""
+MOST_UNIONS: Final = 20_000
+"""Pairs of groups that are looked at together before one joins the other."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -44,10 +45,10 @@ class Still:
     options: GroupingOptions
     largest: int
     worth: GroupWorth
-    published: Shares
+    published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
 
-    def decided(self) -> Shares:
+    def decided(self) -> Placed:
         """Return the groups that run, with their GPUs.
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
@@ -63,29 +64,52 @@ class Still:
             found = again
         return found
 
-    def unchanged(self) -> Shares:
+    def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
-        now, left = homes_now(self.round_), Leftover(self.round_)
-        found = self._stay(now, left, self._running(now, set(self.line)))
+        now, left = homes_now(self.round_), NodePlaces(self.round_)
+        found = self._places.staying(left, self._running(now, set(self.line)))
         running = {job for job in self.line if now.of[job] >= 0}
         for job in self.line:
             if job not in running and left.within_quota(job):
-                share = self._fit(left, (job,))
-                if share is not None:
-                    left.take(share, job)
-                    found[job,] = share
+                places = self._places.fit(left, (job,))
+                if places is not None:
+                    left.give(places, (job,))
+                    found[job,] = places
         return found
 
-    def _look(self, now: SharingNow, worth: GroupWorth) -> Shares:
+    @property
+    def _places(self) -> StillPlaces:
+        return StillPlaces(round_=self.round_, line=self.line)
+
+    def _look(self, now: SharingNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
-        stays = {frozenset(group): self._home(now, place) for group, place in running.items()}
-        kept = self._kept([*running])
-        ways = [] if kept is None else [self._mixed(worth, kept, stays), kept]
-        found = [placed for groups in (*ways, [*self.published]) if (placed := self._placed(groups, stays)) is not None]
-        ended = [self._with_others(now, shares, among) for shares in (*found, self.published)]
-        return max(ended, key=lambda shares: self._value(now, worth, shares))
+        stays = {frozenset(group): places for group, places in running.items()}
+        best: tuple[tuple[int, int], Placed] | None = None
+        for groups in self._ways(worth, [*running], stays):
+            kept = [frozenset(group) in stays for group in groups]
+            if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
+                continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
+            placed = self._places.placed(groups, stays)
+            if placed is None and groups != [*self.published]:
+                continue
+            placed = self._places.back(self.published if placed is None else placed, stays)
+            ended = self._with_others(now, placed, among)
+            value = self._value(now, worth, ended)
+            best = (value, ended) if best is None or value > best[0] else best
+        return self.published if best is None else best[1]
+
+    def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]) -> Iterator[list[Group]]:
+        """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
+        asked = sum(map(self._gpus, self.published))
+        budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
+        for gpus in dict.fromkeys(budgets if len(self.published) <= MANY else budgets[1:]):
+            kept = self._kept(worth, running, gpus)
+            if kept is not None:
+                mixed = self._mixed(worth, kept, stays)
+                yield from (mixed, kept) if mixed != kept else (kept,)
+        yield [*self.published]
 
     def _mixed(self, worth: GroupWorth, kept: Sequence[Group], stays: Collection[frozenset[int]]) -> list[Group]:
         """Return groups of which some are kept, with the published ones in place of those where that pays."""
@@ -107,33 +131,82 @@ class Still:
             free -= more if more <= free else 0
         return found
 
-    def _kept(self, running: Sequence[Group]) -> list[Group] | None:
+    def _kept(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return running groups with all others that are to run, merged until they fit; ``None`` where that fails.
 
-        First the others are merged among themselves, then with running groups as these are. Where pairs and triples
-        then stand in the way of each other, only full groups are kept.
+        First the others join each other, or running groups, where the least is lost. Where that does not do, rounds of
+        matching begin with the running groups, at last with the full ones alone.
         """
         if group_spots(self.round_) is None:
-            found = self._beside(running)
+            found = self._joined(worth, running, gpus)
             if found is not None:
                 return found
         for some in (running, [group for group in running if len(group) == self.largest]):
-            found = self._merged(some) if self.options.matching else None
+            found = self._merged(some, gpus) if self.options.matching else None
             if found is not None:
                 return found
         return None
 
-    def _beside(self, running: Sequence[Group]) -> list[Group] | None:
-        """Return running groups and, merged among themselves, the others; ``None`` where these do not fit."""
-        rest = self._others(running)
-        left = self.round_.cluster.total_gpus - sum(map(self._gpus, running))
-        new: list[Group] = [(job,) for job in rest]
-        if sum(map(self._gpus, new)) > left:
-            found = group_jobs([self.round_.jobs[job] for job in rest], left, self.options)
-            new = self.pack([tuple(rest[at] for at in group) for group in found])
-        return [*running, *new] if sum(map(self._gpus, new)) <= left else None
+    def _joined(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
+        """Return running groups and the other jobs, of which one after another joins with the least loss until all fit.
 
-    def _merged(self, running: Sequence[Group]) -> list[Group] | None:
+        ``None`` where they do not, or where a group is slower than its jobs one after another.
+        """
+        stays = set(running)
+        new: list[Group] = [(job,) for job in self._others(running)]
+        if len(new) > MOST_NEW:
+            return self._beside(running)
+        groups = [*running, *new]
+        over = sum(map(self._gpus, groups)) - gpus
+        while over > 0 and self.options.matching:
+            unions = self._unions(groups, new)
+            flat = [*groups, *(one + other for one, other in unions)]
+            values = worth.of_groups(flat, [group in stays for group in flat])
+            own = dict(zip(groups, values, strict=False))
+            losses = [
+                (own[one] + own[other] - value) / self._gpus(one)
+                for (one, other), value in zip(unions, values[len(groups) :], strict=True)
+            ]
+            spent = set[Group]()
+            for at in sorted(range(len(unions)), key=losses.__getitem__):
+                if over > 0 and spent.isdisjoint(unions[at]):
+                    spent.update(unions[at])
+                    groups.append(unions[at][0] + unions[at][1])
+                    new.append(groups[-1])
+                    over -= self._gpus(groups[-1])
+            if not spent:
+                return None
+            groups, new = ([group for group in some if group not in spent] for some in (groups, new))
+        packed = self.pack(new)
+        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
+
+    def _beside(self, running: Sequence[Group]) -> list[Group] | None:
+        """Return running groups and what is left of the published ones without their jobs, if they fit."""
+        inside = {job for group in running for job in group}
+        rest = (tuple(job for job in group if job not in inside) for group in self.published)
+        groups = [*running, *(group for group in rest if group)]
+        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+
+    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> list[tuple[Group, Group]]:
+        """Return which new group may join which, of all groups; if they are too many, each only some of them."""
+        place = {group: at for at, group in enumerate(groups)}
+        by_size: dict[int, list[Group]] = {}
+        for group in groups:
+            if len(group) < self.largest:
+                by_size.setdefault(self._gpus(group), []).append(group)
+        each = max(1, MOST_UNIONS // max(1, len(new)))
+        recent, found = set(new), list[tuple[Group, Group]]()
+        for turn, one in enumerate(new):
+            able = by_size.get(self._gpus(one), [])
+            start = turn * each % len(able) if len(able) > each else 0
+            found += [
+                (one, other)
+                for other in (*able[start : start + each], *able[: max(0, start + each - len(able))])
+                if len(one) + len(other) <= self.largest and (other not in recent or place[one] < place[other])
+            ]
+        return found
+
+    def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
         inside = {job for group in running for job in group}
         rest = set(self._others(running))
@@ -142,7 +215,7 @@ class Still:
         spots = group_spots(self.round_)
         found = group_jobs(
             [self.round_.jobs[job] for job in line],
-            self.round_.cluster.total_gpus,
+            gpus,
             self.options,
             None if spots is None else spots.among(line),
             [tuple(place[job] for job in group) for group in running],
@@ -150,7 +223,7 @@ class Still:
         old, groups = {frozenset(group) for group in running}, [tuple(line[at] for at in group) for group in found]
         new = self.pack([group for group in groups if frozenset(group) not in old])
         groups = [*(group for group in groups if frozenset(group) in old), *new]
-        return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
+        return groups if sum(map(self._gpus, groups)) <= gpus else None
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
@@ -158,117 +231,46 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, int]:
+    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, Places]:
+        """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+
         def efficiency(groups: Ints) -> Ints:
             return efficiencies(self.worth.members.stages, groups, self.options)
 
-        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        index = self.round_.cluster.node_index
+        homes = [tuple(sorted((index[node], gpus) for node, gpus in home.held)) for home in now.homes]
+        found = running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        return {group: homes[place] for group, place in found.items()}
 
-    def _placed(self, groups: Sequence[Group], stays: Mapping[frozenset[int], Ints]) -> Shares | None:
-        """Return GPUs per node of all the groups, those that stay where they are if they can; ``None`` if not all fit.
-
-        Others are placed around them, large ones first. Those that find no place come before all others next time, at
-        the cost of groups that would stay.
-        """
-        rank = {job: turn for turn, job in enumerate(self.line)}
-        line = sorted(groups, key=lambda group: min(rank[job] for job in group))
-        line.sort(key=lambda group: -self._gpus(group))
-        home = {group: stays[frozenset(group)] for group in line if frozenset(group) in stays}
-        before = set[Group]()
-        for _ in range(TRIES):
-            line.sort(key=lambda group: group not in home)
-            found = self._filled(sorted(line, key=lambda group: group not in before), home)
-            if len(found) == len(line):
-                return found
-            before.update(group for group in line if group not in found)
-        return None
-
-    def _filled(self, line: Iterable[Group], home: Mapping[Group, Ints]) -> Shares:
-        """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
-        left, found = Leftover(self.round_), Shares()
-        spared = sum(home.values(), start=np.zeros_like(left.gpus))
-        for group in line:
-            if not left.within_quota(*group):
-                continue
-            own = home.get(group)
-            share = own if own is not None and (own <= left.room(*group)).all() else None
-            spared = spared if own is None else spared - own
-            if share is None:
-                share = self._fit(left, group, spared)
-            if share is not None:
-                left.take(share, *group)
-                found[group] = share
-        return found
-
-    def _fit(self, left: Leftover, group: Group, spared: Ints | None = None) -> Ints | None:
-        """Return GPUs per node for a group: first fit beside what is spared, or where the least of that is lost."""
-        spots, gpus = group_spots(self.round_), self._gpus(group)
-        if spots is not None:
-            return spots.fit(left, gpus, *group)
-        room, whole = left.room(*group), self.round_.amounts.G
-        if spared is None or not spared.any():
-            return first_fit(room, gpus, whole)
-        beside = first_fit(np.maximum(0, np.minimum(room, left.gpus - spared)), gpus, whole)
-        able = np.flatnonzero(room >= gpus)
-        if beside is not None or not len(able):
-            return first_fit(room, gpus, whole) if beside is None else beside
-        share = np.zeros_like(room)
-        share[able[np.argmin(np.maximum(0, spared[able] + gpus - left.gpus[able]))]] = gpus
-        return share
-
-    def _with_others(self, now: SharingNow, shares: Shares, among: set[int]) -> Shares:
+    def _with_others(self, now: SharingNow, placed: Placed, among: set[int]) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs."""
         others = {job for job in self.line if now.of[job] >= 0 and job not in among}
         if not others:
-            return shares
-        left = Leftover(self.round_)
-        for group, share in shares.items():
-            left.take(share, *group)
-        return shares | self._stay(now, left, self._running(now, others))
+            return placed
+        return placed | self._places.staying(self._places.left_by(placed), self._running(now, others))
 
-    def _stay(self, now: SharingNow, left: Leftover, groups: Mapping[Group, int]) -> Shares:
-        """Return the places of groups that can stay where they are beside what is placed, and take them."""
-        found = Shares()
-        for group, place in groups.items():
-            share = self._home(now, place)
-            if (share <= left.room(*group)).all() and left.within_quota(*group):
-                left.take(share, *group)
-                found[group] = share
-        return found
-
-    def _value(self, now: SharingNow, worth: GroupWorth, shares: Shares) -> tuple[int, int]:
+    def _value(self, now: SharingNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""
-        names = [node.id for node in self.round_.cluster.nodes]
-        held = {group: _named(names, share) for group, share in shares.items()}
-        kept = [now.goes_on(group, dict(where)) for group, where in held.items()]
-        stays = {job for group, goes_on in zip(shares, kept, strict=True) if goes_on for job in group}
+        held = self._held(placed)
+        kept = [now.goes_on(group, dict(held[group[0]] or ())) for group in placed]
+        stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
         gpus = (sum(given for _, given in now.homes[now.of[job]].held) for job in changed)
         cost = sum(max(1, int(worth.restart[job])) * max(1, given) for job, given in zip(changed, gpus, strict=True))
-        return sum(worth.of_groups([*shares], kept)), -cost
+        return sum(worth.of_groups([*placed], kept)), -cost
 
-    def _held(self, shares: Shares) -> list[Held | None]:
+    def _held(self, placed: Placed) -> list[Held | None]:
         """Return the GPUs of each job where the groups run."""
         names = [node.id for node in self.round_.cluster.nodes]
         held: list[Held | None] = [None] * len(self.round_.jobs)
-        for group, share in shares.items():
-            where = _named(names, share)
+        for group, places in placed.items():
+            where = tuple(sorted((names[node], gpus) for node, gpus in places))
             for job in group:
                 held[job] = where
         return held
 
-    def _home(self, now: SharingNow, place: int) -> Ints:
-        share = np.zeros(len(self.round_.cluster.nodes), dtype=np.int64)
-        for node, gpus in now.homes[place].held:
-            share[self.round_.cluster.node_index[node]] = gpus
-        return share
-
     def _gpus(self, group: Group) -> int:
         return self.round_.jobs[group[0]].gpus
-
-
-def _named(names: Sequence[str], share: Ints) -> Held:
-    return tuple(sorted((names[node], int(share[node])) for node in np.flatnonzero(share).tolist()))
 
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:

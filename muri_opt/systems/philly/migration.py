@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import combinations
 
 import numpy as np
 
+from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Item
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.locality import TOGETHER
+from muri_opt.systems.philly.moving_sets import MOST_ITEMS, Leaving, NodeSets
 from muri_opt.systems.philly.preemption import Removals
 
 MOST_TRIALS = 32
 """Sets of jobs that are tried for one gang; and twice as many nodes are looked at for such sets."""
-MOST_ITEMS = 10
-"""Jobs of a node of which all sets are looked at, the smallest of them."""
+_AT_ONCE = 16
+"""Nodes that are looked at together for such sets."""
 
 Moves = tuple[dict[int, Held], Held]
 
@@ -33,6 +35,8 @@ class Moving:
         self._floor = floor
         self._budget = int(floor.amounts.g.sum()) if budget is None else budget
         self._removals = Removals(floor, may, keeps_quota=False)
+        self._node_sets = NodeSets(floor, self._removals)
+        self._looks: dict[int, object] = {}
         self._known: dict[tuple[int, int, int, int, int], Moves | None] = {}
 
     def smallest(self, job: int, level: int) -> Moves | None:
@@ -75,28 +79,49 @@ class Moving:
         floor, gpus = self._floor, int(self._floor.amounts.g[job])
         nodes = np.flatnonzero(self._removals.room(job) >= gpus)
         least = np.maximum(gpus - floor.gpus[nodes], 1)
-        within = least <= self._budget
-        looked: set[tuple[object, ...]] = set()
-        heap: list[tuple[int, int, int, tuple[int, ...]]] = [
-            (gpus_, 0, node, ()) for gpus_, node in zip(least[within].tolist(), nodes[within].tolist(), strict=True)
-        ]
-        heapify(heap)
-        while heap and len(looked) <= 2 * MOST_TRIALS:
-            _, is_set, node, jobs = heappop(heap)
-            if is_set:
-                yield node, jobs
-                continue
-            items = self._removals.items(node)
+        within = np.flatnonzero(least <= self._budget)
+        order = within[np.argsort(least[within], kind="stable")]
+        line = [(int(least[place]), int(nodes[place])) for place in self._unlike(nodes, order)]
+        heap: list[tuple[int, int, tuple[int, ...]]] = []
+        for start in range(0, len(line), _AT_ONCE):
+            some = line[start : start + _AT_ONCE]
+            for (first, node), found in zip(some, self._enough(job, [node for _, node in some]), strict=True):
+                while heap and heap[0][0] < first:
+                    _, at, jobs = heappop(heap)
+                    yield at, jobs
+                for cost, chosen in found:
+                    heappush(heap, (cost, node, chosen))
+        while heap and len(line) <= 2 * MOST_TRIALS:
+            _, at, jobs = heappop(heap)
+            yield at, jobs
+
+    def _unlike(self, nodes: Ints, order: Ints) -> list[int]:
+        """Return the first places of nodes, in an order, that differ in what they have free or in who may leave."""
+        seen: dict[object, int] = {}
+        for place in order.tolist():
+            seen.setdefault(self._alike(int(nodes[place])), place)
+            if len(seen) > 2 * MOST_TRIALS:
+                break
+        return list(seen.values())
+
+    def _alike(self, node: int) -> object:
+        """Return all that matters of a node to who may leave it."""
+        if node not in self._looks:
+            floor = self._floor
             free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
             rack = int(floor.standing.locality.rack[node])
-            alike = (free, rack, *sorted(item.kind for item in items))
-            if alike not in looked:
-                looked.add(alike)
-                for cost, chosen in self._enough(job, node, items):
-                    heappush(heap, (cost, 1, node, chosen))
+            self._looks[node] = (free, rack, *sorted(item.kind for item in self._removals.items(node)))
+        return self._looks[node]
 
-    def _enough(self, job: int, node: int, items: Sequence[Item]) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield sets of jobs, and their GPUs, without which the gang has room on the node; none has a job to spare."""
+    def _enough(self, job: int, nodes: Sequence[int]) -> list[list[Leaving]]:
+        """Return for each node the sets of jobs without which the gang has room there; none has a job to spare."""
+        amounts, gpus = self._floor.amounts, int(self._floor.amounts.g[job])
+        if self._floor.standing.rules.dedicated is not None:
+            return [list(self._enough_alone(job, node, self._removals.items(node))) for node in nodes]
+        return self._node_sets.enough(nodes, (gpus, gpus * int(amounts.c[job]), gpus * int(amounts.m[job])), self._budget)
+
+    def _enough_alone(self, job: int, node: int, items: Sequence[Item]) -> Iterator[Leaving]:
+        """Yield the same of one node, where some jobs have their nodes to themselves."""
         floor, amounts = self._floor, self._floor.amounts
         gpus, alone = int(amounts.g[job]), floor.is_alone(job)
         others = np.delete(floor.gpus, node)

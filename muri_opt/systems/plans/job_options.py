@@ -1,12 +1,12 @@
-"""The ways one job may run, kept from round to round: between two rounds few jobs change."""
+"""The ways one job may run, read by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,24 +42,10 @@ class Fitting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JobPlans:
-    """What a job's plans are on a cluster, whatever the job has done: those that fit it empty, and what names tell.
-
-    ``waiting`` has the options that the job had last by each rules where it did not run, and what they depend on.
-    """
+    """What a job's plans are on a cluster, whatever the job has done: those that fit it empty, and what names tell."""
 
     job: Job
     fitting: tuple[Fitting, ...]
-    waiting: dict[PlanRules, tuple[tuple[object, ...], JobOptions]] = field(default_factory=dict)
-
-    def are_those_of(self, job: Job) -> bool:
-        """Return whether a job of the same cluster has these plans, and takes by them what this one does."""
-        mine = self.job
-        return (
-            mine.gpus == job.gpus
-            and mine.cpus == job.cpus
-            and mine.memory_gib == job.memory_gib
-            and mine.plans == job.plans
-        )
 
     @cached_property
     def configurations(self) -> Mapping[str, Configuration]:
@@ -113,27 +99,44 @@ class JobOptions:
         return found
 
 
-class JobReader:
-    """Reads the jobs of a round; ``known`` are plans that jobs by these names had on the same cluster before."""
+class ReadOnDemand(Sequence["JobOptions"]):
+    """The options of each job of a round by themselves, read when they are asked for: few ever are."""
 
-    def __init__(self, round_: Round, known: Mapping[str, JobPlans]) -> None:
-        self._round, self._known = round_, known
+    def __init__(self, round_: Round, rules: PlanRules) -> None:
+        self._reader, self._rules = JobReader(round_), rules
+        self._known: list[JobOptions | None] = [None] * len(round_.jobs)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @overload
+    def __getitem__(self, job: int) -> JobOptions: ...
+
+    @overload
+    def __getitem__(self, job: slice) -> Sequence[JobOptions]: ...
+
+    def __getitem__(self, job: int | slice) -> JobOptions | Sequence[JobOptions]:
+        if isinstance(job, slice):
+            return [self[one] for one in range(len(self))[job]]
+        known = self._known[job]
+        if known is None:
+            known = self._known[job] = self._reader.options(range(len(self))[job], self._rules)
+        return known
+
+
+class JobReader:
+    """Reads the jobs of a round."""
+
+    def __init__(self, round_: Round) -> None:
+        self._round = round_
         self.places = PlanPlaces(round_)
 
     def options(self, position: int, rules: PlanRules) -> JobOptions:
         """Return the options of a job, refusing plans that contradict each other."""
         job = self._round.jobs[position]
-        plans = self._known.get(job.id)
-        if plans is None or not plans.are_those_of(job):
-            fitting = (Fitting(entry, self.places.kinds(position, entry)) for entry in entries_of(job))
-            plans = JobPlans(job=job, fitting=tuple(one for one in fitting if one.kinds or self._keeps(job, one.entry)))
-        if job.state == "running" and job.placement:
-            return self._read(job, plans, rules)
-        told = (job.plan, job.predictable, job.remaining_iterations, job.guarantee, job.tenant)
-        kept = plans.waiting.get(rules)
-        if kept is None or kept[0] != told:
-            kept = plans.waiting[rules] = (told, self._read(job, plans, rules))
-        return kept[1]
+        fitting = (Fitting(entry, self.places.kinds(position, entry)) for entry in entries_of(job))
+        plans = JobPlans(job=job, fitting=tuple(one for one in fitting if one.kinds or self._keeps(job, one.entry)))
+        return self._read(job, plans, rules)
 
     def _keeps(self, job: Job, entry: Entry) -> bool:
         """Return whether a job may stay by a plan by which it could not start."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Round
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.systems.capacity.node_sets import node_sets
-from muri_opt.systems.plans.job_options import JobOptions, JobReader
+from muri_opt.systems.plans.job_options import JobOptions, JobReader, ReadOnDemand
 from muri_opt.systems.plans.plan_parts import Larger
 from muri_opt.systems.plans.plan_rules import PlanRules
+from muri_opt.systems.plans.table_options import TableOptions, table_options
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _ANYWHERE: Final = -1
@@ -59,7 +59,7 @@ class PlanOptions:
     guaranteed: NDArray[np.bool_]
     served: int
     started: int
-    jobs: tuple[JobOptions, ...]
+    jobs: Sequence[JobOptions]
     level: Ints
     weights: tuple[int, ...]
     larger: Mapping[int, Larger]
@@ -112,9 +112,15 @@ class PlanOptions:
         return _options(round_, rules)
 
     @classmethod
-    def read(cls, round_: Round, rules: PlanRules, before: Iterable[PlanOptions]) -> PlanOptions:
-        """Return the options of a round; what jobs had in those ``before``, of the same cluster, is not read again."""
-        reader = JobReader(round_, {mine.plans.job.id: mine.plans for options in before for mine in options.jobs})
+    def read(cls, round_: Round, rules: PlanRules) -> PlanOptions:
+        """Return the options of a round: all jobs at once, or one by one where that cannot be."""
+        found = table_options(round_, rules)
+        return cls.read_one_by_one(round_, rules) if found is None else cls._of_table(round_, rules, found)
+
+    @classmethod
+    def read_one_by_one(cls, round_: Round, rules: PlanRules) -> PlanOptions:
+        """Return the same, job by job; what is refused is told with the job."""
+        reader = JobReader(round_)
         jobs: list[JobOptions] = []
         homes: list[Ints] = []
         for j, job in enumerate(round_.jobs):
@@ -122,44 +128,26 @@ class PlanOptions:
                 jobs.append(reader.options(j, rules))
             except InputError as error:
                 raise error.inside(f"jobs[{j}] ({job.id!r})") from None
-            there = job.placement or {}
-            most_first = sorted(there, key=there.__getitem__, reverse=True) if jobs[-1].larger else there
-            held = [round_.cluster.node_index[node] for node in most_first]
-            homes += [np.array(held, dtype=np.int64)] * int(np.count_nonzero(jobs[-1].at_home))
-        able = [mine for mine in jobs if len(mine)]
-        guaranteed = np.array([job.guarantee is not None for job in round_.jobs], dtype=np.bool_)
-        started = 1 - sum(mine.least for mine in able) if rules.counts_time else 0
-        served = 1 + sum(mine.best for mine in able) + started * len(able) if guaranteed.any() else 0
-        if (served + started + max((mine.best for mine in able), default=0)) * len(able) >= LARGEST:
-            large = f"{len(able):,} jobs, each worth up to {served + started:,}"
-            raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
+            homes += [_held(round_, job, most_first=bool(jobs[-1].larger))] * int(np.count_nonzero(jobs[-1].at_home))
         first = np.cumsum([0, *map(len, jobs)], dtype=np.int64)
-        level = levels_of(round_)
-        best = [mine.best + started + served * bool(guaranteed[j]) if len(mine) else 0 for j, mine in enumerate(jobs)]
-        job_ = np.repeat(np.arange(len(jobs)), np.diff(first))
-        rows = np.concatenate([np.zeros((0, 7), dtype=np.int64), *(mine.rows for mine in able)])
-        at_home = np.concatenate([np.zeros(0, dtype=np.bool_), *(mine.at_home for mine in able)])
-        plan_, q, g, c, m, e, kind = rows.T.copy()
-        return cls(
-            job=job_,
+        rows = np.concatenate([np.zeros((0, 7), dtype=np.int64), *(mine.rows for mine in jobs if len(mine))])
+        plan_, q, g, c, m, worth, kind = rows.T.copy()
+        return cls._of_columns(
+            round_,
+            rules,
             plan=plan_,
             q=q,
             g=g,
             c=c,
             m=m,
-            e=e + started + served * guaranteed[job_],
+            worth=worth,
             kind=kind,
-            home=np.where(at_home, np.cumsum(at_home) - 1, _ANYWHERE),
-            throughput=np.concatenate([np.zeros(0), *(mine.throughput for mine in able)]),
+            at_home=np.concatenate([np.zeros(0, dtype=np.bool_), *(mine.at_home for mine in jobs)]),
+            throughput=np.concatenate([np.zeros(0), *(mine.throughput for mine in jobs)]),
             hosts=reader.places.hosts,
             homes=tuple(homes),
             first=first,
-            guaranteed=guaranteed,
-            served=served,
-            started=started,
-            jobs=tuple(jobs),
-            level=level,
-            weights=level_weights(level, best),
+            jobs=jobs,
             larger={
                 int(first[j]) + row: larger
                 for j, mine in enumerate(jobs)
@@ -168,19 +156,101 @@ class PlanOptions:
             },
         )
 
+    @classmethod
+    def _of_table(cls, round_: Round, rules: PlanRules, found: TableOptions) -> PlanOptions:
+        """Return the options of a round whose plans were read at once."""
+        table, at = found.table, found.at
+        job = table.job[at]
+        return cls._of_columns(
+            round_,
+            rules,
+            plan=at - table.first[job],
+            q=table.nodes[at],
+            g=table.gpus[at],
+            c=table.milli[at],
+            m=table.mib[at],
+            worth=found.worth,
+            kind=table.kind[at],
+            at_home=found.home,
+            throughput=table.throughput[at],
+            hosts=table.places.hosts,
+            homes=tuple(_held(round_, round_.jobs[j]) for j in job[found.home].tolist()),
+            first=np.searchsorted(job, np.arange(len(round_.jobs) + 1)),
+            jobs=ReadOnDemand(round_, rules),
+            larger={},
+        )
+
+    @classmethod
+    def _of_columns(
+        cls,
+        round_: Round,
+        rules: PlanRules,
+        *,
+        plan: Ints,
+        q: Ints,
+        g: Ints,
+        c: Ints,
+        m: Ints,
+        worth: Ints,
+        kind: Ints,
+        at_home: NDArray[np.bool_],
+        throughput: NDArray[np.float64],
+        hosts: NDArray[np.bool_],
+        homes: tuple[Ints, ...],
+        first: Ints,
+        jobs: Sequence[JobOptions],
+        larger: Mapping[int, Larger],
+    ) -> PlanOptions:
+        """Return the options, with what it is worth that jobs run at all on top of what each is ``worth``."""
+        count = np.diff(first)
+        able, job = np.flatnonzero(count), np.repeat(np.arange(len(round_.jobs)), count)
+        best, least = np.zeros(len(count), dtype=np.int64), np.zeros(len(count), dtype=np.int64)
+        if len(able):
+            best[able] = np.maximum.reduceat(worth, first[able])
+            least[able] = np.minimum.reduceat(worth, first[able])
+        guaranteed = np.array([one.guarantee is not None for one in round_.jobs], dtype=np.bool_)
+        started = 1 - sum(least[able].tolist()) if rules.counts_time else 0
+        served = 1 + sum(best[able].tolist()) + started * len(able) if guaranteed.any() else 0
+        if (served + started + max(best[able].tolist(), default=0)) * len(able) >= LARGEST:
+            large = f"{len(able):,} jobs, each worth up to {served + started:,}"
+            raise InputError("jobs", large, "fewer jobs, or shorter ones: sums of values must fit 62 bits")
+        level = levels_of(round_)
+        most = np.where(count > 0, best + started + served * guaranteed, 0)
+        return cls(
+            job=job,
+            plan=plan,
+            q=q,
+            g=g,
+            c=c,
+            m=m,
+            e=worth + started + served * guaranteed[job],
+            kind=kind,
+            home=np.where(at_home, np.cumsum(at_home) - 1, _ANYWHERE),
+            throughput=throughput,
+            hosts=hosts,
+            homes=homes,
+            first=first,
+            guaranteed=guaranteed,
+            served=served,
+            started=started,
+            jobs=jobs,
+            level=level,
+            weights=level_weights(level, most.tolist()),
+            larger=larger,
+        )
+
+
+def _held(round_: Round, job: Job, *, most_first: bool = False) -> Ints:
+    """Return the nodes of a running job, those where it has most GPUs first if so asked."""
+    there = job.placement or {}
+    order = sorted(there, key=there.__getitem__, reverse=True) if most_first else there
+    return np.array([round_.cluster.node_index[node] for node in order], dtype=np.int64)
+
 
 @last_recalled
 def _options(round_: Round, rules: PlanRules) -> PlanOptions:
-    """Return the options of a round, whose jobs are mostly those of the last round of the same cluster.
-
-    Where jobs may not start just anywhere, every round is read anew: what they ask, and the time, change the places.
-    """
-    before = (
-        options
-        for (last, _), options in _options.kept
-        if last.cluster == round_.cluster and node_sets(last) is None and node_sets(round_) is None
-    )
-    options = PlanOptions.read(round_, rules, before)
+    """Return the options of a round, from the last call if it was the same."""
+    options = PlanOptions.read(round_, rules)
     for field in fields(options):
         value = getattr(options, field.name)
         if isinstance(value, np.ndarray):

@@ -42,13 +42,15 @@ class PlanBinding(NamedTuple):
 class _Wants(NamedTuple):
     """The smallest option of a job (parts; GPUs, milli-CPUs and MiB of each), and the places of it and of all.
 
-    Of unequal parts the smaller ones count; ``gpus`` are those of all parts.
+    Of unequal parts the smaller ones count; ``gpus`` are those of all parts. ``apart`` says that all parts of the
+    smallest option are in one of several places.
     """
 
     size: tuple[int, ...]
     gpus: int
     places: _Places
     smallest: _Places
+    apart: bool
 
 
 def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Holders:
@@ -61,6 +63,13 @@ def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]
             full[:, : options.larger[o].number] += np.array(options.more(o))[:, None]
         held.append((full[0], full[1], full[2]))
     return Holders.of_parts(round_, [(int(options.job[o]),) for o in chosen], list(chosen.values()), held)
+
+
+def _widest(places: _Places) -> _Places:
+    """Return the same nodes by fewer places: a home is inside its kind of nodes."""
+    if len(places) == 1:
+        return places
+    return frozenset(place for place in places if place[1] < 0 or (place[0], -1) not in places)
 
 
 class PlanBindingRules:
@@ -100,7 +109,7 @@ class PlanBindingRules:
         size, gpus = demands[self._smallest[job]][:4], int(self._gpus[self._smallest[job]])
         places = frozenset([demands[o][4:6] for o in mine])
         alike = places if len(places) == 1 else frozenset([demands[o][4:6] for o in mine if demands[o][:4] == size])
-        return _Wants(size=size, gpus=gpus, places=places, smallest=alike)
+        return _Wants(size=size, gpus=gpus, places=_widest(places), smallest=_widest(alike), apart=len(alike) > 1)
 
     @cached_property
     def _gpus(self) -> Ints:
@@ -164,7 +173,7 @@ class PlanBindingRules:
             lacking = self._lacking(size, here, gpus=False)
             return WaitingReason.CAPACITY, "; ".join([words, *lacking]), remedy
         words += ", but no plan finds its GPUs, CPUs and memory together on each of its nodes"
-        words += ", in one part of the cluster" * (parts > 1 and len(wants.smallest) > 1)
+        words += ", in one part of the cluster" * (parts > 1 and wants.apart)
         remedy = "free more on one node, or move a running job"
         return WaitingReason.FRAGMENTATION, "; ".join([words, *self._lacking(size, here, gpus=True)]), remedy
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Final
 
 from muri_opt.errors import RefusalError, unknown_name
@@ -45,6 +46,8 @@ class PlanPolicy(Policy):
     own_name: ClassVar[str]
     choices: ClassVar[Mapping[str, Allowed]] = {"restarts": RESTARTS}
     needs_beside: ClassVar[tuple[str, ...]] = ()
+    goes_by_plan: ClassVar[bool] = False
+    """Whether the plan that a job has decides what it may have next: then a start may lead to another decision."""
 
     def __post_init__(self) -> None:
         if self.name != self.own_name:
@@ -67,8 +70,11 @@ class PlanPolicy(Policy):
         """Which plans a job may run by and what they are worth; the exact program of the same round obeys them too."""
 
     @abstractmethod
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
-        """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas."""
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas.
+
+        A policy that may take long is done soon after ``until`` (of ``time.monotonic``), with what it has by then.
+        """
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints] | None:
         """Return the same beside all that runs, which stays; ``None`` where the algorithm starts from what runs."""
@@ -93,13 +99,20 @@ class PlanPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the policy's own algorithm."""
+        return self.decide_within(round_, seed, inf)
+
+    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
+        """Return the decision of the policy's own algorithm, or where it is late what it has by then.
+
+        ``deadline`` is a moment of ``time.monotonic``.
+        """
         self.check_honoured(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide(apart.rest, seed))
+            return apart.joined(self.decide_within(apart.rest, seed, deadline))
         options = PlanOptions.of(round_, self.plan_rules)
-        pays = self.restarts == "pay" and bool(options.homes)
-        chosen = paying(self, round_, options, seed) if pays else self.choose(round_, options, seed)
+        pays = self.restarts == "pay" and (bool(options.homes) or self.goes_by_plan)
+        chosen = paying(self, round_, options, seed, deadline) if pays else self.choose(round_, options, seed, deadline)
         return plan_decision(round_, options, chosen)
 
     def unchanged(self, round_: Round) -> Decision | None:

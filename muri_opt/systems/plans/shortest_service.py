@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
+from time import monotonic
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -61,9 +62,9 @@ class ShortestServicePolicy(PlanPolicy):
         """Which plans a job may run by, worth the completions per second that they are."""
         return PlanRules(change=self.change, objective=COMPLETIONS)
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return _stepped(round_, options, HeldSeats(round_, options))
+        return _stepped(round_, options, HeldSeats(round_, options), until)
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, as they are."""
@@ -72,18 +73,23 @@ class ShortestServicePolicy(PlanPolicy):
         return _stepped(round_, options, seats)
 
 
-def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats) -> Mapping[int, Ints]:
-    """Return the nodes of each option that runs once no job that had no seat can start or grow any more."""
+def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float = inf) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs once no job that had no seat can start or grow any more, or it is late.
+
+    Jobs still to come that are where they run stay there then.
+    """
     steps = _Steps(options, arrivals(round_))
-    heap = [step for job in steps.queue if job not in seats.seats for step in steps.next(job, None)]
+    heap = [step for step in steps.first() if steps.queue[step.place] not in seats.seats]
     heapify(heap)
-    while heap:
+    while heap and (until == inf or monotonic() < until):
         step = heappop(heap)
         job = steps.queue[step.place]
         steps.tried[step.option] = True
         seats.offer(job, step.option)
         for after in steps.next(job, seats.seats[job].option if job in seats.seats else None):
             heappush(heap, after)
+    if heap:
+        seats.stay(steps.queue)
     return seats.chosen
 
 
@@ -92,25 +98,45 @@ class _Steps:
 
     def __init__(self, options: PlanOptions, queue: list[int]) -> None:
         self.queue = queue
-        self.tried = np.zeros(len(options), dtype=np.bool_)
+        self.tried = [False] * len(options)
         self._options = options
         self._gpus, self._milli, _ = sizes(options)
         self._rate = options.e - options.served * options.guaranteed[options.job]
+        self._rates: list[int] = self._rate.tolist()
+        self._totals: list[int] = self._gpus.tolist()
+        self._millis: list[int] = self._milli.tolist()
+        self._moves: list[bool] = (options.home < 0).tolist()
         self._place = {job: place for place, job in enumerate(queue)}
+
+    def first(self) -> list[Step]:
+        """Return the first step of each job that has one, if it has nothing: as :meth:`next`, all at once."""
+        options, some = self._options, np.flatnonzero(self._rate > 0)
+        gpus, rate, job = self._gpus[some], self._rate[some], options.job[some]
+        gain = np.where(gpus > 0, rate / np.maximum(gpus, 1), inf)
+        moves = options.home[some] < 0
+        order = np.lexsort((self._milli[some], moves, -rate, -gain, job))
+        best = order[np.unique(job[order], return_index=True)[1]]
+        later = ~options.guaranteed[job[best]]
+        columns = (options.level[job[best]], later, -gain[best], moves[best], job[best], some[best])
+        return [
+            Step(level, waits, loss, moved, self._place[one], option)
+            for level, waits, loss, moved, one, option in zip(*(column.tolist() for column in columns), strict=True)
+        ]
 
     def next(self, job: int, now: int | None) -> list[Step]:
         """Return the next step of a job that has an option, or none, now: one step, or an empty list."""
-        mine = np.array(self._options.of_job(job), dtype=np.int64)
-        rate, gpus = (0, 0) if now is None else (self._rate[now], self._gpus[now])
-        mine = mine[~self.tried[mine] & (self._rate[mine] > rate)]
-        if not len(mine):
+        rate, gpus = (0, 0) if now is None else (self._rates[now], self._totals[now])
+        best: tuple[float, int, bool, int, int] | None = None
+        for option in self._options.of_job(job):
+            gain = self._rates[option] - rate
+            if gain <= 0 or self.tried[option]:
+                continue
+            more = self._totals[option] - gpus
+            # Of equal gains the larger one in all, then without a restart, then with fewer CPUs.
+            per_gpu = gain / more if more > 0 else inf
+            key = (-per_gpu, -gain, self._moves[option], self._millis[option], option)
+            best = key if best is None else min(best, key)
+        if best is None:
             return []
-        more = self._gpus[mine] - gpus
-        gain = np.where(more > 0, (self._rate[mine] - rate) / np.maximum(more, 1), inf)
-        # Of equal gains the larger one in all, then without a restart, then with fewer CPUs.
-        keys = (self._milli[mine], self._options.home[mine] < 0, -self._rate[mine], -gain)
-        best = int(np.lexsort(keys)[0])
         later = now is not None or not self._options.guaranteed[job]
-        level = int(self._options.level[job])
-        moves = bool(self._options.home[mine[best]] < 0)
-        return [Step(level, later, -float(gain[best]), moves, self._place[job], int(mine[best]))]
+        return [Step(int(self._options.level[job]), later, best[0], best[2], self._place[job], best[4])]

@@ -9,6 +9,8 @@ at once: deciding again with nothing changed then changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
+from time import monotonic
 from typing import Final, Protocol
 
 import numpy as np
@@ -37,25 +39,30 @@ class Chooser(Protocol):
     def plan_rules(self) -> PlanRules:
         """Which plans a job may run by and what they are worth."""
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Chosen:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Chosen:
         """Return what the algorithm chooses."""
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Chosen | None:
         """Return what it chooses beside all that runs, or ``None`` where its algorithm starts from that anyway."""
 
 
-def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> Chosen:
-    """Return what a policy chooses in a round where jobs run, without changes that do not pay."""
-    best, kept = _better(policy, round_, options, seed)
+def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Chosen:
+    """Return what a policy chooses in a round where jobs run, without changes that do not pay.
+
+    It is looked at again as long as it is not ``until`` that moment, of ``time.monotonic``.
+    """
+    best, kept = _better(policy, round_, options, seed, until)
     if kept is None or len(options) > _MOST:
         return best
     for _ in range(_LOOKS):
+        if until < inf and monotonic() >= until:
+            break
         done = Decision(assignments=assignments_of(round_, options, best))
         then = after(round_, done)
         if then == round_:
             break
-        again = PlanOptions.read(then, policy.plan_rules, ())
-        wanted, kept = _better(policy, then, again, seed)
+        again = PlanOptions.read(then, policy.plan_rules)
+        wanted, kept = _better(policy, then, again, seed, until)
         if wanted is kept and len(kept) == len(best):
             break
         found = chosen_in(round_, options, Decision(assignments=assignments_of(then, again, wanted)))
@@ -65,10 +72,12 @@ def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> C
     return best
 
 
-def _better(policy: Chooser, round_: Round, options: PlanOptions, seed: int) -> tuple[Chosen, Chosen | None]:
+def _better(
+    policy: Chooser, round_: Round, options: PlanOptions, seed: int, until: float
+) -> tuple[Chosen, Chosen | None]:
     """Return what a policy chooses or what it chooses beside all that runs, whichever is worth more; and the latter."""
-    wanted = undone(round_, options, policy.choose(round_, options, seed))
-    kept = policy.keep(round_, options, seed)
+    wanted = undone(round_, options, policy.choose(round_, options, seed, until))
+    kept = None if until < inf and monotonic() >= until else policy.keep(round_, options, seed)
     if kept is None or worth_of(options, wanted) > worth_of(options, kept):
         return wanted, kept
     return kept, kept

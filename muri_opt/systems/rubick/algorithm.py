@@ -15,19 +15,26 @@ What is worked out more than once is remembered in :class:`.cached_costs.CachedC
 from __future__ import annotations
 
 from math import inf
+from time import monotonic
 
 import numpy as np
 
+from muri_opt.systems.plans.allocation import guaranteed_first
 from muri_opt.systems.rubick.cached_costs import CachedCosts
 from muri_opt.systems.rubick.reclaim import Move, Offer, move_to, offers
 from muri_opt.systems.rubick.state import State
 
 
 class Reallocation:
-    """One run of the algorithm on an allocation, which it changes."""
+    """One run of the algorithm on an allocation, which it changes, and which is a valid one at any moment.
 
-    def __init__(self, state: State) -> None:
+    Where it is ``until`` that moment (of ``time.monotonic``) not done, whoever waits starts by the best option that
+    fits what is free, and that is all.
+    """
+
+    def __init__(self, state: State, until: float = inf) -> None:
         self._state = state
+        self._until = until
         self._costs = CachedCosts(state, level=0)
         self._jobs = list(state.rank)
 
@@ -40,17 +47,39 @@ class Reallocation:
         for level in range(max(levels, default=-1) + 1):
             self._jobs = [job for job in self._state.rank if levels[job] == level]
             self._costs = CachedCosts(self._state, level=level)
-            self._run_level()
+            if not self._run_level():
+                self._fill()
+                return
 
-    def _run_level(self) -> None:
-        """Serve guaranteed jobs that do not run, then every job by its slope; what is free at last to the steepest."""
-        state = self._state
+    def _run_level(self) -> bool:
+        """Serve guaranteed jobs that do not run, then every job by its slope; what is free at last to the steepest.
+
+        Return whether there was time for all of that.
+        """
+        state, guaranteed = self._state, self._state.options.guaranteed.tolist()
         for job in self._jobs:
-            if state.options.guaranteed[job] and job not in state.seats and not self.serve(job, taking=True):
+            if guaranteed[job] and job not in state.seats and not self.serve(job, taking=True):
+                if self._is_late():
+                    return False
                 self.force(job)
-        changes = sum(self.serve(job, taking=True) for job in self.by_slope())
+        changes, taking = 1, True
         while changes:  # what one job left free by a change, another may take
-            changes = sum(self.serve(job, taking=False) for job in self.by_slope())
+            changes = 0
+            for job in self.by_slope():
+                if self._is_late():
+                    return False
+                changes += self.serve(job, taking=taking)
+            taking = False
+        return True
+
+    def _is_late(self) -> bool:
+        return self._until < inf and monotonic() >= self._until
+
+    def _fill(self) -> None:
+        """Start whoever waits by the best option that fits what is free, by level and promise, then submission."""
+        state = self._state
+        for job in guaranteed_first(state.options, list(state.rank)):
+            state.start(job, state.curves.best_first[job])
 
     def by_slope(self) -> list[int]:
         """Return the jobs that could gain: those that starve and wait, then the steepest first; equals by submission.
@@ -101,6 +130,8 @@ class Reallocation:
         """
         state, costs = self._state, self._costs
         seat, now = state.seats.get(job), state.option(job)
+        if seat is None and self._finds_nothing(job, taking=taking):
+            return None
         reach = [o for o in state.within_reach(job) if seat is None or state.curves.gain(now, o) > 0]
         best: Move | None = None
         asked: list[Offer] = []
@@ -125,6 +156,13 @@ class Reallocation:
         if seat is not None:
             state.free.take(*seat)
         return best
+
+    def _finds_nothing(self, job: int, *, taking: bool) -> bool:
+        """Return whether it is known at once that a job that waits gets nothing, as is so for most of many."""
+        state = self._state
+        if taking:
+            return state.curves.fewest[job] > state.free.gpus.max(initial=0) and self._costs.too_flat(job)
+        return not any(state.free.fits(option) for option in state.curves.best_first[job])
 
     def _make(self, job: int, move: Move) -> None:
         """Change the options of those who give, then seat the job."""

@@ -60,7 +60,7 @@ class RubickPolicy(ThroughputPolicy):
         """Return when the patience of a waiting job ends."""
         return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs.
 
         Running jobs start where they are; the rest is the paper's algorithm.
@@ -68,7 +68,7 @@ class RubickPolicy(ThroughputPolicy):
         starving = self._starving(round_, options)
         state = State(round_, options, self._firm(round_), starving)
         state.keep_present()
-        Reallocation(state).run()
+        Reallocation(state, until).run()
         return state.chosen
 
     def _firm(self, round_: Round) -> set[int]:

@@ -26,7 +26,8 @@ class Curves:
     The worth is normalised throughput over the horizon, less the time of a restart, in millionths; that a guaranteed
     job runs at all is left out, since slopes compare throughput. Jobs with equal options have the same ``number``: what
     one of them that waits is refused, the others are. Where parts are of two sizes, ``part`` is a larger one: others
-    make room for as many of these, and what is really taken on a node is :meth:`on`.
+    make room for as many of these, and what is really taken on a node is :meth:`on`. ``fewest`` are the GPUs of the
+    smallest part of each job.
     """
 
     def __init__(self, options: PlanOptions) -> None:
@@ -42,6 +43,7 @@ class Curves:
         self.q: list[int] = options.q.tolist()
         self.total = _rows(np.stack(options.totals, axis=1))
         self.best_first = by_worth(options)
+        self.fewest = [min((self.part[o][0] for o in mine), default=0) for mine in self.best_first]
         rows = np.column_stack([worth, self.parts, options.q, options.kind, options.home])
         if self._larger:
             rows = np.column_stack([rows, *options.totals])

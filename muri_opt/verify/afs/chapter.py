@@ -130,4 +130,8 @@ class ShareChapter(Chapter):
         return curve.period_seconds(gpus) if gpus in curve.speeds else None
 
     def _curve(self, job: Job) -> Curve:
-        return curves_of(self.round_)[job.id]
+        return self._curves[job.id]
+
+    @cached_property
+    def _curves(self) -> Mapping[str, Curve]:
+        return curves_of(self.round_)

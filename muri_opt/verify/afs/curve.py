@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import floor, log10
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -59,7 +60,8 @@ def curves_of(round_: Round) -> dict[str, Curve]:
 @lru_cache(maxsize=1 << 15)
 def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], int]:
     """Return the speed with 1, 2, ... GPUs, and how many digits after the point of the table it keeps."""
-    most, power = max(rate for _, rate in table), 0
+    most = max(rate for _, rate in table)
+    power = floor(log10(LARGEST_SPEED) - log10(most)) if most > 0 else 0  # near enough: at most one off
     while _times_ten(most, power) > LARGEST_SPEED:
         power -= 1
     while _times_ten(most, power + 1) <= LARGEST_SPEED:

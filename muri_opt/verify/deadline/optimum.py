@@ -10,7 +10,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muri_opt.rounds import Job, Round
-from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.value import Home, Values, home_of, sizes_of
 from muri_opt.verify.demands import Asked, asked_of
@@ -32,16 +33,27 @@ class Way(NamedTuple):
 def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     """Yield every way to run of a job that has room in the empty cluster."""
     asked = asked_of(round_)
-    mine, rooms, home = None if asked is None else asked[job.id], empty_rooms(round_), home_of(round_, job)
-    kinds, need = Counter(rooms), need_of(job)
+    mine, home, need = None if asked is None else asked[job.id], home_of(round_, job), need_of(job)
+    rooms, kinds = _empty(round_)
+    most = 0 if mine is not None else sum(room.holds(with_fields(need, gpus=room.gpus)) * n for room, n in kinds.items())
     if home is not None and _holds(round_, rooms, need, home):
         yield Way(sum(home.values()), home, ())
     for gpus in sizes_of(round_, job):
         if job.stays and (home is None or gpus != sum(home.values())):
             continue
-        parts = _parts(rooms, kinds, with_fields(need, gpus=gpus), mine)
+        if mine is None:
+            parts: tuple[frozenset[int] | None, ...] = (None,) if gpus <= most else ()
+        else:
+            parts = _parts(rooms, with_fields(need, gpus=gpus), mine)
         if parts:
             yield Way(gpus, None, parts)
+
+
+@recalled
+def _empty(round_: Round) -> tuple[list[Room], Counter[Room]]:
+    """Return what the nodes have, one by one and counted."""
+    rooms = empty_rooms(round_)
+    return rooms, Counter(rooms)
 
 
 def counted_bound(round_: Round, values: Values) -> int | None:
@@ -99,12 +111,8 @@ def _options(round_: Round, job: Job, worth: Mapping[tuple[int, bool], int]) -> 
             yield Option(value, unit, way.gpus, way.gpus, nodes, among=part)
 
 
-def _parts(
-    rooms: list[Room], kinds: Counter[Room], need: Need, asked: Asked | None
-) -> tuple[frozenset[int] | None, ...]:
-    """Return the sets of nodes inside which so many GPUs fit if nothing else runs; ``None`` stands for all nodes."""
-    if asked is None:
-        return (None,) if smallest_node_count(kinds, need) is not None else ()
+def _parts(rooms: list[Room], need: Need, asked: Asked) -> tuple[frozenset[int], ...]:
+    """Return the sets of nodes inside which so many GPUs fit if nothing else runs."""
     parts = map(frozenset, asked.parts)
     return tuple(part for part in parts if sum(rooms[node].holds(need) for node in part) >= need.gpus)
 

@@ -32,7 +32,8 @@ def sizes_of(round_: Round, job: Job) -> list[int]:
         raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: what goes with a GPU is counted by them")
     if job.scaling is None:
         return [job.gpus]
-    return [gpus for gpus in Curve.of(job).speeds if gpus <= round_.cluster.total_gpus]
+    total = round_.cluster.total_gpus
+    return [gpus for gpus in Curve.of(job).speeds if gpus <= total]
 
 
 def period_of(job: Job, gpus: int) -> float | None:
@@ -63,8 +64,8 @@ def values_of(round_: Round, interval: int) -> Values:
             in_time = earliest * places.get(place, 0) + number + (0 if one.can_wait else saved)
             found[one.job.id] = {
                 (gpus, stays): unit * one.speed(gpus, stays) + (in_time if one.keeps(gpus, stays) else 0)
+                for stays in ((False, True) if one.job.state == "running" else (False,))
                 for gpus in one.speeds
-                for stays in (False, True)
             }
         unit = saved * (1 + len(line))
     return found

@@ -23,15 +23,24 @@ class Proposals:
         self.racks = {node.rack: rack for node, rack in zip(round_.cluster.nodes, reading.racks, strict=True)}
         self.shelves = counted_rooms(reading.racks, reading.rooms)
         self.layouts: dict[tuple[int, int], Layout] = {}
+        self._known: dict[tuple[object, ...], str | None] = {}
 
     def fault(self, stand: Stand, change: Change) -> str | None:
-        """Return what is wrong with a change, or ``None`` where the job could start with it."""
-        return (
-            self._malformed(change)
-            or self._unfit_jobs(change)
-            or (None if stand.asked is None else self._unasked(stand.job, stand.asked, change))
-            or self._in_vain(stand, change)
-        )
+        """Return what is wrong with a change, or ``None`` where the job could start with it.
+
+        The same change is tried once for all jobs that ask for the same and may sit equally far apart after it.
+        """
+        fault = self._malformed(change) or self._unfit_jobs(change)
+        if fault is None and stand.asked is not None:
+            fault = self._unasked(stand.job, stand.asked, change)
+        if fault is not None:
+            return fault
+        level = self.reading.tenancy.level(stand.waited + micro(change.wait_seconds or 0.0))
+        moved = tuple((name, *to.items()) for name, to in change.move.items())
+        key = (*stand.demand, level, change.preempt, moved, change.add_gpus, change.rack, change.like)
+        if key not in self._known:
+            self._known[key] = self._in_vain(stand, change, level)
+        return self._known[key]
 
     def _malformed(self, change: Change) -> str | None:
         waits, adds = change.wait_seconds, change.add_gpus
@@ -109,13 +118,12 @@ class Proposals:
     def _of(self, name: str) -> Job:
         return self.round.jobs[self.round.job_index[name]]
 
-    def _in_vain(self, stand: Stand, change: Change) -> str | None:
+    def _in_vain(self, stand: Stand, change: Change, level: int) -> str | None:
         """Return why the job could not start after all; the hall is left as it was."""
         extra = None
         if change.add_gpus is not None:
             rack = self.racks.get(change.rack, len(self.racks))
             extra = rack, Room(gpus=change.add_gpus, milli=None, mebibytes=None)
-        level = self.reading.tenancy.level(stand.waited + micro(change.wait_seconds or 0.0))
         if level == APART:
             return "the job is left alone then"
         index, nodes = self.round.job_index, self.round.cluster.node_index

@@ -30,15 +30,13 @@ class ClusterState:
         self.shared: Racks = {rack: Counter() for rack in reading.racks}
         self.empty: Racks = {rack: Counter() for rack in reading.racks}
         self.places: dict[int, Held] = {}
+        self.free_gpus = sum(room.gpus for room in self.rooms)
+        """GPUs that nobody has."""
+        for job, held in places.items():
+            self._occupy(job, held, 1)
+            self.places[job] = held
         for node in range(len(self.rooms)):
             self._count(node, 1)
-        for job, held in places.items():
-            self.put(job, held)
-
-    @property
-    def free_gpus(self) -> int:
-        """GPUs that nobody has."""
-        return sum(room.gpus for room in self.rooms)
 
     def put(self, job: int, held: Held) -> None:
         """Put a job on nodes, whether there is room or not."""
@@ -111,15 +109,22 @@ class ClusterState:
         return sum(self.rooms[node].gpus for part in asked.parts for node in part)
 
     def _change(self, job: int, held: Held, sign: int) -> None:
-        need = self.reading.stands[job].need
-        for node, gpus in held.items():
+        for node in held:
             self._count(node, -1)
+        self._occupy(job, held, sign)
+        for node in held:
+            self._count(node, 1)
+
+    def _occupy(self, job: int, held: Held, sign: int) -> None:
+        """Change what nodes have free, and who is on them."""
+        need = self.reading.stands[job].need
+        self.free_gpus -= sign * sum(held.values())
+        for node, gpus in held.items():
             self.rooms[node] = self.rooms[node].without(need, sign * gpus)
             if sign > 0:
                 self.residents[node].add(job)
             else:
                 self.residents[node].remove(job)
-            self._count(node, 1)
 
     def _count(self, node: int, sign: int) -> None:
         room, rack, residents = self.rooms[node], self.reading.racks[node], self.residents[node]

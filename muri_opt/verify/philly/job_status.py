@@ -49,6 +49,13 @@ class Stand:
         """Whether the job waits and may start."""
         return not self.running and self.reach.fits and self.level > APART
 
+    @property
+    def demand(self) -> tuple[object, ...]:
+        """All that matters of a job to where it finds room: jobs of equal demands find the same."""
+        if self.asked is None:
+            return (self.need,)
+        return self.need, id(self.asked.parts), self.asked.fewest, self.asked.most, self.asked.even
+
     def may_have(self, held: Held) -> bool:
         """Return whether a place is inside one of the parts of the cluster it asks for, and of the shape."""
         if self.asked is None:
@@ -89,9 +96,13 @@ class Reading:
         ranks = {priority: rank for rank, priority in enumerate(sorted({job.priority for job in round_.jobs}))}
         known = _Known(round_=round_, tenancy=tenancy, quotas=quotas, racks=racks, ranks=ranks)
         reaches: dict[object, Reach] = {}
+        needs: dict[tuple[int, float | None, float | None], Need] = {}
         stands = []
         for position, job in enumerate(round_.jobs):
-            need, mine = need_of(job), None if asked is None else asked[job.id]
+            asks = job.gpus, job.cpus, job.memory_gib
+            if asks not in needs:
+                needs[asks] = need_of(job)
+            need, mine = needs[asks], None if asked is None else asked[job.id]
             key = need if mine is None else (need, id(mine.parts), mine.fewest, mine.most, mine.even)
             if key not in reaches:
                 reaches[key] = Reach.of(layout, need) if mine is None else Reach.asked(mine, need, rooms, racks)

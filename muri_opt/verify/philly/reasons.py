@@ -25,10 +25,7 @@ def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> It
     seatable: dict[tuple[object, ...], tuple[bool, int]] = {}
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
-        key: tuple[object, ...] = (stand.need, stand.level)
-        if stand.asked is not None:
-            asked = stand.asked
-            key = *key, id(asked.parts), asked.fewest, asked.most, asked.even
+        key = (*stand.demand, stand.level)
         if key not in seatable:
             seatable[key] = hall.could_seat(stand, stand.level, stand.reach), hall.free_for(stand.asked)
         within = reading.quotas.has_left(stand.tenant, stand.need.gpus, held)

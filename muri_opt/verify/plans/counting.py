@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.counting import Pool, counted_best
@@ -18,6 +20,11 @@ def counted_plans(round_: Round, menu: PlanChoices) -> int | None:
     would take too long.
     """
     total = round_.cluster.total_gpus
+    if menu.columns is not None:
+        some = menu.columns.open
+        gpus = menu.columns.pieces[some, 0] * menu.columns.parts[some]
+        if total * len(np.unique(menu.columns.owner[some] * (int(gpus.max(initial=0)) + 1) + gpus)) > _MOST_STEPS:
+            return None
     tables = [_by_gpus(menu, job) for job in range(len(round_.jobs))]
     return counted_best(total, [Pool(tables, total)], steps=_MOST_STEPS)
 

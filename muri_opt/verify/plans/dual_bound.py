@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import empty_rooms
+from muri_opt.verify.amounts import NO_LIMIT, empty_rooms
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
+from muri_opt.verify.plans.menu_columns import MenuColumns
 from muri_opt.verify.plans.places import Spot
 from muri_opt.verify.plans.plan_choices import PlanChoices, is_for
+from muri_opt.verify.plans.plan_parts import Piece
+
+Ints = NDArray[np.int64]
+_Items = tuple[dict[Spot, list[Item]], dict[int, list[Item]]]
+"""Parts that may be on any of some nodes, and parts that may be on one node alone."""
+_WORD: Final = 2.0**62
+_MASK: Final = (1 << 64) - 1
+_ROUNDING: Final = 1e-14
+"""More than roundings move a sum of two numbers, relative to the larger one."""
 
 
 @recalled
@@ -23,6 +39,23 @@ def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
     quotas = [tenant.quota_gpus for tenant in cluster.tenants]
     prices = PriceTable.read(duals, {"once": (1,) * len(round_.jobs), "quota": quotas})
     quota = prices.of_tenants(round_)
+    among, home = _column_items(round_, menu, prices, quota) or _items(round_, menu, prices, quota)
+    common: dict[str | None, list[Item]] = {}
+    nodes = []
+    for node, room in enumerate(empty_rooms(round_)):
+        here = [place for place, spot in enumerate(among) if node in spot]
+        look = f"{cluster.nodes[node].gpu_type} {here}"
+        if look not in common:
+            items = list(among.values())
+            common[look] = [item for place in here for item in items[place]]
+        nodes.append((look, room.sizes))
+    most = profit_of_nodes(nodes, common, home, parts=2 * len(round_.jobs))  # more parts than a node is ever given
+    return prices.bound([most])
+
+
+def _items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: Mapping[str, int]) -> _Items:
+    """Return the parts that have a profit, job by job."""
+    cluster = round_.cluster
     among: dict[Spot, list[Item]] = {}
     reaches: dict[tuple[Spot, ...], Spot] = {}
     home: dict[int, list[Item]] = {}
@@ -42,14 +75,77 @@ def planned_bound(round_: Round, menu: PlanChoices, duals: LinearDuals) -> int:
             for node in (cluster.node_index[node] for node in menu.homes[j]) if at_home > 0 else ():
                 if at_home > (away if node in reach else 0) and is_for(way.entry, {cluster.nodes[node].gpu_type}):
                     home.setdefault(node, []).append(Item(j, way.piece, at_home))
-    common: dict[str | None, list[Item]] = {}
-    nodes = []
-    for node, room in enumerate(empty_rooms(round_)):
-        here = [place for place, spot in enumerate(among) if node in spot]
-        look = f"{cluster.nodes[node].gpu_type} {here}"
-        if look not in common:
-            items = list(among.values())
-            common[look] = [item for place in here for item in items[place]]
-        nodes.append((look, room.sizes))
-    most = profit_of_nodes(nodes, common, home, parts=2 * len(round_.jobs))  # more parts than a node is ever given
-    return prices.bound([most])
+    return among, home
+
+
+def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: Mapping[str, int]) -> _Items | None:
+    """Return the parts that have a profit and that a best filling may need, all jobs at once.
+
+    Of equal parts on the same nodes those of the highest profit are enough, one more than fit on a node beside each
+    other: others are never better. Profits are differences of large numbers, exact in machine words where they are
+    small themselves; ``None`` where they may not be.
+    """
+    columns = menu.columns
+    if columns is None:
+        return None
+    units = [weight * prices.denominator for weight in menu.weights]
+    pays = [
+        once + (quota.get(job.tenant or "", 0) * job.gpus if job.guarantee is not None else 0)
+        for job, once in zip(round_.jobs, prices.of["once"], strict=True)
+    ]
+    gains = [bonus * unit - pay for bonus, unit, pay in zip(menu.bonus, units, pays, strict=True)]
+    some = np.flatnonzero(columns.open)
+    owner, parts = columns.owner[some], columns.parts[some]
+    top = np.abs(np.array(gains, dtype=np.float64)[owner])
+    scale = np.array(units, dtype=np.float64)[owner]
+    found = []
+    for worth in (columns.away[some], columns.home[some]):
+        if (np.abs(np.array(gains, dtype=np.float64)[owner] + worth * scale) + top * _ROUNDING > _WORD).any():
+            return None
+        profit = _word(gains)[owner] + worth * _word(units)[owner]
+        found.append(-(-profit // parts))
+    away, at_home = found
+    among = _most_profitable(round_, columns, some, away)
+    home: dict[int, list[Item]] = {}
+    cluster = round_.cluster
+    for place in np.flatnonzero(columns.stays[some] & (at_home > 0)).tolist():
+        job, reach = int(owner[place]), columns.spots[int(columns.kind[some[place]])]
+        entry = columns.entry(int(some[place]))
+        for node in (cluster.node_index[node] for node in menu.homes[job]):
+            beats = at_home[place] > (away[place] if node in reach else 0)
+            if beats and is_for(entry, {cluster.nodes[node].gpu_type}):
+                home.setdefault(node, []).append(Item(job, entry.piece, int(at_home[place])))
+    return among, home
+
+
+def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: Ints) -> dict[Spot, list[Item]]:
+    """Return the parts that a best filling may need, of plans that stand in some places and have such profits."""
+    good = np.flatnonzero(profit > 0)
+    place, profit = some[good], profit[good]
+    kind, owner, pieces = columns.kind[place], columns.owner[place], columns.pieces[place]
+    rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
+    smallest = columns.pieces[columns.open].min(axis=0, initial=NO_LIMIT)
+    fit = [int(most) // int(least) for most, least in zip(rooms.max(axis=0, initial=0), smallest, strict=True) if least]
+    order = np.lexsort((owner, -profit, *pieces.T, kind))
+    new = np.ones(len(order), dtype=np.bool_)
+    group = np.column_stack([kind, pieces])[order]
+    new[1:] = (group[1:] != group[:-1]).any(axis=1)
+    among: dict[Spot, list[Item]] = {}
+    seen: set[int] = set()
+    for at, first in zip(order.tolist(), new.tolist(), strict=True):
+        if first:
+            seen = set()
+        job = int(owner[at])
+        if job in seen or (fit and len(seen) > min(fit) + 1):
+            continue
+        seen.add(job)
+        gpus, milli, mebibytes = pieces[at].tolist()
+        among.setdefault(columns.spots[int(kind[at])], []).append(
+            Item(job, Piece(gpus, milli, mebibytes), int(profit[at]))
+        )
+    return among
+
+
+def _word(numbers: Sequence[int]) -> Ints:
+    """Return whole numbers of any size as machine words, of which sums and products are right as far as they fit."""
+    return np.array([number & _MASK for number in numbers], dtype=np.uint64).view(np.int64)

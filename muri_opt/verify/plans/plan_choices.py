@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, overload
+
+import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.demands import asked_of
+from muri_opt.verify.plans.menu_columns import MenuColumns, read_columns
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
 from muri_opt.verify.plans.places import Places, Spot
 from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
@@ -44,6 +47,34 @@ class Way(NamedTuple):
         return self.away if self.home is None else max(self.away, self.home)
 
 
+T = TypeVar("T")
+
+
+class OnDemand(Sequence[T]):
+    """So many things, each made when it is first asked for."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._make, self._made = make, dict[int, T]()
+        self._places = range(count)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        if isinstance(place, slice):
+            return [self[one] for one in self._places[place]]
+        at = self._places[place]
+        if at not in self._made:
+            self._made[at] = self._make(at)
+        return self._made[at]
+
+
 class Order(NamedTuple):
     """All plans of a job, by what it ``asks`` for, and the ways it may run, by all it ``said``."""
 
@@ -69,17 +100,33 @@ class PlanChoices:
 
     round_: Round
     planned: Planned
-    orders: tuple[Order, ...]
+    orders: Sequence[Order]
+    columns: MenuColumns | None = None
 
     @cached_property
-    def entries(self) -> tuple[tuple[Entry, ...], ...]:
+    def entries(self) -> Sequence[tuple[Entry, ...]]:
         """All plans of each job."""
-        return tuple(order.entries for order in self.orders)
+        return OnDemand(len(self.orders), lambda job: self.orders[job].entries)
 
     @cached_property
-    def ways(self) -> tuple[tuple[Way, ...], ...]:
+    def ways(self) -> Sequence[tuple[Way, ...]]:
         """The ways each job may run."""
-        return tuple(order.ways for order in self.orders)
+        return OnDemand(len(self.orders), lambda job: self.orders[job].ways)
+
+    @cached_property
+    def extremes(self) -> tuple[list[int], list[int], list[bool]]:
+        """The least and the most that a way of each job is worth, and whether it has any."""
+        if self.columns is None:
+            orders = self.orders
+            return [one.least for one in orders], [one.most for one in orders], [bool(one.ways) for one in orders]
+        columns, jobs = self.columns, len(self.round_.jobs)
+        some = np.flatnonzero(columns.open)
+        of, able = columns.owner[some], np.zeros(jobs, dtype=np.bool_)
+        able[of] = True
+        least, most = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, np.iinfo(np.int64).min)
+        np.minimum.at(least, of, columns.away[some])
+        np.maximum.at(most, of, columns.best[some])
+        return np.where(able, least, 0).tolist(), np.where(able, most, 0).tolist(), able.tolist()
 
     @cached_property
     def bonus(self) -> tuple[int, ...]:
@@ -88,18 +135,19 @@ class PlanChoices:
         Where remaining times count, more than the largest costs of all jobs together if it runs at all; if it has a
         guarantee, more than the best of all jobs together on top.
         """
-        runs = 1 - sum(order.least for order in self.orders) if self.planned.counts_time else 0
+        least, most, able = self.extremes
+        runs = 1 - sum(least) if self.planned.counts_time else 0
         jobs = self.round_.jobs
         if all(job.guarantee is None for job in jobs):
             return (runs,) * len(jobs)
-        kept = 1 + sum(order.most + runs for order in self.orders if order.ways)
+        kept = 1 + sum(worth + runs for worth, one in zip(most, able, strict=True) if one)
         return tuple(runs if job.guarantee is None else runs + kept for job in jobs)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
         """What a unit of the value of each job, bonus and all, counts by its priority."""
-        most = [bonus + order.most if order.ways else 0 for bonus, order in zip(self.bonus, self.orders, strict=True)]
-        return weights_of(self.round_, most)
+        told = zip(self.bonus, *self.extremes[1:], strict=True)
+        return weights_of(self.round_, [bonus + most if able else 0 for bonus, most, able in told])
 
     @cached_property
     def homes(self) -> tuple[frozenset[str], ...]:
@@ -113,8 +161,17 @@ class PlanChoices:
 
     @classmethod
     def read(cls, round_: Round, planned: Planned) -> PlanChoices:
-        """Return the menu; what the jobs of the last round had is not read again."""
+        """Return the menu, of all jobs at once where that can be."""
         places = Places.of(round_)
+        columns = read_columns(round_, planned, places)
+        if columns is None:
+            return cls.read_one_by_one(round_, planned, places)
+        orders = OnDemand(len(round_.jobs), lambda job: _order(round_, columns, places, job))
+        return cls(round_=round_, planned=planned, orders=orders, columns=columns)
+
+    @classmethod
+    def read_one_by_one(cls, round_: Round, planned: Planned, places: Places) -> PlanChoices:
+        """Return the menu, job by job; what the jobs of the last round had is not read again."""
         before = _orders_before(round_, planned)
         orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
@@ -182,6 +239,23 @@ class PlanChoices:
         return way.wide is None or dict(assignment.gpus) == _held(self.round_.jobs[position])
 
 
+def _order(round_: Round, columns: MenuColumns, places: Places, job: int) -> Order:
+    """Return the plans of one job and the ways it may run, from the columns."""
+    mine = range(int(columns.begin[job]), int(columns.begin[job + 1]))
+    entries = tuple(columns.entry(place) for place in mine)
+    ways = tuple(
+        Way(
+            *entry,
+            int(columns.away[place]),
+            int(columns.home[place]) if columns.stays[place] else None,
+            places.spots(round_.jobs[job], entry),
+        )
+        for place, entry in zip(mine, entries, strict=True)
+        if columns.open[place]
+    )
+    return Order((), (), entries, ways)
+
+
 _menu = last_recalled(PlanChoices.read)
 _COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
 _SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
@@ -205,7 +279,10 @@ def _orders_before(round_: Round, planned: Planned) -> dict[str, Order]:
     return {
         job.id: order
         for _, last in _menu.kept
-        if last.planned == planned and last.round_.cluster == round_.cluster and _asks_alike(last.round_, round_)
+        if last.columns is None
+        and last.planned == planned
+        and last.round_.cluster == round_.cluster
+        and _asks_alike(last.round_, round_)
         for job, order in zip(last.round_.jobs, last.orders, strict=True)
     }
 

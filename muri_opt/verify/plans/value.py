@@ -67,12 +67,12 @@ def plan_values(
         return list(zip(away, home, strict=True))
     if planned.power is not None:
         lowest = min((plan.throughput for plan in allowed), default=1.0)
-        kept = _kept(round_, job) if restarts else Fraction(1)
+        kept = kept_of(round_, job) if restarts else Fraction(1)
         ratios = [Fraction(plan.throughput) / Fraction(lowest) for plan in allowed]
         return [(_fair(ratio * kept, planned.power), _fair(ratio, planned.power)) for ratio in ratios]
-    reference = _reference(job, planned, fitting)
+    reference = reference_of(job, planned, fitting)
     cost = micro(job.restart_seconds or 0.0) if restarts else 0
-    if restarts and planned.gate is not None and _is_shut(job, Fraction(planned.gate)):
+    if restarts and planned.gate is not None and is_shut(job, planned.gate):
         cost = planned.horizon
     moved, still = (
         Fraction(MILLION * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0)
@@ -80,13 +80,29 @@ def plan_values(
     return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
 
 
-def _is_shut(job: Job, gate: Fraction) -> bool:
+def one_value(
+    round_: Round,
+    job: int,
+    planned: Planned,
+    fitting: Sequence[Plan],
+    allowed: Sequence[Plan],
+    plan: Plan,
+    *,
+    restart: bool,
+) -> int:
+    """Return what one of the allowed plans of a job is worth, with a restart or without."""
+    values = plan_values(round_, round_.jobs[job], planned, fitting, allowed)
+    place = next(place for place, one in enumerate(allowed) if one is plan)
+    return values[place][0 if restart else 1]
+
+
+def is_shut(job: Job, gate: str) -> bool:
     """Return whether a job, restarted once more, would have spent more of its run time on restarts than the gate lets.
 
     One that restarts in no time never does; one that has not run yet does.
     """
     takes, ran = micro(job.restart_seconds or 0.0), micro(job.executed_seconds or 0.0)
-    return takes > 0 and (ran == 0 or takes * (1 + (job.restarts or 0)) > (1 - gate) * ran)
+    return takes > 0 and (ran == 0 or takes * (1 + (job.restarts or 0)) > (1 - Fraction(gate)) * ran)
 
 
 def _completions(job: Job, plan: Plan, lost: int) -> int:
@@ -103,7 +119,7 @@ def _product(throughput: float, scale: Fraction) -> int:
     return above * scale.numerator // (below * scale.denominator)
 
 
-def _reference(job: Job, planned: Planned, fitting: Sequence[Plan]) -> Fraction:
+def reference_of(job: Job, planned: Planned, fitting: Sequence[Plan]) -> Fraction:
     """Return the throughput that counts as a million."""
     if planned.reference == "best":
         return Fraction(max((plan.throughput for plan in fitting), default=1.0))
@@ -114,7 +130,7 @@ def _reference(job: Job, planned: Planned, fitting: Sequence[Plan]) -> Fraction:
     return Fraction(max(plan.throughput for plan in own or asked))
 
 
-def _kept(round_: Round, job: Job) -> Fraction:
+def kept_of(round_: Round, job: Job) -> Fraction:
     """Return the part of its age that a job would have worked, had it restarted once more."""
     if job.submitted is None:
         age = micro(job.executed_seconds or 0.0) + micro(job.waiting_seconds or 0.0)

@@ -1,20 +1,18 @@
-"""Sessions: what happens is checked and kept, and every decision of a drawn sequence is verified."""
+"""Sessions: what happens is checked and kept, and decided from."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
-from hypothesis import settings, strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec.structs import replace
 
-from muri_opt import Cluster, InputError, Job, Node, Session, verify
-from muri_opt.rounds import Plan, WaitingReason
+from muri_opt import Cluster, InputError, Job, Limits, NoAnswer, Node, Round, Session
+from muri_opt.rounds import Assignment, Decision, Plan, Together, WaitingReason
 
 CLUSTER = Cluster(nodes=(Node(id="n0", gpus=4), Node(id="n1", gpus=4)))
-POLICIES = ("fifo", "srtf", "las", "muri-s", "afs-l", "rubick")
 
 
 def a_job(name: str, gpus: int = 2, **fields: Any) -> Job:
@@ -57,6 +55,24 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing() -> None:
         (lambda: session.drain_node("n9"), "'n9'"),
         (lambda: session.remove_node("n9"), "'n9'"),
         (lambda: session.decide(19.0), "no time before the last"),
+        (lambda: session.decide(float("nan")), "now"),
+        (lambda: session.decide(-1.0), "now"),
+        (lambda: session.decide("20"), "now"),
+        (lambda: session.finished(["a"]), "['a']"),
+        (lambda: session.drain_node(None), "None"),
+        (lambda: session.submit(a_job("c", 4, state="running", placement={"n0": 4})), "at most the 4 GPUs"),
+        (lambda: session.submit(a_job("c", 1, state="running", placement={"n9": 1})), "'n9'"),
+        (lambda: session.progress_all(["a", "x"], remaining_iterations=[1, 2]), "'x'"),
+        (lambda: session.progress_all(["a", "a"], remaining_iterations=[1, 2]), "twice"),
+        (lambda: session.progress_all(["a", "b"], remaining_iterations=[1]), "1 entries"),
+        (lambda: session.progress_all(["a", "b"], remaining_iterations=[1, -2]), "remaining_iterations of job 'b'"),
+        (lambda: session.progress_all(["a", "b"], remaining_iterations=[1, 0.5]), "remaining_iterations of job 'a'"),
+        (lambda: session.progress_all(["a", "b"], executed_seconds=[1, float("nan")]), "executed_seconds of job 'b'"),
+        (lambda: session.progress_all(["a", "b"], executed_seconds=["1", "2"]), "executed_seconds of job 'a'"),
+        (lambda: session.progress_all(["a"], gpus=[1]), "'gpus'"),
+        (lambda: session.progress_all(["a"]), "nothing"),
+        (lambda: session.adopt(20.0, Decision(assignments=(Assignment(jobs=("x",), gpus={"n0": 1}),))), "'x'"),
+        (lambda: session.adopt(20.0, Decision(assignments=(Assignment(jobs=("b",), gpus={"n9": 1}),))), "'n9'"),
         (lambda: session.acknowledge(1), "the last step that was decided: step 2"),
         (lambda: session.acknowledge(step, failed={"x": "lost"}), "'x'"),
     ):
@@ -118,64 +134,141 @@ def test_threads_come_one_after_another() -> None:
     assert len(session.jobs) == 200
 
 
-class Driven(RuleBasedStateMachine):
-    """Events in any order, under any policy: every decision is verified, and carried out it is what runs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.session: Session | None = None
-        self.submitted, self.now = 0, 0.0
-
-    @precondition(lambda self: self.session is None)
-    @rule(policy=st.sampled_from(POLICIES))
-    def begin(self, policy: str) -> None:
-        self.session = Session(CLUSTER, policy, "heuristic")
-
-    @precondition(lambda self: self.session is not None)
-    @rule(gpus=st.sampled_from((1, 2, 4)), priority=st.integers(0, 1))
-    def submit(self, gpus: int, priority: int) -> None:
-        self.submitted += 1
-        honours = self.session.policy.honoured
-        self.session.submit(a_job(f"j{self.submitted}", gpus, priority=priority if "job.priority" in honours else 0))
-
-    @precondition(lambda self: self.session is not None and self.session.jobs)
-    @rule(data=st.data(), event=st.sampled_from(("finished", "failed", "cancel")))
-    def end(self, data: st.DataObject, event: str) -> None:
-        states = ("running", "waiting") if event == "cancel" else ("running",)
-        names = [job.id for job in self.session.jobs.values() if job.state in states]
-        if names:
-            getattr(self.session, event)(data.draw(st.sampled_from(names)))
-
-    @precondition(lambda self: self.session is not None)
-    @rule(node=st.sampled_from(("n0", "n1")))
-    def node(self, node: str) -> None:
-        known = self.session.cluster.node_index
-        if node not in known:
-            self.session.add_node(Node(id=node, gpus=4))
-        elif self.session.cluster.nodes[known[node]].state == "up":
-            self.session.drain_node(node)
-        else:
-            self.session.remove_node(node)
-
-    @precondition(lambda self: self.session is not None)
-    @rule(passes=st.sampled_from((0.0, 1.0, 100.0)))
-    def decide(self, passes: float) -> None:
-        self.now += passes
-        step = self.session.decide(self.now)
-        assert verify(step.round_, step.result).violations == ()
-        self.session.acknowledge(step)
-        places = {job: dict(one.gpus) for one in step.result.answer.assignments for job in one.jobs}
-        held = {job.id: dict(job.placement) for job in self.session.jobs.values() if job.state == "running"}
-        assert held == places
-
-
-Driven.TestCase.settings = settings(max_examples=25, stateful_step_count=15)
-test_drawn_sessions = Driven.TestCase
-
-
 def test_a_job_may_be_replaced_once_it_has_ended() -> None:
     session = Session(CLUSTER, "srtf", "heuristic")
     session.submit(a_job("a"))
     session.cancel("a")
     session.submit(replace(a_job("a"), gpus=4))
     assert session.jobs["a"].gpus == 4
+
+
+def test_what_is_told_is_what_is_so_at_the_next_decision_and_counted_from_there() -> None:
+    session = Session(CLUSTER, "srtf", "heuristic")
+    for name, gpus in (("a", 4), ("b", 4), ("c", 8)):
+        session.submit(a_job(name, gpus))
+    session.acknowledge(session.decide(0.0))
+    session.progress("a", executed_seconds=7.0)
+    session.progress_all(["b", "c"], waiting_seconds=[0.0, 3.0], attained_gpu_seconds=[5.0, 0.0])
+    first = session.decide(10.0).round_
+    assert [job.executed_seconds for job in first.jobs[:2]] == [7.0, 10.0]
+    assert [job.attained_gpu_seconds for job in first.jobs] == [40.0, 5.0, 0.0]
+    assert first.jobs[2].waiting_seconds == 3.0
+    second = session.decide(15.0).round_
+    assert [job.executed_seconds for job in second.jobs[:2]] == [12.0, 15.0]
+    assert [job.attained_gpu_seconds for job in second.jobs] == [60.0, 25.0, 0.0]
+    assert second.jobs[2].waiting_seconds == 8.0
+
+
+def test_a_job_need_not_say_that_it_has_had_nothing() -> None:
+    """How long it has waited is known from when it was submitted, whenever the session was told."""
+    session = Session(CLUSTER, "las", "heuristic")
+    session.decide(10.0)
+    session.submit(Job(id="a", gpus=8, submitted=4.0, priority=1))
+    session.submit(Job(id="b", gpus=8, submitted=17.0))
+    session.submit(Job(id="c", gpus=8))
+    step = session.decide(20.0)
+    assert [job.waiting_seconds for job in step.round_.jobs] == [16.0, 3.0, 10.0]
+    session.acknowledge(step)
+    later = session.decide(25.0).round_
+    assert [(job.waiting_seconds, job.executed_seconds) for job in later.jobs] == [(16.0, 5.0), (8.0, 0.0), (15.0, 0.0)]
+
+
+def test_a_promoted_job_begins_anew() -> None:
+    """A job that has waited twice as long as it ran goes to the first queue, and stays there until it has had more."""
+    session = Session(Cluster(nodes=(Node(id="n0", gpus=1),)), "tiresias:queues=10,knob=2", "heuristic")
+    session.submit(a_job("old", 1))
+    session.acknowledge(session.decide(0.0))
+    session.submit(a_job("new", 1))
+    session.acknowledge(session.decide(20.0))
+    assert [job.state for job in session.jobs.values()] == ["waiting", "running"]
+    assert session.round_at(60.0).jobs[0].attained_gpu_seconds == 0.0
+    assert session.promoted == ("old",)
+    session.acknowledge(session.decide(60.0))
+    assert [job.state for job in session.jobs.values()] == ["running", "waiting"]
+    assert session.jobs["old"].executed_seconds == session.jobs["old"].waiting_seconds == 0.0
+
+
+def test_between_a_step_and_its_acknowledgement_jobs_end_and_nodes_go() -> None:
+    """What died where it was to stay is not said to run; what has the name of a job that ended is another job."""
+    session = Session(CLUSTER, "srtf", "heuristic")
+    for name in "abc":
+        session.submit(a_job(name))
+    session.acknowledge(session.decide(0.0))
+    session.submit(a_job("d"))
+    step = session.decide(1.0)
+    session.failed("a")
+    session.cancel("b")
+    session.submit(a_job("b", 1))
+    (place,) = step.changes.start[0].after
+    session.remove_node(place)
+    session.add_node(Node(id=place, gpus=1))
+    lost = {job.id for job in step.round_.jobs if place in (job.placement or {})} | {"a", "b", "d"}
+    assert {one.jobs[0] for one in session.pending[1].assignments} == {*"abcd"} - lost
+    session.acknowledge(step)
+    assert {job.id for job in session.jobs.values() if job.state == "running"} == {*"abcd"} - lost
+    assert session.decide(2.0).changes.counts
+
+
+def test_a_job_that_was_found_running_after_a_step_goes_on_and_what_is_in_its_way_is_refused() -> None:
+    session = Session(CLUSTER, "srtf", "heuristic")
+    session.submit(a_job("a", 8))
+    step = session.decide(0.0)
+    session.submit(a_job("b", 4, state="running", placement={"n1": 4}))
+    with pytest.raises(InputError, match="at most the 4 GPUs of the node"):
+        session.acknowledge(step)
+    session.acknowledge(step, failed={"a": "no room"})
+    assert {job.id: job.state for job in session.jobs.values()} == {"a": "waiting", "b": "running"}
+
+
+def test_a_closed_session_takes_no_more_events() -> None:
+    session = Session(CLUSTER, "srtf", "heuristic")
+    session.close()
+    for call in (lambda: session.submit(a_job("a")), lambda: session.decide(1.0)):
+        with pytest.raises(InputError, match="one that was closed"):
+            call()
+
+
+def test_a_decision_that_breaks_rules_is_refused_and_changes_nothing() -> None:
+    def overfull(round_: Round) -> Decision:
+        return Decision(assignments=tuple(Assignment(jobs=(job.id,), gpus={"n0": job.gpus}) for job in round_.jobs))
+
+    session = Session(CLUSTER, overfull, "heuristic")
+    for name in "abc":
+        session.submit(a_job(name))
+    with pytest.raises(InputError, match="breaks the rule"):
+        session.decide(1.0)
+    assert (session.now, session.pending) == (0.0, None)
+
+
+def test_no_answer_is_raised_and_changes_nothing() -> None:
+    session = Session(CLUSTER, "srtf", "exact", Limits(seconds=0.0))
+    session.submit(a_job("a"))
+    with pytest.raises(NoAnswer):
+        session.decide(1.0)
+    assert (session.now, session.pending) == (0.0, None)
+
+
+def test_what_does_not_change_stays_the_same_object() -> None:
+    """So that what was worked out about a cluster or the plans of a job is known again."""
+    session = Session(CLUSTER, "rubick", "heuristic")
+    for name in "abc":
+        session.submit(a_job(name))
+    first = session.decide(0.0)
+    session.acknowledge(first)
+    session.progress_all([*"ab"], remaining_iterations=[5, 6])
+    second = session.decide(30.0)
+    assert second.round_.cluster is first.round_.cluster
+    for before, after in zip(first.round_.jobs, second.round_.jobs, strict=True):
+        assert (after.plans is before.plans, after.scaling is before.scaling) == (True, True)
+    session.acknowledge(second)
+    third, fourth = session.decide(30.0), session.decide(30.0)
+    assert all(one is other for one, other in zip(third.round_.jobs, fourth.round_.jobs, strict=True))
+
+
+def test_rates_of_models_together_are_in_every_round_and_in_the_journal(tmp_path: Path) -> None:
+    together = (Together(models=("a", "b"), rates=(0.9, 0.8)),)
+    with Session(CLUSTER, "muri-s", together=together, name="pool", journal=tmp_path / "journal.jsonl") as session:
+        before = session.round_at(5.0)
+    with Session.resume(tmp_path / "journal.jsonl") as session:
+        assert session.round_at(5.0) == before
+        assert (before.together, before.name) == (together, "pool")

@@ -8,74 +8,62 @@ import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
+import session_events
 from msgspec.structs import replace
+from session_events import CLUSTER, CountedFile, a_job, count_bytes, driven, known
 
-from muri_opt import Cluster, InputError, Job, Node, Session, Tenant
+from muri_opt import InputError, Session
 from muri_opt.solve.session import journal as journals
 from muri_opt.solve.session.events import Snapshot
 from muri_opt.solve.session.journal import Journal
-
-CLUSTER = Cluster(
-    nodes=tuple(Node(id=f"n{place}", gpus=4, gpu_type="a100") for place in range(3)),
-    tenants=(Tenant(id="all"), Tenant(id="vision", parent="all", quota_gpus=6)),
-)
+from muri_opt.solve.session.state import counted
 
 
-def a_job(name: str, gpus: int = 2) -> Job:
-    return Job(id=name, gpus=gpus, tenant="vision", iteration_seconds=1.0, remaining_iterations=60, restart_seconds=5.0)
-
-
-def known(session: Session) -> tuple[object, ...]:
-    """Return all that a session knows."""
-    return session.now, dict(session.jobs), session.cluster, session.pending
-
-
-def driven(path: Path, seed: int, steps: int = 12) -> list[tuple[int, tuple[object, ...]]]:
-    """Drive a session by drawn events; return the bytes and what is known after each of them."""
-    draw, session = Random(seed), Session(CLUSTER, "srtf", "heuristic", journal=path)
-    found = [(path.stat().st_size, known(session))]
-
-    def told() -> None:
-        found.append((path.stat().st_size, known(session)))
-
-    for step in range(steps):
-        session.submit(a_job(f"j{step}", draw.randint(1, 5)))
-        told()
-        running = [job.id for job in session.jobs.values() if job.state == "running"]
-        if running:
-            event = draw.choice((session.finished, session.failed, session.cancel))
-            event(draw.choice(running))
-            told()
-        if draw.random() < 0.3:
-            session.set_priority(f"j{step}", draw.randint(-3, 3))
-            told()
-        if draw.random() < 0.2 and len(session.cluster.nodes) > 1:
-            session.remove_node(session.cluster.nodes[0].id)
-            told()
-        decided = session.decide(10.0 * step)
-        told()
-        if draw.random() < 0.8:
-            lost = {change.job: "node lost" for change in decided.changes.start if draw.random() < 0.2}
-            session.acknowledge(decided, failed=lost)
-            told()
-    session.close()
+def sizes_and_states(path: Path, seed: int, steps: int) -> list[tuple[int, tuple[object, ...]]]:
+    """Return the bytes of the journal and what is known after each event of a session."""
+    found: list[tuple[int, tuple[object, ...]]] = []
+    driven(path, seed, steps, lambda session: found.append((path.stat().st_size, known(session))))
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_journal_cut_at_any_byte_is_resumed_equal(tmp_path: Path, seed: int) -> None:
+def test_a_journal_cut_at_any_byte_is_resumed_equal(tmp_path: Path) -> None:
     whole = tmp_path / "whole.jsonl"
-    states = driven(whole, seed)
+    states = sizes_and_states(whole, 1, steps=1)
     data, first = whole.read_bytes(), states[0][0]
     assert states[-1][0] == len(data)
-    draw = Random(seed)
-    for length in [first, len(data), *(draw.randrange(first, len(data)) for _ in range(50))]:
-        cut = tmp_path / f"cut-{length}.jsonl"
+    cut = tmp_path / "cut.jsonl"
+    for length in range(first, len(data) + 1):
         cut.write_bytes(data[:length])
         with Session.resume(cut) as session:
             assert known(session) == [state for size, state in states if size <= length][-1]
         assert cut.stat().st_size == max(size for size, _ in states if size <= length)
+
+
+def test_a_session_killed_at_200_random_bytes_is_resumed_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The journal is written anew several times meanwhile: then too, one of the two files is whole."""
+    seed, steps = 3, 5
+    states: list[tuple[int, tuple[object, ...]]] = []
+    with monkeypatch.context() as patched:
+        count_bytes(patched.setattr)
+        monkeypatch.setattr(CountedFile, "written", 0)
+        driven(tmp_path / "whole.jsonl", seed, steps, lambda it: states.append((CountedFile.written, known(it))))
+    assert CountedFile.written > 2 * (tmp_path / "whole.jsonl").stat().st_size
+    draw = Random(seed)
+    places = sorted(draw.sample(range(states[0][0] + 1, states[-1][0] + 1), 200))
+    command = [sys.executable, session_events.__file__, str(tmp_path), str(seed), str(steps), *map(str, places)]
+    subprocess.run(command, check=True)
+    for place in places:
+        with Session.resume(tmp_path / f"{place}.jsonl") as session:
+            answered = [state for written, state in states if written < place]
+            assert known(session) in states_around(answered[-1], states)
+
+
+def states_around(last: tuple[object, ...], states: list[tuple[int, tuple[object, ...]]]) -> list[tuple[object, ...]]:
+    """Return what was known last, and after the event that was being written: it may be there whole."""
+    place = max(place for place, (_, state) in enumerate(states) if state == last)
+    return [state for _, state in states[place : place + 2]]
 
 
 def test_a_journal_that_was_cut_as_it_was_begun_is_refused(tmp_path: Path) -> None:
@@ -102,7 +90,7 @@ def test_going_on_after_a_cut_is_like_going_on_without(tmp_path: Path) -> None:
 
 def test_compacting_changes_nothing_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    driven(path, 7)
+    driven(path, 7, 12)
     long = path.stat().st_size
     with Session.resume(path) as session:
         before = known(session)
@@ -110,7 +98,7 @@ def test_compacting_changes_nothing_that_is_known(tmp_path: Path) -> None:
         assert path.stat().st_size < long
         session.submit(a_job("late"))
     with Session.resume(path) as session:
-        assert known(session)[1] == {**before[1], "late": a_job("late")}
+        assert known(session)[1] == {**before[1], "late": counted(a_job("late"))}
 
 
 def test_a_long_journal_is_compacted_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +167,104 @@ def test_one_process_at_a_time_and_only_journals(tmp_path: Path) -> None:
         Session.resume(other)
 
 
+def test_lines_that_were_lost_doubled_or_exchanged_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Session(CLUSTER, journal=path) as session:
+        for name in "abcd":
+            session.submit(a_job(name))
+    header, start, *lines = path.read_bytes().splitlines(keepends=True)
+    a, b, c, d = lines
+    for changed, line in (((a, c, d), 4), ((a, b, b, c, d), 5), ((b, a, c, d), 3), ((a, b[:-9] + b"\n", c, d), 4)):
+        path.write_bytes(b"".join((header, start, *changed)))
+        with pytest.raises(InputError, match=f"line {line}: "):
+            Session.resume(path)
+    path.write_bytes(b"".join((header, start, *lines)))
+    with Session.resume(path) as session:
+        assert list(session.jobs) == [*"abcd"]
+
+
+def test_an_event_that_another_version_wrote_is_refused_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    Session(CLUSTER, journal=path).close()
+    opened = Journal.open(path)
+    opened._write(b'{"event":"rename","job":"a","name":"b"}')
+    opened.close()
+    with pytest.raises(InputError, match=r"line 3: .*rename"):
+        Session.resume(path)
+
+
+def test_what_could_not_be_read_again_is_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Session(CLUSTER, "srtf", "heuristic", journal=path) as session:
+        session.submit(a_job("a"))
+        step = session.decide(1.0)
+        before = path.read_bytes(), known(session)
+        for failed in ({"a": 3}, {"a": None}, {"a": object()}):
+            with pytest.raises(InputError, match="event"):
+                session.acknowledge(step, failed=failed)
+            assert (path.read_bytes(), known(session)) == before
+        session.acknowledge(step)
+        session.progress("a", remaining_iterations=np.int64(7), executed_seconds=np.float32(2.0))
+        session.set_priority("a", np.int64(3))
+        session.progress("a", remaining_iterations=None)
+        after = known(session)
+    with Session.resume(path) as session:
+        assert known(session) == after
+        assert (session.jobs["a"].priority, session.jobs["a"].remaining_iterations) == (3, None)
+
+
+def test_an_interrupt_leaves_no_half_line_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal.jsonl"
+    session = Session(CLUSTER, journal=path)
+
+    def interrupted(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journals.os, "fsync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.submit(a_job("a"))
+    session.submit(a_job("b"))
+    session.close()
+    with Session.resume(path) as again:
+        assert list(again.jobs) == ["b"]
+
+
+def test_an_event_stands_although_there_is_no_room_to_write_the_journal_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muri_opt.solve.session.session.LEAST_SIZE", 0)
+    path = tmp_path / "journal.jsonl"
+    session = Session(CLUSTER, journal=path)
+    session.submit(a_job("a"))
+
+    def full(journal: Journal, now: Snapshot) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Journal, "compact", full)
+    for priority in range(100):
+        session.set_priority("a", priority)
+    session.close()
+    with Session.resume(path) as again:
+        assert again.jobs["a"].priority == 99
+
+
+def test_a_journal_stays_where_it_was_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever becomes of the working directory, and with the rights it was given."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    with Session(CLUSTER, journal="journal.jsonl") as session:
+        Path("journal.jsonl").chmod(0o640)
+        monkeypatch.chdir(tmp_path / "other")
+        session.compact()
+        session.submit(a_job("a"))
+    assert [path.name for path in tmp_path.rglob("*.jsonl")] == ["journal.jsonl"]
+    assert (tmp_path / "one" / "journal.jsonl").stat().st_mode & 0o777 == 0o640
+    with Session.resume(tmp_path / "one" / "journal.jsonl") as session:
+        assert list(session.jobs) == ["a"]
+
+
 _CHILD = """
 import sys
 from muri_opt import Cluster, Job, Node, Session
@@ -196,6 +282,8 @@ def test_nothing_that_was_answered_is_lost_when_the_process_is_killed(tmp_path: 
         assert child.stdout is not None
         for line in child.stdout:
             if int(line) == 200:
+                with pytest.raises(InputError, match="another process has open"):
+                    Session.resume(path)
                 child.send_signal(signal.SIGKILL)
                 break
         answered = [200, *(int(line) for line in child.stdout.read().split())]

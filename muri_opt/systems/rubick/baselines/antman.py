@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from muri_opt.rounds import Round
@@ -30,7 +31,7 @@ class AntManPolicy(ThroughputPolicy):
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "resources"
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         seating, queue = PlanAllocation(round_, options), arrivals(round_)
         seating.stay(guaranteed_first(options, queue))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from muri_opt.rounds import Round
@@ -28,7 +29,7 @@ class EqualSharePolicy(ThroughputPolicy):
     own_name: ClassVar[str] = "equal-share"
     changes: ClassVar[str] = "both"
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return _shared(round_, options, self.seats(round_, options))
 

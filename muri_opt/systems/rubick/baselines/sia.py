@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class SiaPolicy(PlanPolicy):
         """Which plans a job may run by, worth what Sia's program gives them."""
         return PlanRules(change=self.change, power=self.power)
 
-    def choose(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
+    def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return _placed(round_, options, self.seats(round_, options), seed)
 

@@ -1,0 +1,93 @@
+"""How many GPUs of each kind of job fit on every node, as bit sets: the tightest node is found without asking all.
+
+Jobs that need the same CPUs and memory with a GPU are of one kind. For each kind and each number of GPUs the nodes
+that have room for exactly so many are the bits of one Python integer; the first of them is its lowest bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from muri_opt.rounds.amounts import Amounts
+
+Parts = list[tuple[int, int]]
+"""Nodes, each with GPUs of it."""
+Kind = tuple[int, int]
+"""Milli-CPUs and MiB with each GPU."""
+
+
+class RoomSets:
+    """What is free on the nodes while shares are placed; the same nodes are found as by :func:`.node_fit.best_fit`."""
+
+    def __init__(self, amounts: Amounts, kinds: Iterable[Kind]) -> None:
+        self._gpus: list[int] = amounts.G.tolist()
+        self._cpus: list[int] = amounts.C.tolist()
+        self._memory: list[int] = amounts.M.tolist()
+        self._room: dict[Kind, list[int]] = {}
+        self._sets: dict[Kind, dict[int, int]] = {}
+        self._stale: dict[Kind, set[int]] = {kind: set() for kind in kinds}
+        known: dict[tuple[int, int, int], list[int]] = {}
+        for node, has in enumerate(zip(self._gpus, self._cpus, self._memory, strict=True)):
+            known.setdefault(has, []).append(node)
+        for kind in self._stale:
+            room, sets = [0] * len(self._gpus), dict[int, int]()
+            for nodes in known.values():
+                fits = self._fits(nodes[0], kind)
+                for node in nodes:
+                    room[node] = fits
+                sets[fits] = sets.get(fits, 0) | sum(1 << node for node in nodes)
+            self._room[kind], self._sets[kind] = room, sets
+
+    def holds(self, kind: Kind, parts: Iterable[tuple[int, int]]) -> bool:
+        """Return whether the nodes have room for these parts of a job."""
+        room = self._now(kind)
+        return all(gpus <= room[node] for node, gpus in parts)
+
+    def best_fit(self, kind: Kind, gpus: int) -> Parts | None:
+        """Return GPUs of nodes for a share, or ``None``: the tightest node that holds it, or the roomiest and a rest."""
+        self._now(kind)
+        sets, found, used = self._sets[kind], Parts(), 0
+        while True:
+            open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
+            if not open_:
+                return None
+            enough = [room for room in open_ if room >= gpus]
+            room = min(enough) if enough else max(open_)
+            nodes = sets[room] & ~used
+            first = nodes & -nodes
+            found.append((first.bit_length() - 1, min(room, gpus)))
+            if enough:
+                return found
+            used |= first
+            gpus -= room
+
+    def take(self, kind: Kind, parts: Iterable[tuple[int, int]]) -> None:
+        """Give a job of this kind these parts."""
+        cpus, memory = kind
+        for node, gpus in parts:
+            self._gpus[node] -= gpus
+            self._cpus[node] -= gpus * cpus
+            self._memory[node] -= gpus * memory
+            for stale in self._stale.values():
+                stale.add(node)
+
+    def _now(self, kind: Kind) -> Sequence[int]:
+        """Return the room on each node, with what was taken since the kind was last asked for."""
+        room, sets, stale = self._room[kind], self._sets[kind], self._stale[kind]
+        for node in stale:
+            fits = self._fits(node, kind)
+            if fits != room[node]:
+                bit = 1 << node
+                sets[room[node]] ^= bit
+                sets[fits] = sets.get(fits, 0) ^ bit
+                room[node] = fits
+        stale.clear()
+        return room
+
+    def _fits(self, node: int, kind: Kind) -> int:
+        fits, (cpus, memory) = self._gpus[node], kind
+        if cpus:
+            fits = min(fits, self._cpus[node] // cpus)
+        if memory:
+            fits = min(fits, self._memory[node] // memory)
+        return fits

@@ -1,0 +1,129 @@
+"""Changes that pay: what runs is changed only if that is worth more, and deciding again at once changes nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.capacity import Leftover
+from muri_opt.systems.deadline.admission import elastic_flow
+from muri_opt.systems.deadline.choices import Choices
+from muri_opt.systems.deadline.levels import levels_of
+from muri_opt.systems.deadline.placing import Placing
+
+MOST_LOOKS: Final = 8
+"""How often a decision is looked at again at most until nothing would be changed; hardly any takes three."""
+
+Shares = dict[int, Ints]
+"""GPUs per node of each job that runs."""
+
+
+def still_shares(round_: Round, interval: float) -> Shares:
+    """Return GPUs per node of the jobs that run by ElasticFlow's rule, where running jobs are changed only if it pays.
+
+    Where nothing runs the rule decides. Else its decision, less every change that can be taken back alone, is taken if
+    it is worth more than to leave all jobs that run as they are. Nothing is changed where just what runs is what the
+    rule would decide for an idle cluster. A decision is looked at again as what runs, until nothing is changed any
+    more: the round after it is decided by the same steps, and so the same.
+    """
+    shares = _step(round_, interval)
+    for _ in range(MOST_LOOKS if Choices.of(round_, interval).held else 0):
+        if _is_as_now(round_, interval, shares):
+            break
+        then = _step(_after(round_, shares), interval)
+        if _same(then, shares):
+            break
+        shares = less_changes(round_, interval, then)
+    return shares
+
+
+def staying(round_: Round, interval: float) -> Shares:
+    """Return the shares of jobs where nobody is stopped, moved or resized, with whoever fits beside those that run."""
+    choices = Choices.of(round_, interval)
+    return elastic_flow(round_, choices, _held_together(round_, choices))
+
+
+def _step(round_: Round, interval: float) -> Shares:
+    """Return what is decided if it is looked at once."""
+    choices = Choices.of(round_, interval)
+    fixed = {job: choices.held[job] for job in choices.must.tolist()}
+    found = elastic_flow(round_, choices, fixed)
+    if not choices.held:
+        return found
+    found, stays = less_changes(round_, interval, found), staying(round_, interval)
+    better = found if _worth(round_, interval, found) > _worth(round_, interval, stays) else stays
+    if not _is_as_now(round_, interval, better) and _is_ruled(round_, interval):
+        return _held_together(round_, choices)
+    return better
+
+
+def _is_ruled(round_: Round, interval: float) -> bool:
+    """Return whether the jobs that run, with the GPUs they have, are those of the rule if all jobs had to start."""
+    idle = replace(round_, jobs=tuple(replace(job, state="waiting", placement=None) for job in round_.jobs))
+    shares = elastic_flow(idle, Choices.of(idle, interval), {})
+    now = {place: sum((job.placement or {}).values()) for place, job in enumerate(round_.jobs) if job.state == "running"}
+    return {job: int(share.sum()) for job, share in shares.items()} == now
+
+
+def _after(round_: Round, shares: Shares) -> Round:
+    """Return the round in which these jobs run, and all others wait."""
+    nodes, jobs = round_.cluster.nodes, []
+    for place, job in enumerate(round_.jobs):
+        if place in shares:
+            held = {nodes[s].id: int(shares[place][s]) for s in shares[place].nonzero()[0].tolist()}
+            jobs.append(replace(job, state="running", placement=held))
+        else:
+            jobs.append(replace(job, state="waiting", placement=None))
+    return replace(round_, jobs=tuple(jobs))
+
+
+def _is_as_now(round_: Round, interval: float, shares: Shares) -> bool:
+    """Return whether exactly what runs goes on."""
+    running = {place for place, job in enumerate(round_.jobs) if job.state == "running"}
+    choices = Choices.of(round_, interval)
+    return shares.keys() == running and all(choices.is_home(job, share) for job, share in shares.items())
+
+
+def _same(one: Shares, other: Shares) -> bool:
+    return one.keys() == other.keys() and all((share == other[job]).all() for job, share in one.items())
+
+
+def _worth(round_: Round, interval: float, shares: Shares) -> tuple[int, ...]:
+    """Return the value, level by level."""
+    choices = Choices.of(round_, interval)
+    rows = [choices.row_of(job, share) for job, share in shares.items()]
+    return tuple(int(level.worth[rows].sum()) for level in levels_of(round_, interval))
+
+
+def less_changes(round_: Round, interval: float, shares: Shares) -> Shares:
+    """Return the shares with every running job as it is that fits so beside all others and is worth no less."""
+    choices, levels = Choices.of(round_, interval), levels_of(round_, interval)
+    state = Placing(round_, choices)
+    for job, share in shares.items():
+        state.give(job, share)
+    changed = [job for job in choices.held if job not in shares or not choices.is_home(job, shares[job])]
+    for job in changed:
+        home = choices.of_job(job)[-1]
+        now = choices.row_of(job, shares[job]) if job in shares else None
+        gain = [int(level.worth[home]) - (0 if now is None else int(level.worth[now])) for level in levels]
+        if next((each for each in gain if each), 0) >= 0:
+            state.try_row(home)
+    return state.shares
+
+
+def _held_together(round_: Round, choices: Choices) -> Shares:
+    """Return GPUs per node of the running jobs that can all stay as they are, those first that must."""
+    asks = choices.least.copy()
+    for job, held in choices.held.items():
+        asks[job] = held.sum()
+    left, stays = Leftover(round_, asks), Shares()
+    must = choices.must.tolist()
+    for job in dict.fromkeys([*must, *choices.held]):
+        held = choices.held[job]
+        if (held <= left.room(job)).all() and (job in must or left.within_quota(job)):
+            left.take(held, job)
+            stays[job] = held
+    return stays

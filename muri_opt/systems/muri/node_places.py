@@ -1,0 +1,122 @@
+"""Nodes on which groups are placed one after another by first fit: what :class:`Leftover` does, for many groups.
+
+Nearly all groups are on one node. Whether it has room for a group is asked of all nodes at once, by what the group
+needs there, and only that node is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.capacity import Leftover, first_fit
+
+Places = tuple[tuple[int, int], ...]
+"""Nodes, each with GPUs of it, in the order of the nodes."""
+
+
+def places_of(share: Ints) -> Places:
+    """Return GPUs per node as nodes and GPUs."""
+    nodes = share.nonzero()[0]
+    return tuple(zip(nodes.tolist(), share[nodes].tolist(), strict=True))
+
+
+def share_of(places: Places, nodes: int) -> Ints:
+    """Return nodes and GPUs as GPUs per node."""
+    share = np.zeros(nodes, dtype=np.int64)
+    for node, gpus in places:
+        share[node] = gpus
+    return share
+
+
+class NodePlaces(Leftover):
+    """What groups leave of the nodes.
+
+    >>> NodePlaces(shipped_round("toy/two-gangs")).first(3, (0,))
+    ((0, 3),)
+    """
+
+    def __init__(self, round_: Round) -> None:
+        super().__init__(round_)
+        self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
+        self._largest = int(self.amounts.G.max(initial=0))
+        self._from: dict[tuple[int, int, int], int] = {}
+        """By what is needed, the first node that may have it: while groups are only added, those before do not."""
+
+    @cached_property
+    def _no_quota(self) -> bool:
+        return self.borrowed is None and bool((self.amounts.U >= UNLIMITED).all())
+
+    def within_quota(self, *jobs: int) -> bool:
+        """Return whether the tenants of the jobs may hold their GPUs, too."""
+        return self._no_quota or super().within_quota(*jobs)
+
+    def needs(self, jobs: Sequence[int]) -> tuple[int, int]:
+        """Return the milli-CPUs and MiB that jobs need on each GPU they share."""
+        return sum(self._c[job] for job in jobs), sum(self._m[job] for job in jobs)
+
+    def first(self, gpus: int, jobs: Sequence[int], spared: Ints | None = None) -> Places | None:
+        """Return where first fit puts jobs that share so many GPUs, besides those ``spared`` of each node."""
+        if spared is not None:
+            return self._beside(gpus, jobs, self.gpus - spared)
+        if gpus > self._largest:
+            share = first_fit(self.room(*jobs), gpus, self.amounts.G)
+            return None if share is None else places_of(share)
+        cpus, memory = self.needs(jobs)
+        start = self._from.get((gpus, cpus, memory), 0)
+        able = self._able(gpus, cpus, memory, self.gpus, start)
+        node = start + int(able.argmax()) if len(able) else start
+        found = bool(len(able) and able[node - start])
+        self._from[gpus, cpus, memory] = node if found else len(self.gpus)
+        return ((node, gpus),) if found else None
+
+    def _beside(self, gpus: int, jobs: Sequence[int], free: Ints) -> Places | None:
+        if gpus > self._largest:
+            share = first_fit(np.minimum(self.room(*jobs), np.maximum(0, free)), gpus, self.amounts.G)
+            return None if share is None else places_of(share)
+        able = self._able(gpus, *self.needs(jobs), free, 0)
+        node = int(able.argmax()) if len(able) else 0
+        return ((node, gpus),) if len(able) and able[node] else None
+
+    def _able(self, gpus: int, cpus: int, memory: int, free: Ints, start: int) -> NDArray[np.bool_]:
+        """Return which nodes, from one on, have so many free GPUs with CPUs and memory."""
+        able: NDArray[np.bool_] = free[start:] >= gpus
+        if cpus:
+            able &= self.cpus[start:] >= gpus * cpus
+        if memory:
+            able &= self.memory[start:] >= gpus * memory
+        return able
+
+    def able(self, gpus: int, jobs: Sequence[int]) -> Ints:
+        """Return the nodes that have so many GPUs for jobs that share them."""
+        return np.asarray(self._able(gpus, *self.needs(jobs), self.gpus, 0).nonzero()[0])
+
+    def has(self, places: Places, jobs: Sequence[int]) -> bool:
+        """Return whether the nodes have these GPUs for jobs that share them."""
+        cpus, memory = self.needs(jobs)
+        return all(
+            self.gpus[node] >= gpus and self.cpus[node] >= gpus * cpus and self.memory[node] >= gpus * memory
+            for node, gpus in places
+        )
+
+    def give(self, places: Places, jobs: Sequence[int]) -> None:
+        """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
+        self.put(places, jobs, 1)
+        if not self._no_quota:
+            for job in jobs:
+                self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
+
+    def put(self, places: Places, jobs: Sequence[int], times: int) -> None:
+        """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
+        cpus, memory = self.needs(jobs)
+        if times < 0:
+            self._from.clear()
+        for node, gpus in places:
+            self.gpus[node] -= times * gpus
+            self.cpus[node] -= times * gpus * cpus
+            self.memory[node] -= times * gpus * memory

@@ -1,0 +1,122 @@
+"""Where groups run if those that run now are to stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
+from muri_opt.systems.muri.periods import Group
+
+Placed = dict[Group, Places]
+"""Groups with their GPUs of nodes."""
+Homes = Mapping[frozenset[int], Places]
+"""Jobs of groups that run, with their GPUs of nodes."""
+TRIES: Final = 4
+"""How often groups are placed before they are said not to fit beside each other."""
+MANY: Final = 1_000
+"""More groups than this are placed in fewer ways, and no more than twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StillPlaces:
+    """A round, and its jobs in the order of the queue."""
+
+    round_: Round
+    line: Sequence[int]
+
+    def placed(self, groups: Sequence[Group], homes: Homes) -> Placed | None:
+        """Return GPUs of nodes for all the groups, where they run now if they can; ``None`` if not all find a place.
+
+        Others are placed around them, large ones first. Those that find no place come before all others next time, at
+        the cost of groups that would stay.
+        """
+        rank = {job: turn for turn, job in enumerate(self.line)}
+        home = {group: homes[frozenset(group)] for group in groups if frozenset(group) in homes}
+        line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
+        line.sort(key=lambda group: group not in home)
+        before = set[Group]()
+        for _ in range(TRIES if len(line) <= MANY else 2):
+            found = self._filled(sorted(line, key=lambda group: group not in before), home)
+            if len(found) == len(line):
+                return found
+            before.update(group for group in line if group not in found)
+        return None
+
+    def back(self, placed: Placed, homes: Homes) -> Placed:
+        """Return the groups, those that run and were moved back where they are, as long as that is free."""
+        away = [group for group in placed if homes.get(frozenset(group), placed[group]) != placed[group]]
+        if not away:
+            return placed
+        found, left = dict(placed), self.left_by(placed)
+        while away:
+            still = list[Group]()
+            for group in away:
+                left.put(found[group], group, -1)
+                goes = left.has(homes[frozenset(group)], group)
+                found[group] = homes[frozenset(group)] if goes else found[group]
+                left.put(found[group], group, 1)
+                still += [] if goes else [group]
+            if len(still) == len(away):
+                break
+            away = still
+        return found
+
+    def staying(self, left: NodePlaces, groups: Mapping[Group, Places]) -> Placed:
+        """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
+        found = Placed()
+        for group, places in groups.items():
+            if left.has(places, group) and left.within_quota(*group):
+                left.give(places, group)
+                found[group] = places
+        return found
+
+    def left_by(self, placed: Placed) -> NodePlaces:
+        """Return what groups leave of the nodes."""
+        left = NodePlaces(self.round_)
+        for group, places in placed.items():
+            left.give(places, group)
+        return left
+
+    def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
+        """Return GPUs of nodes for a group: first fit beside what is spared, or where the least of that is lost."""
+        spots, gpus = group_spots(self.round_), self.gpus(group)
+        if spots is not None:
+            share = spots.fit(left, gpus, *group)
+            return None if share is None else places_of(share)
+        if spared is None or not spared.any():
+            return left.first(gpus, group)
+        beside = left.first(gpus, group, spared)
+        able = left.able(gpus, group)
+        if beside is not None or not len(able):
+            return left.first(gpus, group) if beside is None else beside
+        lost = np.maximum(0, spared[able] + gpus - left.gpus[able])
+        return ((int(able[lost.argmin()]), gpus),)
+
+    def gpus(self, group: Group) -> int:
+        """Return the GPUs that a group asks for."""
+        return self.round_.jobs[group[0]].gpus
+
+    def _filled(self, line: Iterable[Group], home: Mapping[Group, Places]) -> Placed:
+        """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
+        left, found = NodePlaces(self.round_), Placed()
+        spared = np.zeros_like(left.gpus)
+        for places in home.values():
+            for node, gpus in places:
+                spared[node] += gpus
+        for group in line:
+            own = home.get(group, ())
+            for node, gpus in own:
+                spared[node] -= gpus
+            if left.within_quota(*group):
+                places = own if own and left.has(own, group) else self.fit(left, group, spared)
+                if places is not None:
+                    left.give(places, group)
+                    found[group] = places
+        return found

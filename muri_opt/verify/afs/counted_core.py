@@ -1,0 +1,109 @@
+"""The best value of one share per job within a number of GPUs, where all jobs are too many to count one after another.
+
+Let a GPU cost a price. A job has at most a profit, the most by which one of its shares is worth more than it costs. No
+shares are worth more than all profits and the price of all GPUs together, and a share that loses much against the
+profit of its job can be in no better solution than one that is known. What loses little enough is counted; it is often
+a few jobs of thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.verify.counting import Pool, counted_best
+
+Ints = NDArray[np.int64]
+_LARGEST = 1 << 61
+
+
+def core_best(total: int, tables: Sequence[Mapping[int, int]], *, steps: int) -> int | None:
+    """Return the best value within so many GPUs, ``tables`` having for each job its values by GPUs.
+
+    ``None`` where that takes more than so many sums, or larger numbers than a machine word holds.
+
+    >>> core_best(3, [{1: 5, 2: 8}, {1: 4, 2: 7}], steps=100)
+    12
+    """
+    shares = _Shares.of(total, tables)
+    if shares is None:
+        return None
+    price = shares.price()
+    profit = shares.profits(price)
+    known, most = shares.worth_at(price), price * total + int(profit.sum())
+    near = profit[shares.job] - (shares.value - price * shares.gpus) <= most - known
+    idle = profit <= most - known
+    choices = np.bincount(shares.job[near], minlength=len(profit)) + idle
+    fixed = near & (choices[shares.job] == 1)
+    open_ = near & ~fixed
+    left = total - int(shares.gpus[fixed].sum())
+    if left < 0:
+        return known
+    core: dict[int, dict[int, int]] = {}
+    rows = zip(shares.job[open_].tolist(), shares.gpus[open_].tolist(), shares.value[open_].tolist(), strict=True)
+    for job, gpus, value in rows:
+        core.setdefault(job, {})[gpus] = value
+    best = counted_best(left, [Pool([*core.values()], left)], steps=steps)
+    return None if best is None else max(known, int(shares.value[fixed].sum()) + best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Shares:
+    """All shares of some worth, by job: ``start`` is where those of each job begin."""
+
+    total: int
+    job: Ints
+    gpus: Ints
+    value: Ints
+    start: Ints
+
+    @classmethod
+    def of(cls, total: int, tables: Sequence[Mapping[int, int]]) -> _Shares | None:
+        kept = [sorted((k, v) for k, v in table.items() if v > 0 and k <= total) for table in tables]
+        kept = [table for table in kept if table]
+        top = max((value for table in kept for _, value in table), default=0)
+        if not kept or top * max(total, len(kept)) >= _LARGEST:
+            return None
+        sizes = np.array([len(table) for table in kept], dtype=np.int64)
+        gpus, value = np.array([row for table in kept for row in table], dtype=np.int64).T
+        start = np.cumsum(sizes) - sizes
+        return cls(total=total, job=np.repeat(np.arange(len(kept)), sizes), gpus=gpus, value=value, start=start)
+
+    def profits(self, price: int) -> Ints:
+        """Return the most that a share of each job is worth beyond its price, 0 if none is."""
+        found: Ints = np.maximum.reduceat(self.value - price * self.gpus, self.start)
+        return np.maximum(0, found)
+
+    def price(self) -> int:
+        """Return the least whole price at which all jobs together buy no more GPUs than there are."""
+        low, high = -1, int(self.value.max())
+        while high - low > 1:
+            price = (low + high) // 2
+            low, high = (price, high) if self._bought(price).sum() > self.total else (low, price)
+        return high
+
+    def _bought(self, price: int) -> Ints:
+        """Return the GPUs that each job buys, the fewest of those that are equally good."""
+        gain = self.value - price * self.gpus
+        best = np.maximum.reduceat(gain, self.start)
+        chosen = (gain == best[self.job]) & (gain > 0)
+        rank = np.where(chosen, self.gpus, np.iinfo(np.int64).max)
+        found: Ints = np.minimum.reduceat(rank, self.start)
+        return np.where(best > 0, found, 0)
+
+    def worth_at(self, price: int) -> int:
+        """Return what shares are worth that fit: those bought at a price, and larger ones while GPUs are left."""
+        now, more = self._bought(price), self._bought(price - 1) if price else self._bought(price)
+        left = self.total - int(now.sum())
+        width = int(self.gpus.max()) + 1
+        at = np.full(len(self.start) * width, -1, dtype=np.int64)
+        at[self.job * width + self.gpus] = self.value
+        at[np.arange(len(self.start)) * width] = 0
+        for job in np.flatnonzero(more > now).tolist():
+            if more[job] - now[job] <= left:
+                left -= int(more[job] - now[job])
+                now[job] = more[job]
+        return int(at[np.arange(len(self.start)) * width + now].sum())
