@@ -13,6 +13,7 @@ import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
+    Budget,
     Certificate,
     Decision,
     Evidence,
@@ -62,7 +63,7 @@ class Search(Known):
     apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
-    """Units of work that the solver process counted."""
+    """Units of work that the algorithm and the solver process counted."""
     sent: bool = False
     """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
@@ -127,9 +128,10 @@ class Search(Known):
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            deadline = inf if named or seconds is None else time.monotonic() + max(0.0, seconds)
+            budget = None if named else Budget(limits=self.left())
             with self._step("algorithm", "solve_seconds"):
-                decision = decided(self.policy, self.round_, self.limits.seed, deadline)
+                decision = decided(self.policy, self.round_, self.limits.seed, budget)
+            self.spent += 0.0 if budget is None else budget.spent
             broken = [] if named else self.audit.breaches(decision)
             if broken:
                 detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
@@ -138,8 +140,8 @@ class Search(Known):
             self._offer(decision)
             detail = f"{self.policy.spec} ran to its end"
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
-            if time.monotonic() > deadline:
-                self.cuts += (f"{self.policy.spec} had used up its time when it ended",)
+            if budget is not None and budget.over():
+                self.cuts += (f"{self.policy.spec} had used up its {budget.limit.lower()} when it ended",)
         if not self._take_first_bound():
             self.cuts += ("no time was left for a bound",)
         self.end(said)
