@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from muri_opt.rounds.limits import LEAST_WORK, Limits
 from muri_opt.rounds.termination import Limit
@@ -46,6 +47,11 @@ class Budget:
     def limited(self) -> bool:
         """Whether it can ever be used up."""
         return self.limits.seconds is not None or self.limits.work is not None
+
+    @property
+    def deadline(self) -> float:
+        """The moment of ``time.monotonic`` at which its seconds are over; infinity where it has no limit in seconds."""
+        return inf if self.limits.seconds is None else self.began + self.limits.seconds
 
     @property
     def limit(self) -> Limit:

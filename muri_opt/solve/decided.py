@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from muri_opt.errors import InputError
-from muri_opt.rounds import Decision, Round
+from muri_opt.rounds import Budget, Decision, Round
 from muri_opt.systems import Policy
 from muri_opt.verify import completed
 
 
-def decided(policy: Policy, round_: Round, seed: int, deadline: float = inf) -> Decision:
-    """Return the decision of a policy's own algorithm, to its end or until a deadline, with what it leaves out."""
-    decision = policy.decide(round_, seed) if deadline == inf else policy.decide_within(round_, seed, deadline)
+def decided(policy: Policy, round_: Round, seed: int, budget: Budget | None = None) -> Decision:
+    """Return the decision of a policy's own algorithm, to its end or within a budget, with what it leaves out."""
+    decision = policy.decide(round_, seed) if budget is None else policy.decide_within(round_, seed, budget)
     if not isinstance(decision, Decision):
         raise InputError(f"decision of policy {policy.spec!r}", type(decision).__name__, "a Decision")
     return completed(round_, policy.rules, decision)

@@ -13,6 +13,7 @@ import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
+    Budget,
     Certificate,
     Decision,
     Evidence,
@@ -62,7 +63,7 @@ class Search(Known):
     apart: SetApart | None = None
     began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
-    """Units of work that the solver process counted."""
+    """Units of work that the algorithm and the solver process counted."""
     sent: bool = False
     """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
@@ -121,15 +122,16 @@ class Search(Known):
         """
         seconds, takes = self.seconds_left(), self._expected("algorithm")
         named = self.method == "heuristic"
-        late = seconds is not None and takes > max(seconds, GRACE_SECONDS)
+        late = seconds is not None and takes > max(seconds * self._patience, GRACE_SECONDS)
         if late and not named and self._take_simple():
             PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            deadline = inf if named or seconds is None else time.monotonic() + max(0.0, seconds)
+            budget = None if named else Budget(limits=self.left())
             with self._step("algorithm", "solve_seconds"):
-                decision = decided(self.policy, self.round_, self.limits.seed, deadline)
+                decision = decided(self.policy, self.round_, self.limits.seed, budget)
+            self.spent += 0.0 if budget is None else budget.spent
             broken = [] if named else self.audit.breaches(decision)
             if broken:
                 detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
@@ -138,11 +140,16 @@ class Search(Known):
             self._offer(decision)
             detail = f"{self.policy.spec} ran to its end"
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
-            if time.monotonic() > deadline:
-                self.cuts += (f"{self.policy.spec} had used up its time when it ended",)
+            if budget is not None and budget.over():
+                self.cuts += (f"{self.policy.spec} had used up its {budget.limit.lower()} when it ended",)
         if not self._take_first_bound():
             self.cuts += ("no time was left for a bound",)
         self.end(said)
+
+    @property
+    def _patience(self) -> float:
+        """How many times the time that is left an algorithm may have taken before: more if it looks at the clock."""
+        return 1.0 if type(self.policy).decide_within is Policy.decide_within else 2.0
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
@@ -366,12 +373,22 @@ class Search(Known):
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
         if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
-            unchanged = self.policy.unchanged(self.round_)
+            unchanged = self._unchanged()
             if unchanged is not None:
                 self.decision, self.value = unchanged, self.audit.value(unchanged)
         value = self.audit.value(decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
+
+    def _unchanged(self) -> Decision | None:
+        """Return the policy's decision that changes nobody, if it has one and there is time to ask for it."""
+        seconds = self.seconds_left()
+        if seconds is not None and self._expected("unchanged") > max(seconds, BOUND_SECONDS):
+            PACE.left_out("unchanged", self.policy.spec, len(self.round_.jobs))
+            self.cuts += ("no time was left to look whether all may go on as it is",)
+            return None
+        with self._step("unchanged", "solve_seconds"):
+            return self.policy.unchanged(self.round_)
 
     def _learn(self, evidence: tuple[Evidence, ...]) -> None:
         """Keep evidence that proves a better bound for the decision than is proved so far."""

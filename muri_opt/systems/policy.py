@@ -10,7 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import Assignment, Decision, Job, Round
+from muri_opt.rounds import Assignment, Budget, Decision, Job, Round
 from muri_opt.rounds.used_fields import refusal, unhonoured
 from muri_opt.systems.history import JobHistory
 
@@ -132,11 +132,12 @@ class Policy(ABC):
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm; ``seed`` decides what the algorithm leaves to chance."""
 
-    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
-        """Return the decision of the algorithm, or what it has of it by then if it is late; by default it runs on.
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the decision of the algorithm, or what it has of it when the budget is over; by default it runs on.
 
-        ``deadline`` is a moment of ``time.monotonic``, infinity where there is none: a limit of work has none, so that
-        its answers do not depend on the machine.
+        An algorithm that may take long asks :meth:`~muri_opt.rounds.Budget.over` on its way, or looks at
+        ``budget.deadline``. If it says with :meth:`~muri_opt.rounds.Budget.spend` what its steps cost, it ends under a
+        limit of work, too, and then wherever it runs with the same decision.
         """
         return self.decide(round_, seed)
 

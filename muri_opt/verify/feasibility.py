@@ -105,8 +105,10 @@ def period_breaches(job: Job, assignment: Assignment, where: str) -> Iterator[Vi
 def taken(jobs: Mapping[str, Job], decision: Decision) -> Iterator[tuple[str, tuple[int, int, int]]]:
     """Yield what every assignment takes from each of its nodes: GPUs, and what its jobs need with them."""
     for assignment in decision.assignments:
-        needs = [need_of(jobs[job]) for job in assignment.jobs]
-        milli, mebibytes = sum(need.milli for need in needs), sum(need.mebibytes for need in needs)
+        milli = mebibytes = 0
+        for job in assignment.jobs:
+            need = need_of(jobs[job])
+            milli, mebibytes = milli + need.milli, mebibytes + need.mebibytes
         for node, gpus in assignment.gpus.items():
             yield node, (gpus, gpus * milli, gpus * mebibytes)
 
@@ -114,8 +116,11 @@ def taken(jobs: Mapping[str, Job], decision: Decision) -> Iterator[tuple[str, tu
 def capacity_breaches(round_: Round, taken: Iterable[tuple[str, tuple[int, int, int]]]) -> Iterator[Violation]:
     """No node gives more GPUs, CPUs or memory than it has."""
     used = {node.id: [0, 0, 0] for node in round_.cluster.nodes}
-    for node, amounts in taken:
-        used[node] = [before + more for before, more in zip(used[node], amounts, strict=True)]
+    for node, (gpus, milli, mebibytes) in taken:
+        here = used[node]
+        here[0] += gpus
+        here[1] += milli
+        here[2] += mebibytes
     for name, room in zip(used, empty_rooms(round_), strict=True):
         limits = zip(
             ("gpu-capacity", "cpu-capacity", "memory-capacity"),

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from muri_opt import Decision, Limits, Node, Policy, Result, Round, changes, policy_from, solve_round, verify
+from muri_opt.rounds import Budget
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
 from muri_opt.solve import search
@@ -47,33 +48,34 @@ def no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow(Policy):
-    """A policy that needs until its deadline, and starts nobody if it has one."""
+    """A policy that needs a second or a unit of work, and starts nobody if it has less."""
 
     name: str = "slow"
 
     def decide(self, round_: Round, seed: int) -> Decision:
         return policy_from("fifo").decide(round_, seed)
 
-    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
-        assert deadline < inf
-        while time.monotonic() <= deadline:
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        budget.spend(1.0)
+        while 0.0 < budget.deadline - time.monotonic() < 1.0:
             time.sleep(0.01)
-        return Decision()
+        return Decision() if budget.over() else self.decide(round_, seed)
 
 
 def outcome(result: Result) -> tuple[str, str | None, str]:
     return result.termination.reason, result.termination.limit, result.termination.detail
 
 
-def test_a_policy_is_told_its_deadline_and_the_answer_says_that_it_came_first() -> None:
-    result = solve_round(OPEN, Slow(), "auto", Limits(seconds=0.1))
-    detail = "slow had used up its time when it ended; no time left for a solver"
-    assert outcome(result) == ("FEASIBLE", "TIME", detail)
+@pytest.mark.parametrize(("limits", "unit"), [(Limits(seconds=0.1), "time"), (Limits(work=0.9), "work")])
+def test_a_policy_has_the_budget_of_the_call_and_the_answer_says_that_it_used_it_up(limits: Limits, unit: str) -> None:
+    result = solve_round(OPEN, Slow(), "auto", limits)
+    detail = f"slow had used up its {unit} when it ended; no {unit} left for a solver"
+    assert outcome(result) == ("FEASIBLE", unit.upper(), detail)
     assert (result.answer.running, result.certificate.feasible) == (frozenset(), True)
 
 
-@pytest.mark.parametrize("limits", [Limits(work=1.0), Limits(seconds=None)])
-def test_without_a_limit_in_seconds_there_is_no_deadline(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [Limits(work=50.0), Limits(seconds=None)])
+def test_a_policy_with_enough_runs_to_its_end_and_a_solver_has_the_rest(limits: Limits) -> None:
     result = solve_round(OPEN, Slow(), "auto", limits)
     assert (result.answer.running, outcome(result)[0]) == (frozenset({"j1"}), "OPTIMAL")
 
@@ -95,6 +97,25 @@ def test_an_algorithm_that_cannot_end_in_time_is_left_out(pace: Pace) -> None:
     assert result.answer.running
     assert not changes(LARGE, result.answer).stop
     assert not changes(LARGE, result.answer).move
+
+
+def test_an_algorithm_that_looks_at_the_clock_is_left_out_only_if_it_was_late_before(pace: Pace) -> None:
+    limits = Limits(seconds=0.3)
+    pace.took("algorithm", "slow", 200, 0.4)
+    assert "left out" not in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
+    pace.took("algorithm", "slow", 200, 10.0)
+    assert "left out" in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
+
+
+def test_no_time_to_ask_what_changes_nobody(pace: Pace, no_solver: None) -> None:
+    """In order j0 stops j1; that nobody is stopped is as good as nothing here, and is not even asked for."""
+    round_ = round_of([4], [1, gang(1, 4, state="running", placement={"n0": 4})])
+    asked = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
+    assert asked.answer.running == {"j1"}
+    pace.took("unchanged", "srtf", 2, 100.0)
+    result = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
+    assert result.answer.running == {"j0"}
+    assert "no time was left to look whether all may go on as it is" in outcome(result)[2]
 
 
 def test_an_expectation_fades_so_that_an_algorithm_is_tried_again(pace: Pace, no_solver: None) -> None:
@@ -236,7 +257,9 @@ def test_a_pace_is_that_of_rounds_of_about_the_size() -> None:
     assert pace.expected("bound", "fifo", 100) == pytest.approx(3.0 * FADING)
 
 
-def test_by_default_a_policy_runs_to_its_end_whatever_its_deadline() -> None:
+def test_by_default_a_policy_runs_to_its_end_whatever_its_budget() -> None:
+    none, free = Budget(limits=Limits(seconds=0.0)), Budget(limits=Limits(work=1.0))
     for name in ("fifo", "srtf"):
         policy = policy_from(name)
-        assert policy.decide_within(TWO, 0, 0.0) == policy.decide(TWO, 0)
+        assert policy.decide_within(TWO, 0, none) == policy.decide(TWO, 0)
+    assert (none.deadline, free.deadline) == (none.began, inf)

@@ -95,9 +95,7 @@ def _fill(state: Placing, steps: Steps, rows: dict[int, list[int]]) -> None:
     where it is, then the one that comes first there.
     """
     line = list(rows)
-    heap = [
-        (*gain, place, row) for place, job in enumerate(line) for gain, row in steps.next(state, job, rows[job])
-    ]
+    heap = [(*gain, place, row) for place, job in enumerate(line) for gain, row in steps.next(state, job, rows[job])]
     heapq.heapify(heap)
     while heap and state.free:
         *_, place, row = heapq.heappop(heap)

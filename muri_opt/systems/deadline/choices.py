@@ -114,7 +114,7 @@ def _choices(round_: Round, interval: float) -> Choices:
 def _worth(speed: list[int], works: Ints, interval: int) -> Ints:
     """Return speeds over an interval of which some jobs work a part only, in whole numbers of any size on the way."""
     word = np.int64 if max(speed, default=0) * interval < _LONGEST else object
-    return (np.array(speed, dtype=word) * works.astype(word) // interval).astype(np.int64)
+    return np.array(np.array(speed, dtype=word) * works.astype(word) // interval, dtype=np.int64)
 
 
 def check_stays(round_: Round, choices: Choices, policy: str) -> None:

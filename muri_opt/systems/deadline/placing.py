@@ -78,7 +78,7 @@ class Placing:
         """Return how many GPUs of a job fit on each node now, however many it asks for."""
         left, amounts = self._left, self._left.amounts
         cpus, memory = int(amounts.c[job]), int(amounts.m[job])
-        room = left.gpus.copy()
+        room: Ints = left.gpus.copy()
         if cpus:
             room = np.minimum(room, left.cpus // cpus)
         if memory:

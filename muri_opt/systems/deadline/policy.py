@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.systems.deadline.choices import Choices, check_stays
 from muri_opt.systems.deadline.decision import deadline_decision
@@ -55,10 +55,17 @@ class DeadlinePolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of ElasticFlow's rule, in which running jobs are changed only where that pays."""
+        return self._decided(round_, None)
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same as far as a budget goes: if it is over before, what runs is left as it is."""
+        return self._decided(round_, budget)
+
+    def _decided(self, round_: Round, budget: Budget | None) -> Decision:
         self.check_honoured(round_)
         self.check(round_)
-        interval = float(self.interval)
-        return deadline_decision(round_, self._choices(round_), still_shares(round_, interval))
+        shares = still_shares(round_, float(self.interval), budget)
+        return deadline_decision(round_, self._choices(round_), shares)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops, moves and resizes nobody, with whoever fits beside those that run."""
@@ -69,4 +76,3 @@ class DeadlinePolicy(Policy):
 
     def _choices(self, round_: Round) -> Choices:
         return Choices.of(round_, float(self.interval))
-

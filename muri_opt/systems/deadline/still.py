@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Budget, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Leftover
 from muri_opt.systems.deadline.admission import elastic_flow
@@ -17,27 +17,41 @@ from muri_opt.systems.deadline.placing import Placing
 MOST_LOOKS: Final = 8
 """How often a decision is looked at again at most until nothing would be changed; hardly any takes three."""
 
+_SECONDS_EACH: Final = 2e-4
+"""What a look takes for each job."""
 Shares = dict[int, Ints]
 """GPUs per node of each job that runs."""
 
 
-def still_shares(round_: Round, interval: float) -> Shares:
+def still_shares(round_: Round, interval: float, budget: Budget | None = None) -> Shares:
     """Return GPUs per node of the jobs that run by ElasticFlow's rule, where running jobs are changed only if it pays.
 
     Where nothing runs the rule decides. Else its decision, less every change that can be taken back alone, is taken if
     it is worth more than to leave all jobs that run as they are. Nothing is changed where just what runs is what the
     rule would decide for an idle cluster. A decision is looked at again as what runs, until nothing is changed any
-    more: the round after it is decided by the same steps, and so the same.
+    more: the round after it is decided by the same steps, and so the same. Where a ``budget`` is over before, all that
+    runs is left as it is, or a decision is not looked at again.
     """
+    runs = bool(Choices.of(round_, interval).held)
+    if runs and _is_over(round_, budget):
+        return staying(round_, interval)
     shares = _step(round_, interval)
-    for _ in range(MOST_LOOKS if Choices.of(round_, interval).held else 0):
-        if _is_as_now(round_, interval, shares):
+    for _ in range(MOST_LOOKS if runs else 0):
+        if _is_as_now(round_, interval, shares) or _is_over(round_, budget):
             break
         then = _step(_after(round_, shares), interval)
         if _same(then, shares):
             break
         shares = less_changes(round_, interval, then)
     return shares
+
+
+def _is_over(round_: Round, budget: Budget | None) -> bool:
+    """Count a look into a budget, and return whether nothing is left of it."""
+    if budget is None:
+        return False
+    budget.spend(_SECONDS_EACH * len(round_.jobs))
+    return budget.over()
 
 
 def staying(round_: Round, interval: float) -> Shares:
@@ -64,7 +78,9 @@ def _is_ruled(round_: Round, interval: float) -> bool:
     """Return whether the jobs that run, with the GPUs they have, are those of the rule if all jobs had to start."""
     idle = replace(round_, jobs=tuple(replace(job, state="waiting", placement=None) for job in round_.jobs))
     shares = elastic_flow(idle, Choices.of(idle, interval), {})
-    now = {place: sum((job.placement or {}).values()) for place, job in enumerate(round_.jobs) if job.state == "running"}
+    now = {
+        place: sum((job.placement or {}).values()) for place, job in enumerate(round_.jobs) if job.state == "running"
+    }
     return {job: int(share.sum()) for job, share in shares.items()} == now
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Budget, Round
 from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
@@ -15,10 +15,12 @@ from muri_opt.systems.philly.waiting_changes import SmallestChanges
 from muri_opt.systems.philly.waiting_text import BindingRules, free_where
 
 
-def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, Held]) -> Decision:
+def placement_decision(
+    round_: Round, standing: JobStatus, places: Mapping[int, Held], budget: Budget | None = None
+) -> Decision:
     """Return the decision in which each job of ``places`` has these GPUs per node, and all others wait.
 
-    Each of them says why, and which changes would start it.
+    Each of them says why, and which changes would start it, as far as a ``budget`` goes.
 
     >>> times = {"rack_after": 600_000_000, "any_after": 1_800_000_000, "hold": 150_000_000, "backoff": 0}
     >>> rates = {"aging": 86_400_000_000, "horizon": 600_000_000, "speed": (1000, 854, 729)}
@@ -29,7 +31,7 @@ def placement_decision(round_: Round, standing: JobStatus, places: Mapping[int, 
     {'n0': 4}
     """
     floor = ClusterState(round_, standing, places)
-    changes, rules = SmallestChanges(round_, floor), BindingRules(round_, floor)
+    changes, rules = SmallestChanges(round_, floor, budget), BindingRules(round_, floor)
     asked = None if standing.sets is None else AskedRules(rules)
     return Decision(
         assignments=tuple(_assignment(round_, job, held) for job, held in sorted(places.items())),

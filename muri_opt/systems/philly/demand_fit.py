@@ -42,6 +42,7 @@ class DemandFit:
         self._alone = np.zeros(len(known), dtype=np.bool_) if limit is None else self.gpus >= limit
         self.able: Bools = self._level >= TOGETHER
         self._plain = sets is None
+        self._seen: Ints = self._state()
         if self._plain:
             self._start()
 
@@ -62,7 +63,6 @@ class DemandFit:
         racks, nodes = len(self._floor.standing.locality.racks), len(self._floor.gpus)
         self._sum: Ints = np.zeros((len(self.gpus), racks), dtype=np.int64)
         self._whole: Ints = np.zeros((len(self.gpus), racks), dtype=np.int64)
-        self._seen = self._state()
         step = max(1, _BLOCK // max(1, len(self.gpus)))
         for start in range(0, nodes, step):
             some = np.arange(start, min(start + step, nodes))
@@ -100,7 +100,7 @@ class DemandFit:
         For gangs on several nodes enough free GPUs of a rack, or of the cluster, are taken for room.
         """
         anywhere: Bools = (self._sum.sum(axis=1) >= self.gpus) & (self._level >= TOGETHER)
-        in_rack: Bools = (self._sum >= self.gpus[:, None]).any(axis=1)
+        in_rack: Bools = np.asarray((self._sum >= self.gpus[:, None]).any(axis=1))
         near = np.where((self._level == TOGETHER) & (self._fewest == 1), self._whole.any(axis=1), in_rack)
         able: Bools = anywhere & (near | (self._level == ANYWHERE) | ~self._in_rack)
         return able

@@ -118,7 +118,9 @@ class Moving:
         amounts, gpus = self._floor.amounts, int(self._floor.amounts.g[job])
         if self._floor.standing.rules.dedicated is not None:
             return [list(self._enough_alone(job, node, self._removals.items(node))) for node in nodes]
-        return self._node_sets.enough(nodes, (gpus, gpus * int(amounts.c[job]), gpus * int(amounts.m[job])), self._budget)
+        return self._node_sets.enough(
+            nodes, (gpus, gpus * int(amounts.c[job]), gpus * int(amounts.m[job])), self._budget
+        )
 
     def _enough_alone(self, job: int, node: int, items: Sequence[Item]) -> Iterator[Leaving]:
         """Yield the same of one node, where some jobs have their nodes to themselves."""

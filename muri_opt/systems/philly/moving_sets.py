@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.philly.cluster_state import ClusterState
@@ -21,7 +22,7 @@ Leaving = tuple[int, tuple[int, ...]]
 
 
 class NodeSets:
-    """The sets of jobs that may leave each node, with what they free there. A set is a number: job i of a node is bit i.
+    """The sets of jobs that may leave each node, and what they free there. A set is a number: job i of a node is bit i.
 
     Jobs that share their nodes with nobody are not provided for.
     """
@@ -46,7 +47,7 @@ class NodeSets:
         """
         rows = [self._row_of(node) for node in nodes]
         need = np.array(needs, dtype=np.int64) - self._floor.left[:, list(nodes)].T
-        does = (self._frees[rows] >= need[:, None, :]).all(axis=2)
+        does: NDArray[np.bool_] = np.asarray((self._frees[rows] >= need[:, None, :]).all(axis=2))
         spare = np.zeros_like(does)
         for bit in range(self._width):
             halves = (len(rows), -1, 2, 1 << bit)

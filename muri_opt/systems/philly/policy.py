@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_SECONDS
 from muri_opt.systems.history import JobHistory, soonest
@@ -100,10 +100,17 @@ class PhillyPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published rules; nothing is left to chance."""
+        return self._decided(round_, None)
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same, or what it is after the last step within a budget: then fewer give way or are moved."""
+        return self._decided(round_, budget)
+
+    def _decided(self, round_: Round, budget: Budget | None) -> Decision:
         self.check_honoured(round_)
         _check_gangs(round_)
         standing = JobStatus.of(round_, self.tenant_rules)
-        return placement_decision(round_, standing, schedule(round_, standing))
+        return placement_decision(round_, standing, schedule(round_, standing, budget), budget)
 
 
 def _check_gangs(round_: Round) -> None:

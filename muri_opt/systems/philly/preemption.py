@@ -185,7 +185,7 @@ class Removals:
         return best
 
     def _is_no_cheaper(self, node: int, cost: Cost) -> bool:
-        """Return whether no jobs of a node that count for as many GPUs as a cost can cost less: restarts are as dear."""
+        """Return whether no jobs of a node that count for as many GPUs can cost less: their restarts are as dear."""
         dear, cheap = cost
         least = dear * int(self._least_restart[node]) if dear else 0
         return least * self._base * self._base + 1 >= cheap
@@ -244,10 +244,8 @@ class Removals:
         if not near:
             return [(nodes, len(nodes) if level == ANYWHERE else fewest) for nodes in anywhere]
         limit = fewest if level == TOGETHER else len(room)
-        if sets is None:
-            racks = self._racks(job, limit, room, now)
-        else:
-            racks = list(locality.near[int(sets.kind[job])].sets)
+        near_sets = [] if sets is None else [*locality.near[int(sets.kind[job])].sets]
+        racks = self._racks(job, limit, room, now) if sets is None else near_sets
         return [*((nodes, limit) for nodes in racks), *((nodes, len(nodes)) for nodes in anywhere if level == ANYWHERE)]
 
     def _racks(self, job: int, limit: int, room: Ints, now: Ints) -> list[Ints]:

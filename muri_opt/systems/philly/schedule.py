@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Budget, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.demand_fit import DemandFit
@@ -19,11 +19,13 @@ from muri_opt.systems.philly.preemption import Removals, Victims
 from muri_opt.systems.philly.queues import Queue, Queues
 from muri_opt.systems.philly.tenant_rules import WHOLE
 
+_SECONDS_EACH = 1e-7
+"""What a step takes for each job, and for a tenth of a node."""
 Ways = list[Callable[[], Removals]]
 """Jobs that may leave, looked for in one way after another."""
 
 
-def schedule(round_: Round, standing: JobStatus) -> dict[int, Held]:
+def schedule(round_: Round, standing: JobStatus, budget: Budget | None = None) -> dict[int, Held]:
     """Return where every job is that runs after the round.
 
     Gangs start within the quotas of their tenants, then above them. Where that leaves a gang waiting whose tenant has
@@ -31,17 +33,22 @@ def schedule(round_: Round, standing: JobStatus) -> dict[int, Held]:
     those that gave way as well. It ends: to give way adds GPUs within quotas, which no other step takes away, and every
     job is moved once at most.
 
+    Where a ``budget`` is over, it ends with what it has: after every step all rules are kept.
+
     Without migration, to decide again right after changes nothing, for all that is looked at are who is where and who
     waits, with one exception: a job preempted in this round may depend on the load of a borrower started in it. Then
     another job within its quota cannot take the place of that borrower if the load is not reached without it; in the
     next round, in which the preempted job is none any more, it can.
     """
     work = Schedule(round_, standing)
+    cost = _SECONDS_EACH * (len(round_.jobs) + 10 * len(round_.cluster.nodes))
     while True:
         work.start(borrowing=False)
         work.return_victims()
         work.start(borrowing=True)
-        if not work.preempt() and not work.migrate():
+        if budget is not None:
+            budget.spend(cost)
+        if (budget is not None and budget.over()) or (not work.preempt() and not work.migrate()):
             return work.floor.at
 
 

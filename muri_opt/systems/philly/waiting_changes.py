@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from muri_opt.rounds import Job, Round
+from muri_opt.rounds import Budget, Job, Round
 from muri_opt.rounds.decision import Change
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
 from muri_opt.rounds.waiting import waited_by
@@ -46,11 +46,12 @@ def soonest(rules: TenantRules, waited: int, level: int) -> int:
 class SmallestChanges:
     """What would start the jobs that wait beside what is on the floor; jobs of equal demand are looked at once.
 
-    The rules are those of the round after this one, in which a preempted job is one that waits.
+    The rules are those of the round after this one, in which a preempted job is one that waits. Once a ``budget`` is
+    over, moves and preemptions are no longer looked for.
     """
 
-    def __init__(self, round_: Round, floor: ClusterState) -> None:
-        self.round, self.floor = round_, floor
+    def __init__(self, round_: Round, floor: ClusterState, budget: Budget | None = None) -> None:
+        self.round, self.floor, self._budget = round_, floor, budget
         may = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         stops, moves = may, may
         if floor.standing.sets is not None:
@@ -120,7 +121,7 @@ class SmallestChanges:
         """Return the changes on the floor that start the job at a level, the cheapest first."""
         key = demand_of(self.floor, job), level
         if key not in self._resources:
-            search = len(self._resources) < MOST_SEARCHES
+            search = len(self._resources) < MOST_SEARCHES and (self._budget is None or not self._budget.over())
             found = (self._move(job, level), self._preempt(job, level)) if search else ()
             changes = list(filter(None, found))
             sets = self.floor.standing.sets

@@ -9,7 +9,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from muri_opt.errors import RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import microseconds
@@ -99,17 +99,17 @@ class PlanPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the policy's own algorithm."""
-        return self.decide_within(round_, seed, inf)
+        return self._decided(round_, seed, inf)
 
-    def decide_within(self, round_: Round, seed: int, deadline: float) -> Decision:
-        """Return the decision of the policy's own algorithm, or where it is late what it has by then.
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the decision of the policy's own algorithm, or where it is late what it has by then."""
+        return self._decided(round_, seed, budget.deadline)
 
-        ``deadline`` is a moment of ``time.monotonic``.
-        """
+    def _decided(self, round_: Round, seed: int, deadline: float) -> Decision:
         self.check_honoured(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide_within(apart.rest, seed, deadline))
+            return apart.joined(self._decided(apart.rest, seed, deadline))
         options = PlanOptions.of(round_, self.plan_rules)
         pays = self.restarts == "pay" and (bool(options.homes) or self.goes_by_plan)
         chosen = paying(self, round_, options, seed, deadline) if pays else self.choose(round_, options, seed, deadline)

@@ -35,7 +35,9 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     asked = asked_of(round_)
     mine, home, need = None if asked is None else asked[job.id], home_of(round_, job), need_of(job)
     rooms, kinds = _empty(round_)
-    most = 0 if mine is not None else sum(room.holds(with_fields(need, gpus=room.gpus)) * n for room, n in kinds.items())
+    most = (
+        0 if mine is not None else sum(room.holds(with_fields(need, gpus=room.gpus)) * n for room, n in kinds.items())
+    )
     if home is not None and _holds(round_, rooms, need, home):
         yield Way(sum(home.values()), home, ())
     for gpus in sizes_of(round_, job):

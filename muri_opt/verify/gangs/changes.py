@@ -146,6 +146,8 @@ def _with_gpus(rooms: Iterable[Room]) -> Counter[Room]:
 
 def _together(round_: Round, assignment: Assignment) -> Need:
     needs = [need_of(round_.jobs[round_.job_index[job]]) for job in assignment.jobs]
+    if len(needs) == 1:
+        return needs[0]
     return Need(
         gpus=max(need.gpus for need in needs),
         milli=sum(need.milli for need in needs),

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from muri_opt.rounds import Assignment, Decision, Job, Prices, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound
 from muri_opt.verify.demands import asked_of, start_breaches
 from muri_opt.verify.feasibility import cpu_breaches, gang_breaches, period_breaches
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
+from muri_opt.verify.muri.counting import counted_bound
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.enumeration import enumerated_optimum
 from muri_opt.verify.muri.rules import HONOURED, SETTINGS, Sharing
@@ -96,8 +97,9 @@ class GroupChapter(Chapter):
         return wrong_changes(self.round_, decision, self.held_of_tenants(decision))
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
-        """Return the best of weak duality, of linear programs and of matchings."""
-        found = ((sharing_bound(self.round_, self.rules, item), item.proof) for item in prices)
+        """Return the best of weak duality, of linear programs and of matchings, and of counting in large rounds."""
+        found = [(sharing_bound(self.round_, self.rules, item), item.proof) for item in prices]
+        found.append((counted_bound(self.round_, self.rules), Proof.COUNTING))
         return best_bound((bound, proof) for bound, proof in found if bound is not None)
 
     def optimum(self, steps: int) -> int | None:
