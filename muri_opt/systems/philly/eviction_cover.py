@@ -46,10 +46,15 @@ def cheapest_cover(
 
     Jobs of tenant v taken together have at most ``spare[v]`` GPUs; a tenant not named loses whatever it takes.
     """
-    ordered = sorted(items, key=lambda item: (item.dear, -item.frees[0], item.cheap, item.kind, item.job))
+    ordered = in_search_order(items)
     if len(ordered) > MOST_ITEMS:
         return _greedy(ordered, need, dict(spare), most)
     return _Search(ordered, spare).best(need, most)
+
+
+def in_search_order(items: Sequence[Item]) -> list[Item]:
+    """Return the items as the search goes through them: of equally cheap sets it finds the first by this order."""
+    return sorted(items, key=lambda item: (item.dear, -item.frees[0], item.cheap, item.kind, item.job))
 
 
 def _greedy(items: Sequence[Item], need: Amount, spare: dict[int, int], most: Cost | None) -> Cover | None:

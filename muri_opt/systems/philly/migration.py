@@ -12,8 +12,8 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.philly.cluster_state import ClusterState, seat
 from muri_opt.systems.philly.eviction_cover import Item
 from muri_opt.systems.philly.job_status import Bools, Held
+from muri_opt.systems.philly.leaving_sets import MOST_ITEMS, Leaving
 from muri_opt.systems.philly.locality import TOGETHER
-from muri_opt.systems.philly.moving_sets import MOST_ITEMS, Leaving, NodeSets
 from muri_opt.systems.philly.preemption import Removals
 
 MOST_TRIALS = 32
@@ -35,7 +35,6 @@ class Moving:
         self._floor = floor
         self._budget = int(floor.amounts.g.sum()) if budget is None else budget
         self._removals = Removals(floor, may, keeps_quota=False)
-        self._node_sets = NodeSets(floor, self._removals)
         self._looks: dict[int, object] = {}
         self._known: dict[tuple[int, int, int, int, int], Moves | None] = {}
 
@@ -118,7 +117,7 @@ class Moving:
         amounts, gpus = self._floor.amounts, int(self._floor.amounts.g[job])
         if self._floor.standing.rules.dedicated is not None:
             return [list(self._enough_alone(job, node, self._removals.items(node))) for node in nodes]
-        return self._node_sets.enough(
+        return self._removals.sets.enough(
             nodes, (gpus, gpus * int(amounts.c[job]), gpus * int(amounts.m[job])), self._budget
         )
 

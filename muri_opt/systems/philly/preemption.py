@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -11,12 +11,16 @@ from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.cluster_state import ClusterState, most_of, seat
 from muri_opt.systems.philly.eviction_cover import Amount, Cost, Cover, Item, cheapest_cover
 from muri_opt.systems.philly.job_status import Bools, Held
+from muri_opt.systems.philly.leaving_sets import MOST_ITEMS, LeavingSets
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
 
 MOST_REGIONS = 4
 """Racks that are tried for a gang on several nodes, those that lack the fewest GPUs first."""
 MOST_TIES = 16
 """Nodes that are looked at for cheaper victims once those of the fewest GPUs are found."""
+
+_AT_ONCE = 16
+"""Nodes of which all sets of jobs are looked at together."""
 
 Victims = tuple[tuple[int, ...], Held]
 
@@ -74,6 +78,9 @@ class Removals:
         np.minimum.at(self._least_restart, nodes, np.where(self._dear[jobs] > 0, each, UNLIMITED))
         self._base = 1 + max(len(amounts.g), int(amounts.g.sum()))
         self._items: dict[int, list[Item]] = {}
+        self.sets = LeavingSets(floor, self.items)
+        most = MOST_ITEMS * int(self._restart.max(initial=0)) + 1
+        self._by_sets = not keeps_quota and limit is None and most * self._base**2 < UNLIMITED << 10
         self._known: dict[tuple[int, int, int, int, int], Victims | None] = {}
 
     def items(self, node: int) -> list[Item]:
@@ -168,12 +175,18 @@ class Removals:
         least = np.where(lacking > 0, np.maximum(lacking, self._least[nodes]), 0)
         best: Cover | None = None
         seen, ties = set(), 0
-        for place in np.argsort(least, kind="stable").tolist():
+        order = np.argsort(least, kind="stable")
+        covers = self._covers(job, nodes[order].tolist()) if self._by_sets else None
+        for place in order.tolist():
             node, tie = int(nodes[place]), best is not None and bool(least[place] == best[0][0])
             if best is not None and (least[place] > best[0][0] or (tie and ties == MOST_TIES)):
                 break
             ties += tie
             if best is not None and tie and not alone and self._is_no_cheaper(node, best[0]):
+                continue
+            if covers is not None:
+                found = covers(node)
+                best = found if found is not None and (best is None or found[0] < best[0]) else best
                 continue
             items = self.items(node)
             free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
@@ -183,6 +196,24 @@ class Removals:
                 found = self._cover(job, items, free, None if best is None else best[0])
                 best = found if found is not None else best
         return best
+
+    def _covers(self, job: int, nodes: list[int]) -> Callable[[int], Cover | None]:
+        """Return who gives the cheapest jobs to take from a node, if it is asked for these nodes in their order."""
+        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        needs = (gpus, gpus * int(floor.amounts.c[job]), gpus * int(floor.amounts.m[job]))
+        known: dict[int, Cover | None] = {}
+        batches = iter([nodes[start : start + _AT_ONCE] for start in range(0, len(nodes), _AT_ONCE)])
+
+        def cover(node: int) -> Cover | None:
+            while node not in known:
+                some = next(batches)
+                known.update(zip(some, self.sets.cheapest(some, needs), strict=True))
+                for crowded in (one for one in some if len(floor.residents[one]) > MOST_ITEMS):
+                    free = (int(floor.gpus[crowded]), int(floor.cpus[crowded]), int(floor.memory[crowded]))
+                    known[crowded] = self._cover(job, self.items(crowded), free, None)
+            return known[node]
+
+        return cover
 
     def _is_no_cheaper(self, node: int, cost: Cost) -> bool:
         """Return whether no jobs of a node that count for as many GPUs can cost less: their restarts are as dear."""

@@ -107,8 +107,7 @@ class DeadlineChapter(Chapter):
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the bound by counting GPUs and quotas."""
-        counted = counted_bound(self.round_, values_of(self.round_, self.rules))
-        return None if counted is None else (counted, Proof.COUNTING)
+        return counted_bound(self.round_, values_of(self.round_, self.rules)), Proof.COUNTING
 
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as with_fields
 from typing import NamedTuple
 
+import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Job, Round
@@ -20,6 +21,8 @@ from muri_opt.verify.tenant_lines import with_parents
 
 MOST_STEPS = 200_000_000
 """Sums beyond which the dynamic program is not run."""
+_HALVINGS = 50
+"""Steps in which a price is looked for."""
 
 
 class Way(NamedTuple):
@@ -58,16 +61,39 @@ def _empty(round_: Round) -> tuple[list[Room], Counter[Room]]:
     return rooms, Counter(rooms)
 
 
-def counted_bound(round_: Round, values: Values) -> int | None:
-    """Return the best value within GPUs and quotas alone; ``None`` where that takes too long."""
+def counted_bound(round_: Round, values: Values) -> int:
+    """Return what no decision within GPUs and quotas exceeds; where the best takes long, what none exceeds by a price."""
     tables = []
     for job in round_.jobs:
         table: dict[int, int] = {}
         for way in ways_of(round_, job):
             table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
         tables.append((job, table))
-    large = with_room_for_staying(round_)
-    return counted_best(round_.cluster.total_gpus, quota_pools(large, tables), steps=MOST_STEPS)
+    total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
+    counted = counted_best(total, quota_pools(large, tables), steps=MOST_STEPS)
+    return priced_bound(total, [table for _, table in tables]) if counted is None else counted
+
+
+def priced_bound(total: int, tables: Sequence[Mapping[int, int]]) -> int:
+    """Return the worth of all GPUs at some price and of every job above that of its GPUs, of which it has some or none.
+
+    ``tables`` has for each job its values by GPUs. Whatever the price, no choice within so many GPUs is worth more; it
+    is looked for in floating-point numbers, and the sum is exact.
+    """
+    some = [table for table in tables if table]
+    gpus = np.array([size for table in some for size in table], dtype=np.float64)
+    worth = np.array([float(value) for table in some for value in table.values()], dtype=np.float64)
+    first = np.cumsum([0, *map(len, some)])[:-1]
+    low, high = 0.0, float((worth / gpus).max(initial=0.0))
+    for _ in range(_HALVINGS if some else 0):
+        price = (low + high) / 2
+        above = worth - price * gpus
+        best = np.maximum(0.0, np.maximum.reduceat(above, first))
+        chosen = (above >= np.repeat(best, np.diff([*first, len(above)]))) & (above > 0)
+        most = np.maximum.reduceat(np.where(chosen, gpus, 0.0), first).sum()
+        low, high = (price, high) if most > total else (low, price)
+    price = int(high)
+    return price * total + sum(max(0, *(value - price * size for size, value in table.items())) for table in some)
 
 
 def enumerated_optimum(round_: Round, values: Values, *, steps: int) -> int | None:
