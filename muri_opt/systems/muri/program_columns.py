@@ -37,10 +37,10 @@ class GroupColumns:
     """Types of equal jobs, and every group of up to p of them.
 
     Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
-    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
-    order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job. ``g`` are the GPUs of each
-    type. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
-    ``weights`` says how often each class counts.
+    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the
+    types of group i in ascending order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job.
+    ``g`` are the GPUs of each type, ``restart`` what a change costs it. ``value`` is what a group is worth to the first
+    class of priority, and ``lower`` what it is to the others; ``weights`` says how often each class counts.
 
     Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
     last groups are those that go on as they are: group i at ``home[i]`` of ``homes``, which is -1 for all others.
