@@ -140,10 +140,8 @@ def two_pairs(restart: float) -> Round:
     """Return two pairs that run, of jobs that would do better the other way round."""
     long, short = (9.0, 1.0, 1.0, 1.0), (1.0, 9.0, 1.0, 1.0)
     stages = [long, long, short, short]
-    jobs = [
-        gang(j, 1, stage_seconds=times, state="running", placement={f"n{j // 2}": 1}, restart_seconds=restart)
-        for j, times in enumerate(stages)
-    ]
+    runs = {"state": "running", "iteration_seconds": 12.0, "restart_seconds": restart}
+    jobs = [gang(j, 1, stage_seconds=times, placement={f"n{j // 2}": 1}, **runs) for j, times in enumerate(stages)]
     return round_of([1, 1], jobs)
 
 
