@@ -29,6 +29,8 @@ from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
+MOST_FOR_CHANGES = 2_000
+"""Groups up to which changes are counted after the value, too."""
 _TRAITS = 10  # columns of the table of types before the stage times
 
 
@@ -73,10 +75,11 @@ class GroupColumns:
     def classes(self) -> ClassColumns:
         """What groups are worth to all classes, of no more groups than there are jobs.
 
-        Of equal values the one that changes the least counts: as a last class, which adds nothing to the value.
+        Of equal values the one that changes the least counts: as a last class, which adds nothing to the value. A
+        program that is so large that its columns have to be priced has one objective only.
         """
         values, weights = (self.value, *self.lower), self.weights
-        if len(self.homes.home):
+        if len(self.homes.home) and len(self.value) <= MOST_FOR_CHANGES:
             cost = np.zeros_like(self.value)
             cost[self.home >= 0] = self.homes.costs(self.restart)
             values, weights = (*values, cost), (*weights, 0)
