@@ -156,9 +156,9 @@ SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
 STRESS: tuple[tuple[str, str, int, int, Sequence[str]], ...] = (
     ("gangs-1000", "gangs", 1000, 60, ("srtf", "max-min:nodes=fewest")),
     ("tenants-1000", "tenants", 1000, 60, ("fifo", "fifo:objective=weighted,preempt=yes")),
-    ("interleaving-60", "interleaving", 60, 1, ("muri-s", "muri-l")),
-    ("interleaving-100", "interleaving", 100, 3, ("muri-s:group=3",)),
-    ("interleaving-200", "interleaving", 200, 6, ("muri-s:group=2",)),
+    ("interleaving-60", "interleaving", 60, 1, ("muri-s:restarts=ignore", "muri-l:restarts=ignore", "muri-s")),
+    ("interleaving-100", "interleaving", 100, 3, ("muri-s:group=3,restarts=ignore",)),
+    ("interleaving-200", "interleaving", 200, 6, ("muri-s:group=2,restarts=ignore",)),
     ("elastic-1000", "elastic", 1000, 100, (BY_SPEED[0], BY_SPEED[2])),
     ("plans-200", "plans", 200, 20, ("rubick",)),
     ("plans-1000", "plans", 1000, 60, ("rubick",)),

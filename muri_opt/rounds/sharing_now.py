@@ -30,8 +30,8 @@ Held = tuple[tuple[str, int], ...]
 class Home:
     """Running jobs of one placement, by their places in the round.
 
-    They are in at least ``fewest`` groups and in at most ``most`` where all others are in as few as they can be. A group
-    of them has from ``least`` to ``largest`` jobs.
+    They are in at least ``fewest`` groups and in at most ``most`` where all others are in as few as they can be. A
+    group of them has from ``least`` to ``largest`` jobs.
     """
 
     held: Held
@@ -92,8 +92,8 @@ def homes_of(round_: Round, held: Sequence[Held | None]) -> SharingNow:
         left.subtract({node: groups * gpus for node, gpus in where})
     of, homes = [-1] * len(round_.jobs), list[Home]()
     for ((where, largest), jobs), groups in zip(alike.items(), fewest, strict=True):
-        for job in jobs:
-            of[job] = len(homes)
+        for place in jobs:
+            of[place] = len(homes)
         most = groups + _more(left, where, len(jobs) - groups)
         homes.append(Home(held=where, jobs=tuple(jobs), largest=largest, fewest=groups, most=most))
     return SharingNow(homes=tuple(homes), of=tuple(of))
@@ -141,7 +141,8 @@ def sharing_now(round_: Round, decision: Decision) -> dict[str, set[str]]:
     groups = ({ids[place] for place in group} for group in on_same_gpus(round_))
     found = {job: group for group in groups for job in group}
     for assignment in decision.assignments:
-        if all(job in found for job in assignment.jobs):
-            if now.goes_on([index[job] for job in assignment.jobs], assignment.gpus):
-                found |= dict.fromkeys(assignment.jobs, set(assignment.jobs))
+        jobs = [index[job] for job in assignment.jobs if job in index]
+        if len(jobs) == len(assignment.jobs) and now.goes_on(jobs, assignment.gpus):
+            group = set(assignment.jobs)
+            found.update((job, group) for job in assignment.jobs)
     return found

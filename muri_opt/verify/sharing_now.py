@@ -61,7 +61,9 @@ class RunningJobs:
         if len(names) > same.size or placed(gpus) != same.where:
             return False
         more = same.groups(len(names)) - same.groups()
-        return all(self._used[node] + more * each <= max(self._has[node], self._used[node]) for node, each in same.where)
+        return all(
+            self._used[node] + more * each <= max(self._has[node], self._used[node]) for node, each in same.where
+        )
 
     def grouped(self) -> list[tuple[Job, ...]]:
         """Return the jobs in groups: as many as there are GPUs for, the first placements first, of nearly one size."""

@@ -194,7 +194,8 @@ def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Int
     """Return groups sorted by place, size and the time of all their stages."""
     rows = [np.frombuffer(group, dtype=np.int64) for group in members]
     place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
-    return np.lexsort(([int(group.sum()) for group in rows], [len(group) // stages for group in rows], place))
+    time = np.array([int(group.sum()) for group in rows], dtype=np.int64)
+    return np.lexsort((time, np.array([len(group) // stages for group in rows], dtype=np.int64), place))
 
 
 def _weights(members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:

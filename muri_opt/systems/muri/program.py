@@ -93,8 +93,9 @@ class GroupingFormulation(Formulation):
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: of equal jobs the first in the policy's order run; large groups are placed first.
 
-        Groups that go on as they are stay where they are, and the others are placed around them. A group that CPUs or memory of single nodes keep from being placed is left out. Jobs in no group, or in one that
-        was left out, run alone where there still is room.
+        Groups that go on as they are stay where they are, and the others are placed around them. A group that CPUs or
+        memory of single nodes keep from being placed is left out. Jobs in no group, or in one that was left out, run
+        alone where there still is room.
         """
         columns = GroupColumns.of(round_, self.rules)
         order = priority_order(round_, self.rules.order)

@@ -29,6 +29,8 @@ from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
+MOST_FOR_CHANGES = 2_000
+"""Groups up to which changes are counted after the value, too."""
 _TRAITS = 10  # columns of the table of types before the stage times
 
 
@@ -37,10 +39,10 @@ class GroupColumns:
     """Types of equal jobs, and every group of up to p of them.
 
     Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
-    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the types of group i in ascending
-    order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job. ``g`` are the GPUs of each
-    type. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
-    ``weights`` says how often each class counts.
+    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the
+    types of group i in ascending order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job.
+    ``g`` are the GPUs of each type, ``restart`` what a change costs it. ``value`` is what a group is worth to the first
+    class of priority, and ``lower`` what it is to the others; ``weights`` says how often each class counts.
 
     Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
     last groups are those that go on as they are: group i at ``home[i]`` of ``homes``, which is -1 for all others.
@@ -73,10 +75,11 @@ class GroupColumns:
     def classes(self) -> ClassColumns:
         """What groups are worth to all classes, of no more groups than there are jobs.
 
-        Of equal values the one that changes the least counts: as a last class, which adds nothing to the value.
+        Of equal values the one that changes the least counts: as a last class, which adds nothing to the value. A
+        program that is so large that its columns have to be priced has one objective only.
         """
         values, weights = (self.value, *self.lower), self.weights
-        if len(self.homes.home):
+        if len(self.homes.home) and len(self.value) <= MOST_FOR_CHANGES:
             cost = np.zeros_like(self.value)
             cost[self.home >= 0] = self.homes.costs(self.restart)
             values, weights = (*values, cost), (*weights, 0)

@@ -1,7 +1,7 @@
 """Groups of the chapter *grouping* that go on as they are: columns of their own, which lose no restart.
 
-Letters as in the chapter: y_Sh how often a group S of types goes on at the placement h. Jobs of type t that run at h are
-in at most as many of these groups as there are of them (rows ``kept``), and a node holds all that go on there (rows
+Letters as in the chapter: y_Sh how often a group S of types goes on at the placement h. Jobs of type t that run at h
+are in at most as many of these groups as there are of them (rows ``kept``), and a node holds all that go on there (rows
 ``home``). All other columns take jobs of a type wherever they run now, and lose the longest restart of their members.
 """
 
@@ -52,7 +52,9 @@ class HomeColumns:
         )
 
     @classmethod
-    def of(cls, round_: Round, type_of: Ints, g: Ints, largest: int, all_groups: AllGroups, *, mixed: bool) -> HomeColumns:
+    def of(
+        cls, round_: Round, type_of: Ints, g: Ints, largest: int, all_groups: AllGroups, *, mixed: bool
+    ) -> HomeColumns:
         """Return all groups that may be those that run; ``g`` are the GPUs of each type."""
         now = homes_now(round_)
         of_job, index = np.array(now.of, dtype=np.int64), round_.cluster.node_index
@@ -73,9 +75,7 @@ class HomeColumns:
             may = (sizes >= one.least) & (sizes <= one.largest) & (gpus_of == total) & (total > 0)
             parts.append(types[may])
             home.append(np.full(int(may.sum()), place, dtype=np.int64))
-        return cls(
-            of_job=of_job, shares=shares, inside=inside, groups=np.concatenate(parts), home=np.concatenate(home)
-        )
+        return cls(of_job=of_job, shares=shares, inside=inside, groups=np.concatenate(parts), home=np.concatenate(home))
 
     def spot(self, home: int) -> Spot:
         """Return a placement as GPUs of nodes that a group has exactly."""
@@ -91,8 +91,8 @@ class HomeColumns:
         cost = each.astype(object) * self.shares.sum(axis=1)[self.home]
         largest = int(cost.max(initial=0))
         if largest <= MOST_COST:
-            return cost.astype(np.int64)
-        return np.maximum(1, cost * MOST_COST // largest).astype(np.int64)
+            return np.asarray(cost, dtype=np.int64)
+        return np.asarray(np.maximum(1, cost * MOST_COST // largest), dtype=np.int64)
 
     def rows(self, count: Ints) -> Ints:
         """Return the (type, placement) that have a row: of those in a group, types of which not all jobs are there."""

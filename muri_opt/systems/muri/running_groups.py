@@ -44,17 +44,11 @@ def running_groups(
     jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of ``largest`` jobs at
     most.
     """
-    members: dict[int, list[int]] = {}
-    for job in line:
-        if job in among and now.of[job] >= 0:
-            members.setdefault(now.of[job], []).append(job)
-    for place in list(members):
-        total = sum(gpus for _, gpus in now.homes[place].held)
-        members[place] = [job for job in members[place] if round_.jobs[job].gpus == total]
+    members = _members(round_, now, among, line)
     made: dict[int, list[Group]] = {}
     for group in first:
         places = {now.of[job] for job in group}
-        if len(places) == 1 and among.issuperset(group) and round_.jobs[group[0]].gpus > 0:
+        if len(places) == 1 and among >= set(group) and round_.jobs[group[0]].gpus > 0:
             made.setdefault(places.pop(), []).append(group)
     left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
     for place, jobs in members.items():
@@ -83,6 +77,17 @@ def running_groups(
         for group, place in found
         if now.homes[place].least <= len(group) <= min(largest, now.homes[place].largest)
     }
+
+
+def _members(round_: Round, now: SharingNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
+    """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
+    total = [sum(gpus for _, gpus in home.held) for home in now.homes]
+    found: dict[int, list[int]] = {}
+    for job in line:
+        place = now.of[job]
+        if place >= 0 and job in among and round_.jobs[job].gpus == total[place]:
+            found.setdefault(place, []).append(job)
+    return found
 
 
 def _least(jobs: int, largest: int, most: int) -> int:

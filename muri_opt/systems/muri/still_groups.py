@@ -7,7 +7,7 @@ worth more after the restarts that they cost. Groups that are kept stay on their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,9 +98,20 @@ class Still:
             ended = self._with_others(now, placed, among)
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
-        return self.published if best is None else best[1]
+        return self._nobody_in_vain(now, self.published if best is None else best[1])
 
-    def _ways(self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]) -> Iterator[list[Group]]:
+    def _nobody_in_vain(self, now: SharingNow, placed: Placed) -> Placed:
+        """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
+        runs = {job for job in self.line if now.of[job] >= 0}
+        jobs = {job for group in placed for job in group}
+        if runs <= jobs or jobs - runs:
+            return placed
+        stays = self._places.staying(NodePlaces(self.round_), self._running(now, runs))
+        return stays if runs == {job for group in stays for job in group} else placed
+
+    def _ways(
+        self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
+    ) -> Iterator[list[Group]]:
         """Yield groupings of the jobs that are to run, from the one that is likely to be worth most."""
         asked = sum(map(self._gpus, self.published))
         budgets = (self.round_.cluster.total_gpus, asked)  # fewer GPUs leave fewer holes
@@ -243,11 +254,17 @@ class Still:
         return {group: homes[place] for group, place in found.items()}
 
     def _with_others(self, now: SharingNow, placed: Placed, among: set[int]) -> Placed:
-        """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs."""
+        """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
+
+        Of a group that cannot, single jobs may.
+        """
         others = {job for job in self.line if now.of[job] >= 0 and job not in among}
         if not others:
             return placed
-        return placed | self._places.staying(self._places.left_by(placed), self._running(now, others))
+        left, running = self._places.left_by(placed), self._running(now, others)
+        stays = self._places.staying(left, running)
+        alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
+        return placed | stays | self._places.staying(left, alone)
 
     def _value(self, now: SharingNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""

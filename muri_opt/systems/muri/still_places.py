@@ -115,8 +115,8 @@ class StillPlaces:
             for node, gpus in own:
                 spared[node] -= gpus
             if left.within_quota(*group):
-                places = own if own and left.has(own, group) else self.fit(left, group, spared)
-                if places is not None:
-                    left.give(places, group)
-                    found[group] = places
+                given = own if own and left.has(own, group) else self.fit(left, group, spared)
+                if given is not None:
+                    left.give(given, group)
+                    found[group] = given
         return found

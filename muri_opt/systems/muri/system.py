@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
-_PLACED: Final = frozenset({"node-order", "more-capacity", "preempts-for-a-start", "minimal-victims"})
-"""What goes by where jobs are put, with no regard to where they are."""
+_PLACED: Final = frozenset({"node-order", "more-capacity"})
+"""What goes by the order in which nodes are filled."""
 _UNITS: Final = {
     "efficiency": "efficiency of all groups, parts per million",
     "gpu-time": "GPU time saved per second, millionths of a GPU",

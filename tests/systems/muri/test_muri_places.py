@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from muri_opt import Node, Round
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.node_places import share_of
 from muri_opt.systems.muri.place_groups import place_groups
 
 
@@ -14,7 +15,7 @@ def places(nodes: list[int | Node], sizes: list[int]) -> dict[int, dict[int, int
     """Return node and GPUs of each job that runs; every job is a group, in the order of its priority."""
     round_ = round_of(nodes, sizes)
     found = place_groups(round_, [(job,) for job in range(len(sizes))])
-    return {job: {s: gpus for s, gpus in enumerate(share.tolist()) if gpus} for (job,), share in found.items()}
+    return {job: dict(where) for (job,), where in found.items()}
 
 
 def test_large_groups_are_placed_first_and_leave_whole_nodes() -> None:
@@ -65,7 +66,8 @@ def test_with_powers_of_two_the_places_are_the_published_ones(nodes: int, sizes:
     round_ = round_of([8] * nodes, sizes)
     groups = [(job,) for job in range(len(sizes))]
     found = place_groups(round_, groups)
-    assert {group: share.tolist() for group, share in found.items()} == published(round_, groups)
+    shares = {group: share_of(where, nodes).tolist() for group, where in found.items()}
+    assert shares == published(round_, groups)
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=4), st.lists(st.integers(1, 9), max_size=10))

@@ -24,8 +24,9 @@ def policies(draw: st.DrawFn) -> MuriPolicy:
     chosen: dict[str, str] = {}
     for key, allowed in MuriPolicy.choices.items():
         if isinstance(allowed, Span):
-            numbers = st.decimals(allowed.least, allowed.most, places=3).map(str)
-            chosen[key] = draw(st.sampled_from(["0", "0.50", "1"]) | numbers)
+            usual = ["0.5", "60.0", "600"] if key == "horizon" else ["0", "0.50", "1"]
+            numbers = st.integers(1, 1000).map(lambda number: str(number / 1000))
+            chosen[key] = draw(st.sampled_from(usual) | numbers)
         elif not (key == "matching" and chosen["ordering"] == "worst"):
             chosen[key] = draw(st.sampled_from(allowed))
     return MuriPolicy(name=draw(st.sampled_from(["muri-s", "muri-l"])), **chosen)
@@ -61,7 +62,8 @@ def test_the_text_of_a_policy_makes_the_policy_again(policy: MuriPolicy) -> None
 def test_every_field_is_a_setting_and_the_first_value_its_default() -> None:
     assert [field.name for field in fields(MuriPolicy)] == ["name", *MuriPolicy.choices]
     for key, allowed in MuriPolicy.choices.items():
-        assert getattr(MuriPolicy(name="muri-s"), key) == ("0" if isinstance(allowed, Span) else allowed[0])
+        usual = {"least_weight": "0", "horizon": "600"}[key] if isinstance(allowed, Span) else allowed[0]
+        assert getattr(MuriPolicy(name="muri-s"), key) == usual
 
 
 @pytest.mark.parametrize(

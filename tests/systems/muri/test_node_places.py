@@ -1,0 +1,71 @@
+"""Groups placed node by node are where first fit puts them on what is left of the whole cluster."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from handmade import gang, round_of
+
+from muri_opt import Node, Round, Tenant
+from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.muri.node_places import NodePlaces, places_of, share_of
+
+
+def drawn(draw: Random) -> Round:
+    amount = (None, 2.0, 4.0, 8.0)
+    nodes = [
+        Node(id=f"n{s}", gpus=draw.randint(1, 4), cpus=draw.choice(amount), memory_gib=draw.choice(amount))
+        for s in range(draw.randint(1, 5))
+    ]
+    tenants = [Tenant(id="t", quota_gpus=draw.choice([None, 6]))]
+    jobs = [
+        gang(
+            j,
+            draw.choice([1, 1, 2, 3, 6]),
+            cpus=draw.choice([None, 0.5, 1.0, 3.0]),
+            memory_gib=draw.choice([None, 1.0]),
+            tenant=draw.choice([None, "t"]),
+        )
+        for j in range(20)
+    ]
+    return round_of(nodes, jobs, tenants)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_first_fit_is_the_same(seed: int) -> None:
+    draw = Random(seed)
+    round_ = drawn(draw)
+    left, plain, count = NodePlaces(round_), Leftover(round_), len(round_.cluster.nodes)
+    given: list[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]] = []
+    for _ in range(30):
+        jobs = tuple(draw.sample(range(20), draw.randint(1, 3)))
+        gpus = round_.jobs[jobs[0]].gpus
+        share = first_fit(plain.room(*jobs), gpus, round_.amounts.G)
+        places = left.first(gpus, jobs)
+        assert places == (None if share is None else places_of(share))
+        assert left.within_quota(*jobs) == plain.within_quota(*jobs)
+        room = plain.room(*jobs)
+        assert left.able(gpus, jobs).tolist() == np.flatnonzero(room >= gpus).tolist()
+        if share is not None and places is not None and plain.within_quota(*jobs):
+            assert left.has(places, jobs)
+            assert share_of(places, count).tolist() == share.tolist()
+            plain.take(share, *jobs)
+            left.give(places, jobs)
+            given.append((places, jobs))
+        elif given and draw.random() < 0.5:  # what is given back can be had again
+            places, jobs = given.pop()
+            share = share_of(places, count)
+            left.put(places, jobs, -1)
+            c, m = (int(part[list(jobs)].sum()) for part in (round_.amounts.c, round_.amounts.m))
+            plain.release(slice(None), share, share * c, share * m)
+        assert left.left.tolist() == plain.left.tolist()
+
+
+def test_gpus_that_are_spared_are_not_given() -> None:
+    left = NodePlaces(round_of([4, 4], [2, 8]))
+    assert left.first(2, (0,), np.array([3, 0])) == ((1, 2),)
+    assert left.first(2, (0,), np.array([3, 3])) is None
+    assert left.first(8, (1,), np.array([0, 0])) == ((0, 4), (1, 4))
+    assert left.first(8, (1,), np.array([1, 0])) is None
