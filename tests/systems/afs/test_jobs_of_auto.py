@@ -36,7 +36,8 @@ def test_speed_alone_gives_all_gpus_to_few_jobs() -> None:
     jobs = [elastic(j, curve, remaining_iterations=10 if j == 0 else 10_000) for j in range(8)]
     round_ = round_with([8], jobs)
     runs = {
-        policy: len(solve_round(round_, policy, "exact").decision.running) for policy in ("afs-l", "afs-l:objective=speed")
+        policy: len(solve_round(round_, policy, "exact").decision.running)
+        for policy in ("afs-l", "afs-l:objective=speed")
     }
     assert runs == {"afs-l": 8, "afs-l:objective=speed": 1}
     assert len(solve_round(round_, "afs-l", "heuristic").decision.running) == 8

@@ -11,7 +11,6 @@ from elastic_draws import elastic, elastic_rounds, round_with
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import Node, Round, Tenant
-from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.generate.families import generate
 from muri_opt.systems.afs import share_sizes
 from muri_opt.systems.capacity import held_gpus, place_shares
@@ -140,7 +139,9 @@ def test_shares_are_placed_as_if_every_node_were_asked(data: st.DataObject, roun
     shares = np.array([data.draw(st.integers(0, 12)) for _ in round_.jobs], dtype=np.int64)
     sizes = share_sizes(round_.cluster, packing)
     plain = plain_place_shares.place_shares(round_, shares, sizes, by_node=packing == "node")
-    assert [*placed(round_, shares.tolist(), packing).items()] == [(job, share.tolist()) for job, share in plain.items()]
+    assert [*placed(round_, shares.tolist(), packing).items()] == [
+        (job, share.tolist()) for job, share in plain.items()
+    ]
 
 
 def test_many_shares_are_placed_as_if_every_node_were_asked() -> None:
@@ -156,8 +157,8 @@ def test_all_are_placed_anew_only_where_that_is_worth_more() -> None:
     round_, shares = round_with([4, 4], here), np.array([1, 1, 4])
     sizes = share_sizes(round_.cluster, "node")
 
-    def held(found: Mapping[int, Ints]) -> int:
-        return sum(int(share.sum()) for share in found.values())
+    def held(found: Mapping[int, list[tuple[int, int]]]) -> int:
+        return sum(gpus for parts in found.values() for _, gpus in parts)
 
     for worth, expected in (
         (lambda _: 0, {0: [1, 0], 1: [0, 1], 2: [2, 0]}),
