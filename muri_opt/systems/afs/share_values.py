@@ -39,7 +39,7 @@ class ShareValues:
 
     @classmethod
     def of(cls, round_: Round, objective: str, packing: str, horizon: int | None) -> ShareValues:
-        """Return the values by an objective; ``horizon`` is for how long a decision stands, ``None``: no restart counts.
+        """Return the values by an objective; ``horizon`` is how long a decision stands, ``None`` if restarts are free.
 
         Under ``speed`` a share is worth its speed against one GPU, over the root of the time the job takes on one GPU;
         under ``speed-up`` the same with no weight, for jobs of unknown length. A job that restarts works only for the
