@@ -79,7 +79,6 @@ class Curves:
                 time[j, k] = min(NEVER - 1, amounts[j] // int(self.speed[j, k]))
         return time
 
-
     def alone(self, work: Sequence[int]) -> Ints:
         """Return the time that each job needs for ``work[j]`` iterations with one GPU, as :meth:`microseconds` does."""
         return self._at(work, self.speed[:, 1])

@@ -17,8 +17,8 @@ from muri_opt.systems.afs import AfsPolicy, Curves
 from muri_opt.systems.afs.clock_rules import ClockRules
 from muri_opt.systems.afs.event_clock import Live, Rule, run_clock
 from muri_opt.systems.afs.optimum.search import ElasticOptimum, branches_in, elastic_optimum
-from muri_opt.systems.afs.share_values import speed_weights
 from muri_opt.systems.afs.program_dp import best_shares_of_jobs
+from muri_opt.systems.afs.share_values import speed_weights
 from muri_opt.verify.certificates.elastic_optimum import ElasticCase, check_elastic_optimum
 
 MOST_JOBS = 8

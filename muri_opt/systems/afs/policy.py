@@ -189,7 +189,6 @@ def _present(round_: Round, demand: Demand) -> Ints:
 def _limits(round_: Round) -> list[Limit]:
     """Return the GPUs that all jobs may have together, and those of each tenant with a quota."""
     amounts = round_.amounts
-    limits = [(np.arange(len(round_.jobs)), round_.cluster.total_gpus)]
-    for tenant in np.flatnonzero(amounts.U < UNLIMITED).tolist():
-        limits.append((np.flatnonzero(amounts.tenant == tenant), int(amounts.U[tenant])))
-    return limits
+    limited = np.flatnonzero(amounts.U < UNLIMITED).tolist()
+    quotas = [(np.flatnonzero(amounts.tenant == tenant), int(amounts.U[tenant])) for tenant in limited]
+    return [(np.arange(len(round_.jobs)), round_.cluster.total_gpus), *quotas]

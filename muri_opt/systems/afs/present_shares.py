@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,11 @@ class PresentShares:
     def any(self) -> bool:
         """Whether any job runs."""
         return bool(self.held.any())
+
+    def is_kept(self, job: int, parts: Sequence[tuple[int, int]]) -> bool:
+        """Return whether a job runs now and has exactly these GPUs of nodes."""
+        where = self.where[job]
+        return where is not None and (where == (*parts,) or sorted(where) == sorted(parts))
 
 
 @recalled

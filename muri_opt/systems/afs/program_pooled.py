@@ -65,8 +65,8 @@ class PooledSharing(Formulation):
         sizes = share_sizes(round_.cluster, self.packing)
         worth = None
         if self.horizon is not None:
-            values = ShareValues.of(round_, self.objective, self.packing, self.horizon)
-            worth = partial(values.of_placed, PresentShares.of(round_))
+            each = ShareValues.of(round_, self.objective, self.packing, self.horizon)
+            worth = partial(each.of_placed, PresentShares.of(round_))
         placed = place_shares(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
         return share_decision(round_, Curves.of(round_.jobs, round_.cluster.total_gpus), placed)
 

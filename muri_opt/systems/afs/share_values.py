@@ -39,15 +39,16 @@ class ShareValues:
 
     @classmethod
     def of(cls, round_: Round, objective: str, packing: str, horizon: int | None) -> ShareValues:
-        """Return the values by an objective; ``horizon`` is for how long a decision stands, ``None``: restarts are free.
+        """Return the values by an objective; ``horizon`` is how long a decision stands, ``None`` if restarts are free.
 
         Under ``speed`` a share is worth its speed against one GPU, over the root of the time the job takes on one GPU;
         under ``speed-up`` the same with no weight, for jobs of unknown length. A job that restarts works only for the
         horizon less its restart, or for as long as it still needs with the GPUs that make it fastest, if that is less:
-        it is worth that part, in millionths. ``jobs-then-speed`` and ``jobs-then-speed-up`` add, for every job that runs, one more than all
-        jobs together can be worth by that: the number of jobs comes first. Under ``time`` a share is worth Q - t_j(k),
-        hundredths of a second, where Q is just above the sum of all t_j(1) and of all restarts: one more job that runs
-        outweighs any speed, and among equally many the sum of their remaining times is least. A restart adds to t.
+        it is worth that part, in millionths. ``jobs-then-speed`` and ``jobs-then-speed-up`` add, for every job that
+        runs, one more than all jobs together can be worth by that: the number of jobs comes first. Under ``time`` a
+        share is worth Q - t_j(k), hundredths of a second, where Q is just above the sum of all t_j(1) and of all
+        restarts: one more job that runs outweighs any speed, and among equally many the sum of their remaining times
+        is least. A restart adds to t.
         """
         return _values(round_, objective, packing, horizon)
 
@@ -55,14 +56,13 @@ class ShareValues:
         """Return the values of some jobs, in this order."""
         return ShareValues(fresh=self.fresh[jobs], changed=self.changed[jobs])
 
-    def of_placed(self, present: PresentShares, placed: Mapping[int, Ints]) -> int:
-        """Return what GPUs per node of some jobs are worth, beside what all jobs hold now."""
-        total = 0
-        for job, share in placed.items():
-            nodes, where = np.flatnonzero(share), present.where[job]
-            kept = where is not None and sorted(where) == list(zip(nodes.tolist(), share[nodes].tolist(), strict=True))
-            total += int((self.fresh if kept else self.changed)[job, share.sum()])
-        return total
+    def of_placed(self, present: PresentShares, placed: Mapping[int, Sequence[tuple[int, int]]]) -> int:
+        """Return what nodes and GPUs of some jobs are worth, beside what all jobs hold now."""
+        jobs = np.fromiter(placed, dtype=np.int64, count=len(placed))
+        gpus = np.array([sum(part for _, part in parts) for parts in placed.values()], dtype=np.int64)
+        kept = np.array([present.is_kept(job, parts) for job, parts in placed.items()], dtype=bool)
+        worth = np.where(kept, self.fresh[jobs, gpus], self.changed[jobs, gpus])
+        return sum(worth.tolist())
 
 
 @recalled

@@ -19,7 +19,6 @@ from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.smallest_changes import GangChanges
 
-
 _AT_ONCE: Final = 512
 """Groups whose GPUs are summed together."""
 

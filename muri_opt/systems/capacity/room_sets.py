@@ -25,11 +25,14 @@ class RoomSets:
         self._memory: list[int] = amounts.M.tolist()
         self._room: dict[Kind, list[int]] = {}
         self._sets: dict[Kind, dict[int, int]] = {}
-        self._stale: dict[Kind, set[int]] = {kind: set() for kind in kinds}
+        self._changed: list[int] = []
+        """Nodes of which something was taken, in turn."""
+        self._seen: dict[Kind, int] = dict.fromkeys(kinds, 0)
+        """How many of these changes the sets of each kind know of."""
         known: dict[tuple[int, int, int], list[int]] = {}
         for node, has in enumerate(zip(self._gpus, self._cpus, self._memory, strict=True)):
             known.setdefault(has, []).append(node)
-        for kind in self._stale:
+        for kind in self._seen:
             room, sets = [0] * len(self._gpus), dict[int, int]()
             for nodes in known.values():
                 fits = self._fits(nodes[0], kind)
@@ -44,7 +47,7 @@ class RoomSets:
         return all(gpus <= room[node] for node, gpus in parts)
 
     def best_fit(self, kind: Kind, gpus: int) -> Parts | None:
-        """Return GPUs of nodes for a share, or ``None``: the tightest node that holds it, or the roomiest and a rest."""
+        """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest."""
         self._now(kind)
         sets, found, used = self._sets[kind], Parts(), 0
         while True:
@@ -68,20 +71,21 @@ class RoomSets:
             self._gpus[node] -= gpus
             self._cpus[node] -= gpus * cpus
             self._memory[node] -= gpus * memory
-            for stale in self._stale.values():
-                stale.add(node)
+            self._changed.append(node)
 
     def _now(self, kind: Kind) -> Sequence[int]:
         """Return the room on each node, with what was taken since the kind was last asked for."""
-        room, sets, stale = self._room[kind], self._sets[kind], self._stale[kind]
-        for node in stale:
+        room, sets, seen = self._room[kind], self._sets[kind], self._seen[kind]
+        if seen == len(self._changed):
+            return room
+        self._seen[kind] = len(self._changed)
+        for node in set(self._changed[seen:]):
             fits = self._fits(node, kind)
             if fits != room[node]:
                 bit = 1 << node
                 sets[room[node]] ^= bit
                 sets[fits] = sets.get(fits, 0) ^ bit
                 room[node] = fits
-        stale.clear()
         return room
 
     def _fits(self, node: int, kind: Kind) -> int:

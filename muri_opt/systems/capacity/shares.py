@@ -14,8 +14,8 @@ from muri_opt.systems.capacity.room_sets import Parts, RoomSets
 
 Placed = dict[int, Parts]
 """Nodes and GPUs of each job that runs."""
-Worth = Callable[[Mapping[int, Ints]], int]
-"""What GPUs per node of jobs are worth, less what is lost by changes."""
+Worth = Callable[[Mapping[int, Parts]], int]
+"""What nodes and GPUs of jobs are worth, less what is lost by changes."""
 
 
 def place_shares(
@@ -38,10 +38,8 @@ def place_shares(
     placed = placing.place(stays, placing.held)
     if placing.held and _gpus(placed) < shares.sum():
         anew = placing.place(set(), {} if worth is None else placing.held)
-        if worth is None:
-            return placing.dense(anew if _gpus(anew) > _gpus(placed) else placed)
-        first, then = placing.dense(placed), placing.dense(anew)
-        return then if worth(then) > worth(first) else first
+        count = _gpus if worth is None else worth
+        return placing.dense(anew if count(anew) > count(placed) else placed)
     return placing.dense(placed)
 
 
@@ -115,5 +113,5 @@ class _Placing:
         return found
 
 
-def _gpus(placed: Placed) -> int:
+def _gpus(placed: Mapping[int, Parts]) -> int:
     return sum(gpus for parts in placed.values() for _, gpus in parts)

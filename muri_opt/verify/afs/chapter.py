@@ -94,7 +94,7 @@ class ShareChapter(Chapter):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality and of counting GPUs and quotas."""
         if self._places is not None:
-            values = self._possible
+            values: Sequence[dict[int, int]] = self._possible
             found = [(placed_bound(self._places, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
             counted = self._counted
         else:
@@ -112,7 +112,7 @@ class ShareChapter(Chapter):
         return None if anywhere(self.round_) else SharePlaces.of(self.round_, self.rules)
 
     @cached_property
-    def _possible(self) -> list[dict[int, int]]:
+    def _possible(self) -> Sequence[dict[int, int]]:
         values = self.rules.values(self.round_)
         return values if self._places is None else self._places.possible(values)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +63,20 @@ class _Shares:
 
     @classmethod
     def of(cls, total: int, tables: Sequence[Mapping[int, int]]) -> _Shares | None:
-        kept = [sorted((k, v) for k, v in table.items() if v > 0 and k <= total) for table in tables]
-        kept = [table for table in kept if table]
-        top = max((value for table in kept for _, value in table), default=0)
-        if not kept or top * max(total, len(kept)) >= _LARGEST:
+        """Return the shares; ``None`` where there are none, or their values are too large."""
+        top = max((max(map(abs, table.values())) for table in tables if table), default=0)
+        if top * max(total, len(tables), 1) >= _LARGEST:
             return None
-        sizes = np.array([len(table) for table in kept], dtype=np.int64)
-        gpus, value = np.array([row for table in kept for row in table], dtype=np.int64).T
-        start = np.cumsum(sizes) - sizes
-        return cls(total=total, job=np.repeat(np.arange(len(kept)), sizes), gpus=gpus, value=value, start=start)
+        owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        gpus = np.fromiter(chain.from_iterable(tables), dtype=np.int64, count=len(owner))
+        value = np.fromiter(chain.from_iterable(table.values() for table in tables), dtype=np.int64, count=len(owner))
+        some = (value > 0) & (gpus <= total)
+        owner, gpus, value = owner[some], gpus[some], value[some]
+        if not len(owner):
+            return None
+        new = np.append(True, owner[1:] != owner[:-1])
+        start, job = np.flatnonzero(new), np.cumsum(new) - 1
+        return cls(total=total, job=job, gpus=gpus, value=value, start=start)
 
     def profits(self, price: int) -> Ints:
         """Return the most that a share of each job is worth beyond its price, 0 if none is."""

@@ -45,10 +45,22 @@ class Curve:
 
     def ends(self, job: Job, most: int) -> dict[int, int]:
         """Return how long the job still takes with each number of GPUs up to ``most``, in whole microseconds."""
+        work = self._work(job)
+        return {k: min(LONGEST, work // speed) for k, speed in self.speeds.items() if k <= most}
+
+    def end_alone(self, job: Job) -> int:
+        """Return how long the job still takes with one GPU, in whole microseconds."""
+        return min(LONGEST, self._work(job) // self.speeds[1])
+
+    def soonest(self, job: Job, most: int) -> int:
+        """Return how long the job still takes with the GPUs, up to ``most``, that make it fastest."""
+        fastest = max((speed for k, speed in self.speeds.items() if k <= most), default=1)
+        return min(LONGEST, self._work(job) // fastest)
+
+    def _work(self, job: Job) -> int:
         if job.remaining_iterations is None:
             raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: the value counts time")
-        work = job.remaining_iterations * self.unit
-        return {k: min(LONGEST, work // speed) for k, speed in self.speeds.items() if k <= most}
+        return job.remaining_iterations * self.unit
 
 
 @recalled
@@ -79,5 +91,5 @@ def _times_ten(rate: float, power: int) -> int:
     above, below = rate.as_integer_ratio()
     if power < 0:
         return round(Fraction(above, below * 10**-power))
-    whole, rest = divmod(2 * above * 10**power + below, 2 * below)
-    return whole - (rest == 0 and whole % 2)
+    whole, rest = divmod(2 * above * int(10**power) + below, 2 * below)
+    return whole - 1 if rest == 0 and whole % 2 else whole

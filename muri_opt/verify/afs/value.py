@@ -113,18 +113,18 @@ class Elastic:
     def _speeds(
         self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
     ) -> tuple[list[Table], list[Table]]:
-        fresh, changed = list[Table](), list[Table]()
+        fresh, changed, total = list[Table](), list[Table](), round_.cluster.total_gpus
         for job, mine in zip(round_.jobs, shares, strict=True):
             curve = curves[job.id]
-            alone = curve.ends(job, 1).get(1, 0) if self.timed else None
+            alone = curve.end_alone(job) if self.timed else None
             weight = 1000 if alone is None else 10**10 // max(1000, isqrt(alone))
             one = curve.speeds[1]
             table = {k: weight * curve.speeds[k] // one for k in mine}
             fresh.append(table)
             lost = self._lost(round_, job)
             if lost and self.horizon is not None:
-                ends = curve.ends(job, round_.cluster.total_gpus).values() if self.timed else ()
-                stands = max(1, min([self.horizon, *ends]))
+                soonest = curve.soonest(job, total) if self.timed else self.horizon
+                stands = max(1, min(self.horizon, soonest))
                 part = MILLION * max(0, stands - lost) // stands
                 table = {k: value * part // MILLION for k, value in table.items()}
             changed.append(table)

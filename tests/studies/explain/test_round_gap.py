@@ -26,7 +26,7 @@ INSTANCES = {  # policy, what each change gains
     "toy/two-gangs": ("fifo:objective=weighted", [3]),
     "toy/eight-gangs": ("srtf", [12]),
     "toy/eight-stages": ("muri-s", [260_715]),
-    "toy/three-elastic": ("afs-l", [333_334]),
+    "toy/three-elastic": ("afs-l:objective=speed", [333_334]),
     "small/interleaving-12": ("muri-s", [237_613, 181_105]),
     "small/philly-07": ("philly", [93_686]),
     "small/plans-10": ("rubick", [566_034]),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import plain_place_shares
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import Node, Round, Tenant
+from muri_opt.rounds.generate.families import generate
 from muri_opt.systems.afs import share_sizes
 from muri_opt.systems.capacity import held_gpus, place_shares
 
@@ -127,3 +131,38 @@ def test_legal_shares_are_placed_whole_where_only_gpus_are_limited(
         for job, share in found.items():
             here = held_gpus(round_, job)
             assert here is None or here.sum() != shares[job] or here.tolist() == share
+
+
+@given(st.data(), elastic_rounds(equal=True, tight=True), st.sampled_from(["any", "node"]))
+@settings(max_examples=200)
+def test_shares_are_placed_as_if_every_node_were_asked(data: st.DataObject, round_: Round, packing: str) -> None:
+    shares = np.array([data.draw(st.integers(0, 12)) for _ in round_.jobs], dtype=np.int64)
+    sizes = share_sizes(round_.cluster, packing)
+    plain = plain_place_shares.place_shares(round_, shares, sizes, by_node=packing == "node")
+    assert [*placed(round_, shares.tolist(), packing).items()] == [
+        (job, share.tolist()) for job, share in plain.items()
+    ]
+
+
+def test_many_shares_are_placed_as_if_every_node_were_asked() -> None:
+    for seed in range(3):
+        round_ = generate("elastic", jobs=150, nodes=15, seed=seed)
+        shares = np.random.default_rng(seed).integers(0, 4, len(round_.jobs))
+        plain = plain_place_shares.place_shares(round_, shares, share_sizes(round_.cluster, "any"))
+        assert [*placed(round_, shares.tolist()).items()] == [(job, share.tolist()) for job, share in plain.items()]
+
+
+def test_all_are_placed_anew_only_where_that_is_worth_more() -> None:
+    here = [running(0, n0=1), running(1, n1=1), elastic(2, LINEAR)]
+    round_, shares = round_with([4, 4], here), np.array([1, 1, 4])
+    sizes = share_sizes(round_.cluster, "node")
+
+    def held(found: Mapping[int, list[tuple[int, int]]]) -> int:
+        return sum(gpus for parts in found.values() for _, gpus in parts)
+
+    for worth, expected in (
+        (lambda _: 0, {0: [1, 0], 1: [0, 1], 2: [2, 0]}),
+        (held, {0: [0, 1], 1: [0, 1], 2: [4, 0]}),
+    ):
+        found = place_shares(round_, shares, sizes, by_node=True, worth=worth)
+        assert {job: share.tolist() for job, share in found.items()} == expected

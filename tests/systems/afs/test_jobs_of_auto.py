@@ -1,0 +1,88 @@
+"""``auto`` runs as many jobs as the algorithm of its policy, and the same ones on a busy machine as on a quiet one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from elastic_draws import elastic, elastic_rounds, round_with
+from hypothesis import given, settings, strategies as st
+
+from benchmarks.jobs_of_auto import LEAST, main, survey
+from muri_opt import Decision, Limits, Round, solve_round
+from muri_opt.rounds import after
+from muri_opt.rounds.generate.families import generate
+from muri_opt.systems import POLICIES, has_program, policy_from
+
+COUNTING = ("afs-l", "afs-p", "optimus", "max-min-elastic")
+"""Policies of shares whose objective counts the jobs that run."""
+BY_OBJECTIVE = {"max-min", "fair-share", "srtf-elastic"}
+"""Policies whose objective weighs jobs, or what they achieve, and not their number; the documentation says so."""
+
+
+@given(elastic_rounds(equal=True, tight=True), st.sampled_from(COUNTING))
+@settings(max_examples=40, deadline=None)
+def test_auto_runs_no_fewer_jobs_than_the_algorithm(round_: Round, policy: str) -> None:
+    found = [solve_round(round_, policy, method, Limits(seconds=None, work=0.05)) for method in ("heuristic", "auto")]
+    algorithm, auto = (len(one.decision.running) for one in found)
+    assert auto >= algorithm
+
+
+def test_speed_alone_gives_all_gpus_to_few_jobs() -> None:
+    """The reason why jobs are counted first: nearly linear curves, and one short job among long ones."""
+    curve = tuple(k**0.95 for k in range(1, 9))
+    jobs = [elastic(j, curve, remaining_iterations=10 if j == 0 else 10_000) for j in range(8)]
+    round_ = round_with([8], jobs)
+    runs = {
+        policy: len(solve_round(round_, policy, "exact").decision.running)
+        for policy in ("afs-l", "afs-l:objective=speed")
+    }
+    assert runs == {"afs-l": 8, "afs-l:objective=speed": 1}
+    assert len(solve_round(round_, "afs-l", "heuristic").decision.running) == 8
+
+
+def test_the_survey_counts_rounds_and_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    found = survey("afs-l", 6)
+    assert (found.rounds, found.fewer) == (6, 0)
+    assert found.least >= LEAST
+    main(["afs-l", "--rounds", "2"])
+    assert capsys.readouterr().out.splitlines()[1].split() == ["afs-l", "2", "0", "1.00"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", [name for name in POLICIES if has_program(policy_from(name).rules)])
+def test_auto_is_the_same_scheduler_as_its_policy(policy: str) -> None:
+    found = survey(policy, 500)
+    assert found.rounds >= 400
+    assert found.fewer == 0 or policy in BY_OBJECTIVE
+
+
+def loop(jobs: int, nodes: int, rounds: int) -> Iterator[Decision]:
+    """Yield decisions of rounds of which each follows the last, a twentieth of its jobs done and replaced."""
+    round_ = generate("elastic", jobs=jobs, nodes=nodes, seed=5)
+    fresh = generate("elastic", jobs=jobs, nodes=nodes, seed=6).jobs
+    for turn in range(rounds):
+        result = solve_round(round_, "afs-l", "auto", Limits(seconds=None, work=0.3))
+        assert len(result.decision.running) >= 0.9 * len(solve_round(round_, "afs-l", "heuristic").decision.running)
+        yield result.decision
+        then = after(round_, result.decision)
+        new = (msgspec.structs.replace(job, id=f"{turn}-{job.id}", state="waiting", placement=None) for job in fresh)
+        kept = [next(new) if place % 20 == turn else job for place, job in enumerate(then.jobs)]
+        round_ = msgspec.structs.replace(then, jobs=tuple(kept))
+
+
+def test_a_budget_of_work_gives_the_same_decisions_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = list(loop(60, 8, 3))
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: 1000 * real())
+    assert list(loop(60, 8, 3)) == quiet
+
+
+@pytest.mark.slow
+def test_the_loop_of_500_jobs_is_the_same_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = list(loop(500, 60, 10))
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: 1000 * real())
+    assert list(loop(500, 60, 10)) == quiet
