@@ -26,7 +26,7 @@ from muri_opt.systems.plans.plan_value import (
     kept_after_restart,
     worth,
 )
-from muri_opt.systems.plans.restart_gate import may_restart
+from muri_opt.systems.plans.restart_gate import is_shut
 
 _HALF = 0.5
 """Added to a whole number that is known, so that it is taken as it is."""
@@ -68,8 +68,8 @@ class TableValues:
     def _throughput(self, rules: PlanRules) -> Ints:
         lost, horizon = self._lost(), rules.horizon
         if rules.gate is not None:
-            gate = Fraction(rules.gate)
-            shut = np.array([_holds(job) and not may_restart(job, gate) for job in self._jobs], dtype=np.bool_)
+            gate = rules.gate
+            shut = np.array([_holds(job) and is_shut(job, gate) for job in self._jobs], dtype=np.bool_)
             lost = np.where(shut[self._job] & ~self._home, horizon, lost)
         left = np.maximum(0, horizon - lost)
         per_job = self._references(rules.reference)
