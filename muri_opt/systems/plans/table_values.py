@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isqrt
 
@@ -41,7 +41,12 @@ class TableValues:
     """
 
     def __init__(
-        self, round_: Round, table: PlanTable, at: Ints, home: Bools, known: Sequence[dict[str, Configuration]] | None
+        self,
+        round_: Round,
+        table: PlanTable,
+        at: Ints,
+        home: Bools,
+        known: Sequence[Mapping[str, Configuration]] | None,
     ) -> None:
         self._round, self._table, self._at, self._home = round_, table, at, home
         self._known = known
