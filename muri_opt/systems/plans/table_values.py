@@ -100,7 +100,8 @@ class TableValues:
             return np.where(best > 0, best, 1.0)
         asked = table.total == self._round.amounts.g[table.job]
         names = [job.plan for job in self._jobs]
-        named = np.array([plan.name == names[job] for plan, job in zip(table.plans, table.job.tolist(), strict=True)])
+        pairs = zip(table.plans, table.job.tolist(), strict=True)
+        named = np.array([plan.name == names[job] for plan, job in pairs], dtype=np.bool_)
         own = np.maximum.reduceat(np.where(asked & named, table.throughput, 0.0), first)
         best = np.maximum.reduceat(np.where(asked, table.throughput, 0.0), first)
         if not best.all():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from plan_reading_cases import drawn_rounds
 
-from muri_opt import Cluster, InputError, Job, Node, Plan, Round
+from muri_opt import Cluster, InputError, Job, Node, Plan, Round, solve_round
 from muri_opt.systems import policy_from
 from muri_opt.systems.plans import PlanOptions, PlanRules
 from muri_opt.systems.plans.exact_floors import exact_floors
@@ -89,3 +89,11 @@ def test_what_cannot_be_read_at_once_is_read_one_by_one() -> None:
 def test_whole_parts_are_exact(numbers) -> None:
     near = np.array([float(number) for number in numbers])
     assert exact_floors(near, lambda place: floor(numbers[place])).tolist() == [floor(number) for number in numbers]
+
+
+@pytest.mark.parametrize("policy", ["rubick:reference=requested", "sia", "srs", "aiturbo", "optimus-ps", "synergy"])
+def test_rounds_without_jobs_are_read_and_decided(policy: str) -> None:
+    empty = Round(cluster=Cluster(nodes=(Node(id="a", gpus=4),)), jobs=())
+    assert table_options(empty, policy_from(policy).plan_rules) is not None
+    found = solve_round(empty, policy, "heuristic")
+    assert (found.value, found.bound, found.decision.assignments) == (0, 0, ())
