@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.systems.plans.next_configurations import is_predictable
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_ladder import Configuration
+from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
 
 
 class Choices:
@@ -18,29 +20,39 @@ class Choices:
     """
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:
-        self._first = options.first.tolist()
-        self._jobs = options.jobs
-        self.here = [
-            mine.plans.configurations[job.plan or ""] for job, mine in zip(round_.jobs, options.jobs, strict=True)
-        ]
+        self._jobs = round_.jobs
+        known = [steps_of(job) for job in round_.jobs]
+        self.here = [mine[job.plan or ""] for job, mine in zip(round_.jobs, known, strict=True)]
         self.steps = [job.remaining_iterations if is_predictable(job) else None for job in round_.jobs]
+        self._ways: list[dict[Configuration, list[int]]] = [{} for _ in round_.jobs]
+        # Those of a configuration as they are to be tried: without a restart, then on the fewest nodes.
+        order = np.lexsort((options.q, options.home < 0, options.job))
+        told = zip(order.tolist(), options.job[order].tolist(), options.plan[order].tolist(), strict=True)
+        for option, job, plan in told:
+            at = known[job][(round_.jobs[job].plans or ())[plan].name]
+            self._ways[job].setdefault(at, []).append(option)
+        self._fastest: dict[int, dict[str, float]] = {}
 
     def able(self, job: int) -> Collection[Configuration]:
         """Return the configurations a job may run by."""
-        return self._jobs[job].ways.keys()
+        return self._ways[job].keys()
 
     def smallest(self, job: int) -> Configuration | None:
         """Return the smallest configuration of the family that the job has; ``None`` if it may run by none of it."""
-        return self._jobs[job].smallest.get(self.here[job].family)
+        family = self.here[job].family
+        return min((at for at in self._ways[job] if at.family == family), key=lambda at: at.size, default=None)
 
-    def options(self, job: int, at: Configuration) -> list[int]:
+    def options(self, job: int, at: Configuration) -> Sequence[int]:
         """Return the options of a configuration as they are to be tried: without a restart, then on fewest nodes."""
-        first = self._first[job]
-        return [first + o for o in self._jobs[job].ways.get(at, ())]
+        return self._ways[job].get(at, ())
 
     def speed(self, job: int, at: Configuration) -> float:
         """Return the throughput of a job by a configuration, the fastest if it depends on the nodes."""
-        return self._jobs[job].plans.fastest[at.name]
+        if job not in self._fastest:
+            found = self._fastest[job] = {}
+            for plan in self._jobs[job].plans or ():
+                found[plan.name] = max(found.get(plan.name, 0.0), plan.throughput)
+        return self._fastest[job][at.name]
 
 
 def remaining(at: Configuration, speed: float, steps: int, objective: str) -> Fraction:

@@ -16,6 +16,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
@@ -134,8 +135,8 @@ class AITurboPolicy(PlanPolicy):
         self, round_: Round, options: PlanOptions, seating: PlanAllocation, held: Sequence[int] = ()
     ) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs; those ``held`` stay, if they can beside jobs out of patience."""
-        near, moves = self._steps(round_)
-        able, order = Choices(round_, options), self._order(round_, near, moves)
+        near, moves, order = _admitted(self, round_)
+        able = Choices(round_, options)
         first = [job for job in order if held and self._is_late(round_.jobs[job])]
         for jobs in (first, order):
             for job in guaranteed_first(options, jobs):
@@ -163,9 +164,9 @@ class AITurboPolicy(PlanPolicy):
 
     def admission_order(self, round_: Round) -> tuple[str, ...]:
         """Return the names of all jobs as they are admitted."""
-        return tuple(round_.jobs[job].id for job in self._order(round_, *self._steps(round_)))
+        return tuple(round_.jobs[job].id for job in _admitted(self, round_)[2])
 
-    def _steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
+    def steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
         """Return what is one step away from each job, and the best step of those that can be predicted."""
         near = Choices(round_, PlanOptions.of(round_, replace(self.plan_rules, change="neighbours")))
         moves = {}
@@ -176,7 +177,7 @@ class AITurboPolicy(PlanPolicy):
                 moves[job] = best_move(here, now, speeds, steps, self.objective, switch=self.switch == "on")
         return near, moves
 
-    def _order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
+    def order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
         """Return the jobs as they are admitted: by priority, then those out of patience, then by level and score."""
         served = _attained(round_, near)
         jobs = arrivals(round_)
@@ -201,7 +202,8 @@ class AITurboPolicy(PlanPolicy):
         lists = [by_service]
         for grows in (True, False):
             mine = [job for job in by_service if job in moves and moves[job].grows == grows]
-            lists.append(sorted(mine, key=lambda job: -moves[job].gain))
+            # Fractions, which take long, are compared only where floats, which keep their order, do not tell.
+            lists.append(sorted(mine, key=lambda job: (-float(moves[job].gain), -moves[job].gain)))
         rankings = Rankings.of([np.array(jobs, dtype=np.int64) for jobs in lists])
         average = borda_scores(rankings, normalised=self.ranks == "normalised", average=True)
         return {job: 2 * average[job] for job in by_service}
@@ -211,6 +213,13 @@ class AITurboPolicy(PlanPolicy):
         largest = 2 if self.ranks == "normalised" else 2 * jobs
         first, second = Fraction(self.first) * largest, Fraction(self.second) * largest
         return {job: int(score >= first) + int(score >= second) for job, score in scores.items()}
+
+
+@last_recalled
+def _admitted(policy: AITurboPolicy, round_: Round) -> tuple[Choices, dict[int, Move], list[int]]:
+    """Return what is one step away from each job, the best steps, and the jobs as they are admitted."""
+    near, moves = policy.steps(round_)
+    return near, moves, policy.order(round_, near, moves)
 
 
 @lru_cache(maxsize=_MOVES)

@@ -27,7 +27,7 @@ from muri_opt.systems.plans.plan_value import (
     reference_of,
     worth,
 )
-from muri_opt.systems.plans.restart_gate import may_restart
+from muri_opt.systems.plans.restart_gate import is_shut
 
 _HOME: Final = -1
 """Stands for the nodes that a job holds, where others have a kind of places."""
@@ -194,7 +194,7 @@ class JobReader:
                 fair_worth(entry.plan.throughput, lowest, Fraction(1) if at_home else kept, rules.power)
                 for entry, at_home in ways
             ]
-        if rules.gate is not None and restarts and not may_restart(job, Fraction(rules.gate)):
+        if rules.gate is not None and restarts and is_shut(job, rules.gate):
             lost = rules.horizon
         scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
         return [worth(entry.plan.throughput, scale, 0 if at_home else lost, rules) for entry, at_home in ways]

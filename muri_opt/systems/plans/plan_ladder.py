@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
 
 from muri_opt.rounds import Job, Plan
 from muri_opt.rounds.configurations import (
     SERVICE_PER_GPU,
     SERVICE_PER_TASK,
+    JobConfiguration,
     are_configurations,
     configurations_of,
 )
 from muri_opt.systems.plans.plan_parts import entries_of
+
+_NAMES: Final = 4096
+"""How many sets of names are remembered: the jobs of a round share most of theirs."""
 
 
 class Configuration(Hashable, Protocol):
@@ -163,7 +168,17 @@ def steps_of(job: Job) -> Mapping[str, Configuration]:
 
     Names that all tell servers and workers are read as such; else they are rungs of a ladder.
     """
-    return configurations_of(job) if are_configurations(job) else _ladder(job)
+    if not are_configurations(job):
+        return _ladder(job)
+    told = tuple((plan.name, plan.gpus) for plan in job.plans or ())
+    return _told(told) or configurations_of(job)
+
+
+@lru_cache(maxsize=_NAMES)
+def _told(plans: tuple[tuple[str, int], ...]) -> Mapping[str, JobConfiguration] | None:
+    """Return what names tell, many jobs having the same ones; ``None`` where one tells other GPUs than its plan has."""
+    found = {name: JobConfiguration.of_name(name) for name, _ in plans}
+    return found if all(found[name].gpus == gpus for name, gpus in plans) else None
 
 
 def _ladder(job: Job) -> dict[str, Rung]:

@@ -8,6 +8,15 @@ from muri_opt.rounds import Job
 from muri_opt.rounds.quantities import microseconds
 
 
+def is_shut(job: Job, gate: str) -> bool:
+    """Return whether a running job is known not to be allowed a restart; one that does not say how long it ran is not.
+
+    >>> is_shut(Job(id="a", gpus=1, executed_seconds=100.0, restart_seconds=4.0), "0.97")
+    True
+    """
+    return job.executed_seconds is not None and not may_restart(job, Fraction(gate))
+
+
 def may_restart(job: Job, gate: Fraction) -> bool:
     """Return whether a running job keeps the part ``gate`` of its run time if it restarts once more.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -42,7 +42,7 @@ def table_options(round_: Round, rules: PlanRules) -> TableOptions | None:
     try:
         for job in round_.jobs:
             check_strategy(job, rules.change)
-        known = [dict(steps_of(job)) for job in round_.jobs] if reads_names(rules) else None
+        known = [steps_of(job) for job in round_.jobs] if reads_names(rules) else None
         allowed = table.fits & _may_run(round_, table, rules) & _named(round_, table, rules, known)
         places = np.flatnonzero(allowed)
         staying = _homes(round_, table)[places]
@@ -69,7 +69,7 @@ def _may_run(round_: Round, table: PlanTable, rules: PlanRules) -> Bools:
 
 
 def _named(
-    round_: Round, table: PlanTable, rules: PlanRules, known: Sequence[dict[str, Configuration]] | None
+    round_: Round, table: PlanTable, rules: PlanRules, known: Sequence[Mapping[str, Configuration]] | None
 ) -> Bools:
     """Return which plans have a name that their job may run by next."""
     found = np.ones(len(table.plans), dtype=np.bool_)

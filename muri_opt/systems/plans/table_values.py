@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isqrt
 
@@ -26,7 +26,7 @@ from muri_opt.systems.plans.plan_value import (
     kept_after_restart,
     worth,
 )
-from muri_opt.systems.plans.restart_gate import may_restart
+from muri_opt.systems.plans.restart_gate import is_shut
 
 _HALF = 0.5
 """Added to a whole number that is known, so that it is taken as it is."""
@@ -41,7 +41,12 @@ class TableValues:
     """
 
     def __init__(
-        self, round_: Round, table: PlanTable, at: Ints, home: Bools, known: Sequence[dict[str, Configuration]] | None
+        self,
+        round_: Round,
+        table: PlanTable,
+        at: Ints,
+        home: Bools,
+        known: Sequence[Mapping[str, Configuration]] | None,
     ) -> None:
         self._round, self._table, self._at, self._home = round_, table, at, home
         self._known = known
@@ -68,8 +73,8 @@ class TableValues:
     def _throughput(self, rules: PlanRules) -> Ints:
         lost, horizon = self._lost(), rules.horizon
         if rules.gate is not None:
-            gate = Fraction(rules.gate)
-            shut = np.array([_holds(job) and not may_restart(job, gate) for job in self._jobs], dtype=np.bool_)
+            gate = rules.gate
+            shut = np.array([_holds(job) and is_shut(job, gate) for job in self._jobs], dtype=np.bool_)
             lost = np.where(shut[self._job] & ~self._home, horizon, lost)
         left = np.maximum(0, horizon - lost)
         per_job = self._references(rules.reference)
@@ -95,7 +100,8 @@ class TableValues:
             return np.where(best > 0, best, 1.0)
         asked = table.total == self._round.amounts.g[table.job]
         names = [job.plan for job in self._jobs]
-        named = np.array([plan.name == names[job] for plan, job in zip(table.plans, table.job.tolist(), strict=True)])
+        pairs = zip(table.plans, table.job.tolist(), strict=True)
+        named = np.array([plan.name == names[job] for plan, job in pairs], dtype=np.bool_)
         own = np.maximum.reduceat(np.where(asked & named, table.throughput, 0.0), first)
         best = np.maximum.reduceat(np.where(asked, table.throughput, 0.0), first)
         if not best.all():

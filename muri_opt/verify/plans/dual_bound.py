@@ -22,6 +22,8 @@ Ints = NDArray[np.int64]
 _Items = tuple[dict[Spot, list[Item]], dict[int, list[Item]]]
 """Parts that may be on any of some nodes, and parts that may be on one node alone."""
 _WORD: Final = 2.0**62
+_BITS: Final = 500
+"""Of numbers that are looked at in floating point."""
 _MASK: Final = (1 << 64) - 1
 _ROUNDING: Final = 1e-14
 """More than roundings move a sum of two numbers, relative to the larger one."""
@@ -94,6 +96,8 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
         for job, once in zip(round_.jobs, prices.of["once"], strict=True)
     ]
     gains = [bonus * unit - pay for bonus, unit, pay in zip(menu.bonus, units, pays, strict=True)]
+    if max(map(int.bit_length, (*gains, *units)), default=0) > _BITS:
+        return None
     some = np.flatnonzero(columns.open)
     owner, parts = columns.owner[some], columns.parts[some]
     top = np.abs(np.array(gains, dtype=np.float64)[owner])

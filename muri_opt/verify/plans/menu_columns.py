@@ -164,7 +164,8 @@ def _changes(round_: Round, planned: Planned, plans: Sequence[Plan], owner: Ints
         if any(job.plan is None for job in jobs):
             raise InputError("plan", "nothing", "the plan it was given")
         own = [_strategy(job.plan or "") for job in jobs]
-        may &= [_strategy(plan.name) == own[job] for plan, job in zip(plans, owner.tolist(), strict=True)]
+        same = (_strategy(plan.name) == own[job] for plan, job in zip(plans, owner.tolist(), strict=True))
+        may &= np.fromiter(same, dtype=np.bool_, count=len(plans))
     if change in ("plans", "neither"):
         asks = np.array([job.gpus for job in jobs], dtype=np.int64)
         may &= np.array([plan.gpus for plan in plans], dtype=np.int64) == asks[owner]

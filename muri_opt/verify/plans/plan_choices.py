@@ -60,6 +60,11 @@ class OnDemand(Sequence[T]):
     def __len__(self) -> int:
         return len(self._places)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # what has been made changes
+
     @overload
     def __getitem__(self, place: int) -> T: ...
 

@@ -99,9 +99,11 @@ def one_value(
 def is_shut(job: Job, gate: str) -> bool:
     """Return whether a job, restarted once more, would have spent more of its run time on restarts than the gate lets.
 
-    One that restarts in no time never does; one that has not run yet does.
+    One that restarts in no time never does; one that has not run yet does, if it says so.
     """
-    takes, ran = micro(job.restart_seconds or 0.0), micro(job.executed_seconds or 0.0)
+    if job.executed_seconds is None:
+        return False
+    takes, ran = micro(job.restart_seconds or 0.0), micro(job.executed_seconds)
     return takes > 0 and (ran == 0 or takes * (1 + (job.restarts or 0)) > (1 - Fraction(gate)) * ran)
 
 

@@ -120,10 +120,11 @@ def test_a_round_without_plans_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("rubick", {}),
+        ("rubick", {"gate": "0.97"}),
+        ("rubick:restarts=ignore", {}),
         (
             "rubick:change=plans,reference=requested,horizon=60",
-            {"change": "plans", "reference": "requested", "horizon": 60_000_000},
+            {"change": "plans", "reference": "requested", "horizon": 60_000_000, "gate": "0.97"},
         ),
         ("synergy:horizon=0.5", {"change": "neither", "horizon": 500_000}),
         ("antman:reference=requested", {"change": "resources", "reference": "requested"}),

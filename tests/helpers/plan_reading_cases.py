@@ -1,4 +1,4 @@
-"""Rounds that follow one another: one job of the second is not as it was in the first."""
+"""Rounds with plans that are drawn, and what becomes of them if one job is not as it was."""
 
 from __future__ import annotations
 
@@ -25,11 +25,19 @@ CHANGES = (
     {"memory_gib": 21.0},
     {"state": "waiting", "placement": None},
 )
-NOWHERE = generate("configurations", jobs=1, nodes=1)
-"""A round of another cluster: nothing is recalled after it."""
 
 
-def pairs(family: str) -> Iterator[tuple[Round, Round, int]]:
+def drawn_rounds(family: str) -> Iterator[Round]:
+    """Yield rounds, and each with one job that is not as it was; a waiting one and one that runs."""
+    for seed in range(4):
+        drawn = generate(family, jobs=25, nodes=4, seed=seed)
+        named = (msgspec.structs.replace(job, plan=job.plan or (job.plans or ())[0].name) for job in drawn.jobs)
+        yield msgspec.structs.replace(drawn, jobs=tuple(named))
+    for _, second, _ in _pairs(family):
+        yield second
+
+
+def _pairs(family: str) -> Iterator[tuple[Round, Round, int]]:
     """Yield two rounds that differ in one job, and which; a waiting one and one that runs."""
     drawn = generate(family, jobs=12, nodes=3, seed=5)
     named = (msgspec.structs.replace(job, plan=job.plan or (job.plans or ())[0].name) for job in drawn.jobs)
