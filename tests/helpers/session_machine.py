@@ -98,6 +98,18 @@ class SessionMachine(RuleBasedStateMachine):
     def carry_out(self, fails: set[int], some: bool) -> None:
         self.drive.carry_out(fails if some else set())
 
+    @rule(which=WHICH, how=st.sampled_from(("failed", "cancel", "goes", "fails")), back=st.booleans())
+    def something_happens_before_a_step_is_carried_out(self, which: int, how: str, back: bool) -> None:
+        self.drive.decide(1)
+        if how == "goes":
+            self.drive.node(which, how)
+            if back:
+                self.drive.node(which, "comes")
+        elif how != "fails" and self.drive.running:
+            self.drive.end(which, how)
+        if self.drive.step is not None:
+            self.drive.carry_out({which} if how == "fails" else set())
+
     @rule(torn=st.binary(max_size=12))
     def crash(self, torn: bytes) -> None:
         self.drive.crash(torn.replace(b"\n", b""))
@@ -234,7 +246,8 @@ class SessionDrive:
     def carry_out(self, fails: set[int]) -> None:
         """Acknowledge the step, but for some jobs; where all is done, deciding again changes nothing."""
         assert self.step is not None
-        failed = {_one(self.then, which): "the start failed" for which in fails} if self.then else {}
+        to_run = [job for job, place in self.then.items() if place is not None]
+        failed = {_one(to_run, which): "it does not run" for which in fails} if to_run else {}
         again = not failed and self._nothing_has_happened()
         self.session.acknowledge(self.step.number, failed)
         self.runs |= self.then
