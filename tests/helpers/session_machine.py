@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant as always, precondition, rule
 from msgspec.structs import replace
 
-from muri_opt.errors import InputError, RefusalError
+from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Job, Node, Round
 from muri_opt.solve.session.session import Session, Step
 from muri_opt.systems import policy_from
@@ -231,8 +231,8 @@ class SessionDrive:
         self.now += passed
         try:
             step = self.session.decide(self.now)
-        except (InputError, RefusalError) as error:
-            if isinstance(error, InputError) and error.found != NOT_SAID:
+        except InputError as error:
+            if error.found != NOT_SAID:
                 raise
             return
         decision = step.result.answer
@@ -255,7 +255,7 @@ class SessionDrive:
         self.then, self.kept, self.step = {}, set(), None
         if again and "idempotent" in {one.name for one in promised(policy_from(self.policy).name)}:
             self.decide(0)
-            assert self.step is None or self._only_keeps(self.step), "deciding again changes something"
+            self._check_nothing_changes()
 
     def crash(self, torn: bytes) -> None:
         """Kill the process that has the session, in the middle of a line, and resume."""
@@ -308,8 +308,10 @@ class SessionDrive:
         """Return whether the round of the step is still all that is known."""
         return self.step is not None and self.session.round_at(self.now) == self.step.round_
 
-    def _only_keeps(self, step: Step) -> bool:
-        return set(step.changes.counts) <= {"keep"}
+    def _check_nothing_changes(self) -> None:
+        if self.step is not None:
+            found = self.step.changes.counts
+            assert set(found) <= {"keep"}, f"deciding again changes something: {found}"
 
     def _forget(self, name: str) -> None:
         del self.runs[name]
