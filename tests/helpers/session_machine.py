@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant as always, precondition, rule
 from msgspec.structs import replace
 
-from muri_opt.errors import InputError, RefusalError
+from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Job, Node, Round
 from muri_opt.solve.session.session import Session, Step
 from muri_opt.systems import policy_from
@@ -97,6 +97,18 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(fails=st.sets(WHICH, max_size=2), some=st.booleans())
     def carry_out(self, fails: set[int], some: bool) -> None:
         self.drive.carry_out(fails if some else set())
+
+    @rule(which=WHICH, how=st.sampled_from(("failed", "cancel", "goes", "fails")), back=st.booleans())
+    def something_happens_before_a_step_is_carried_out(self, which: int, how: str, back: bool) -> None:
+        self.drive.decide(1)
+        if how == "goes":
+            self.drive.node(which, how)
+            if back:
+                self.drive.node(which, "comes")
+        elif how != "fails" and self.drive.running:
+            self.drive.end(which, how)
+        if self.drive.step is not None:
+            self.drive.carry_out({which} if how == "fails" else set())
 
     @rule(torn=st.binary(max_size=12))
     def crash(self, torn: bytes) -> None:
@@ -219,8 +231,8 @@ class SessionDrive:
         self.now += passed
         try:
             step = self.session.decide(self.now)
-        except (InputError, RefusalError) as error:
-            if isinstance(error, InputError) and error.found != NOT_SAID:
+        except InputError as error:
+            if error.found != NOT_SAID:
                 raise
             return
         decision = step.result.answer
@@ -234,7 +246,8 @@ class SessionDrive:
     def carry_out(self, fails: set[int]) -> None:
         """Acknowledge the step, but for some jobs; where all is done, deciding again changes nothing."""
         assert self.step is not None
-        failed = {_one(self.then, which): "the start failed" for which in fails} if self.then else {}
+        to_run = [job for job, place in self.then.items() if place is not None]
+        failed = {_one(to_run, which): "it does not run" for which in fails} if to_run else {}
         again = not failed and self._nothing_has_happened()
         self.session.acknowledge(self.step.number, failed)
         self.runs |= self.then
@@ -242,7 +255,7 @@ class SessionDrive:
         self.then, self.kept, self.step = {}, set(), None
         if again and "idempotent" in {one.name for one in promised(policy_from(self.policy).name)}:
             self.decide(0)
-            assert self.step is None or self._only_keeps(self.step), "deciding again changes something"
+            self._check_nothing_changes()
 
     def crash(self, torn: bytes) -> None:
         """Kill the process that has the session, in the middle of a line, and resume."""
@@ -295,8 +308,10 @@ class SessionDrive:
         """Return whether the round of the step is still all that is known."""
         return self.step is not None and self.session.round_at(self.now) == self.step.round_
 
-    def _only_keeps(self, step: Step) -> bool:
-        return set(step.changes.counts) <= {"keep"}
+    def _check_nothing_changes(self) -> None:
+        if self.step is not None:
+            found = self.step.changes.counts
+            assert set(found) <= {"keep"}, f"deciding again changes something: {found}"
 
     def _forget(self, name: str) -> None:
         del self.runs[name]

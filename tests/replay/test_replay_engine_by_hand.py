@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from replay_watch import cluster_of, job, work_of
 
-from muri_opt import Node, Plan, Tenant
+from muri_opt import Assignment, Decision, Node, Plan, Round, Tenant
 from muri_opt.replay.run import replay
 from muri_opt.rounds import Cluster
 
@@ -176,3 +176,21 @@ def test_waiting_for_a_quota_counts_as_fairness():
 def test_no_jobs_are_no_replay():
     found = replay(work_of(), cluster_of(1), "fifo")
     assert (found.rounds, len(found.jobs.ids), found.timeline.seconds.shape) == (0, 0, (0,))
+
+
+def test_a_policy_is_told_where_a_job_sits_that_moved_as_its_partner_ended():
+    """Both happen at one moment: the partner ends, and the job is moved."""
+    half, told = (0.0, 0.5, 0.5, 0.0), []
+
+    def moving(round_: Round) -> Decision:
+        told.extend((round_.now, job.placement) for job in round_.jobs if job.id == "b")
+        names = [job.id for job in round_.jobs]
+        if "a" in names:
+            both = Assignment(jobs=("a", "b"), order=(0, 1), gpus={"n0": 1}, period_seconds=1.0)
+            return Decision(assignments=(both,))
+        shares = [Assignment(jobs=(name,), gpus={node: 1}) for name, node in zip(names, ("n1", "n0"), strict=False)]
+        return Decision(assignments=tuple(shares))
+
+    jobs = [job(name, start, work, stage_seconds=half) for name, start, work in (("a", 0, 5), ("b", 0, 9), ("c", 7, 1))]
+    replay(work_of(*jobs), cluster_of(1, 1), moving, verify=False)
+    assert told == [(0.0, None), (5.0, {"n0": 1}), (7.0, {"n1": 1}), (8.0, {"n1": 1})]

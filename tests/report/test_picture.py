@@ -142,3 +142,39 @@ def test_jobs_that_share_gpus_now_stay_inside_the_picture():
 def test_an_empty_round_is_a_picture_too():
     tree = drawn(Round(cluster=Cluster(nodes=()), jobs=()))
     assert words(tree)[:2] == ["round without a name", "0 of 0 jobs are running now on 0 of 0 GPUs"]
+
+
+def test_what_changes_has_a_mark_and_what_stays_has_none():
+    stages = (0.1, 0.2, 0.6, 0.1)
+    now = {"a": {"n0": 2}, "b": {"n0": 2}, "c": {"n1": 2}, "d": {"n1": 2}, "e": {"n2": 4}, "f": {"n2": 4}}
+    running = tuple(
+        Job(
+            id=name,
+            gpus=sum(place.values()),
+            scaling={1: 1.0, 4: 3.0},
+            stage_seconds=stages,
+            state="running",
+            placement=place,
+            restart_seconds=7.0,
+        )
+        for name, place in now.items()
+    )
+    nodes = tuple(Node(id=f"n{place}", gpus=4) for place in range(4))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=(*running, Job(id="new", gpus=1)))
+    after = {"a": {"n0": 2}, "b": {"n3": 2}, "d": {"n1": 1}, "e": {"n2": 4}, "new": {"n1": 1}}
+    shares = tuple(Assignment(jobs=(name,), gpus=place) for name, place in after.items())
+    stops = tuple(Waiting(job=name, reason=WaitingReason.STOPPED, detail="", remedy="") for name in "cf")
+    tree = drawn(round_, Decision(assignments=shares, waiting=stops))
+    told = {mark.find(f"{SVG}title").text: mark.find(f"{SVG}text").text for mark in marks(tree, "change")}
+    assert told == {
+        "b moves": "→",
+        "c stops": "×",
+        "d changes size": "±",
+        "e changes partners": "⇄",
+        "f stops": "×",
+        "new starts": "+",
+    }
+    line = "changes: 1 starts, 2 stop, 1 moves, 1 changes size, 1 changes partners, 1 stays; 35 s of restarts"
+    assert line in words(tree)
+    assert any((text or "").endswith("; a job without a mark stays as it is") for text in words(tree))
+    assert marks(drawn(round_), "change") == []

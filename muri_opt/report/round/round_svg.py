@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from muri_opt.report.format import amount, count, integer
+from muri_opt.report.round.change_marks import ChangeMarks
 from muri_opt.report.round.occupancy import Block, NodeUse, node_uses, present_decision
 from muri_opt.report.round.waiting_svg import legend, waiting_list
 from muri_opt.report.svg import FILL, INK, LINE, PALE, SOFT, colour, document, element, fitted, rect, text, tooltip
@@ -32,11 +33,11 @@ _TILE = 8.0
 def round_picture(round_: Round, decision: Decision | None = None, result: Result | None = None) -> str:
     """Return the decision as SVG text; without one, what runs now. A ``result`` adds value and bound to the title."""
     drawn = present_decision(round_) if decision is None else decision
-    uses = node_uses(round_, drawn)
+    uses, marks = node_uses(round_, drawn), ChangeMarks.of(round_, decision)
     title = round_.name or "round without a name"
     parts = [text(MARGIN, 44, fitted(title, WIDTH - 2 * MARGIN, 22), 22, font_weight="bold")]
     y = 46.0
-    for line in _subtitles(round_, drawn, decision is not None, result):
+    for line in _subtitles(round_, drawn, marks, decision is not None, result):
         y += 20
         parts.append(text(MARGIN, y, fitted(line, WIDTH - 2 * MARGIN, 11.5), 13, fill=SOFT))
     shown = uses[:MOST_NODES]
@@ -51,18 +52,23 @@ def round_picture(round_: Round, decision: Decision | None = None, result: Resul
     high = 38.0 if len(shown) <= 16 else 28.0 if len(shown) <= 32 else 20.0
     cell = min(_WIDEST_CELL, _STRIP_WIDTH / max([1, *(max(use.node.gpus, use.gpus) for use in shown)]))
     for use in shown:
-        parts += _row(round_, use, y, high, cell)
+        parts += _row(round_, use, marks, y, high, cell)
         y += high
-    y, waiting = waiting_list(round_, drawn, y + 40, MARGIN, WIDTH)
+    y, waiting = waiting_list(round_, drawn, marks, y + 40, MARGIN, WIDTH)
     y, explained = legend(drawn, y + 26, MARGIN, WIDTH)
-    return document(WIDTH, y + MARGIN, title, [*parts, *waiting, *explained])
+    y, meaning = marks.legend(y, MARGIN)
+    return document(WIDTH, y + MARGIN, title, [*parts, *waiting, *explained, *meaning])
 
 
-def _subtitles(round_: Round, drawn: Decision, decided: bool, result: Result | None) -> Iterator[str]:
+def _subtitles(
+    round_: Round, drawn: Decision, marks: ChangeMarks, decided: bool, result: Result | None
+) -> Iterator[str]:
     used = sum(sum(assignment.gpus.values()) for assignment in drawn.assignments)
     verb = "run" if decided else "are running now"
     total = count(round_.cluster.total_gpus, "GPU")
     yield f"{len(drawn.running):,} of {count(len(round_.jobs), 'job')} {verb} on {used:,} of {total}"
+    if marks.words:
+        yield f"changes: {marks.words}"
     if result is not None:
         bound = "no bound" if result.bound is None else f"bound {integer(result.bound)}, gap {percent(result.gap)}"
         if result.claimed_bound is not None:
@@ -78,7 +84,7 @@ def _heads(y: float) -> list[str]:
     return [*(text(x, y, label, 12, fill=SOFT) for x, label in heads), line]
 
 
-def _row(round_: Round, use: NodeUse, y: float, high: float, cell: float) -> Iterator[str]:
+def _row(round_: Round, use: NodeUse, marks: ChangeMarks, y: float, high: float, cell: float) -> Iterator[str]:
     middle = y + high / 2 + 4
     size = 12.0 if high > 24 else 10.5
     name = fitted(use.node.id, _STRIP - MARGIN - 6, size)
@@ -91,7 +97,7 @@ def _row(round_: Round, use: NodeUse, y: float, high: float, cell: float) -> Ite
         yield text(_STRIP, middle, fitted(_without_gpus(beside), _STRIP_WIDTH, size), size, fill=SOFT)
     x = _STRIP
     for block in (block for block in use.blocks if block.gpus):
-        yield _block(round_, use, block, x, top, cell * block.gpus, tall)
+        yield _block(round_, use, block, marks, x, top, cell * block.gpus, tall)
         x += cell * block.gpus
     free = use.node.gpus - use.gpus
     if free > 0:
@@ -109,10 +115,12 @@ def _without_gpus(jobs: list[str]) -> str:
     return f"no GPUs; on its CPUs: {', '.join(jobs)}" if jobs else "no GPUs"
 
 
-def _block(round_: Round, use: NodeUse, block: Block, x: float, y: float, w: float, h: float) -> str:
+def _block(
+    round_: Round, use: NodeUse, block: Block, marks: ChangeMarks, x: float, y: float, w: float, h: float
+) -> str:
     """Return the GPUs of one assignment on one node; interleaved jobs lie in lanes, one above the other."""
     jobs = block.assignment.jobs
-    change = change_of(round_.jobs[round_.job_index[jobs[0]]], block.assignment)
+    change = change_of(round_.jobs[round_.job_index[jobs[0]]], block.assignment, marks.together.get(jobs[0]))
     split = block.gpus < block.total_gpus
     part = f"{block.gpus:,} of {block.total_gpus:,}" if split else f"{block.gpus:,}"
     note = (
@@ -125,11 +133,13 @@ def _block(round_: Round, use: NodeUse, block: Block, x: float, y: float, w: flo
     for place, job in enumerate(jobs):
         top = y + place * lane
         lanes.append(rect(x + 1, top, w - 2, lane, rx=4, fill=colour(job), stroke="#000000", stroke_opacity=0.25))
-        label = fitted(f"{job} ({part})", w - 10, size) if split or block.gpus > 1 else fitted(job, w - 10, size)
+        room = w - 10 - size * (job in marks.kinds)
+        label = fitted(f"{job} ({part})", room, size) if split or block.gpus > 1 else fitted(job, room, size)
         if label.endswith("…"):
-            label = fitted(job, w - 10, size)
+            label = fitted(job, room, size)
         if label:
             lanes.append(text(x + 6, top + lane / 2 + 0.36 * size, label, size, fill=INK, kind="label"))
+        lanes += marks.of_job(job, x + w - 4, top + lane / 2 + 0.36 * size, size)
     return element("g", tooltip(note), *lanes, kind="block")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muri_opt.report.format import count
+from muri_opt.report.round.change_marks import ChangeMarks
 from muri_opt.report.svg import FILL, INK, LINE, SOFT, colour, element, fitted, rect, text, tooltip
 from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
 
@@ -25,7 +26,9 @@ _MEANING = {
 }
 
 
-def waiting_list(round_: Round, drawn: Decision, y: float, left: float, wide: float) -> tuple[float, list[str]]:
+def waiting_list(
+    round_: Round, drawn: Decision, marks: ChangeMarks, y: float, left: float, wide: float
+) -> tuple[float, list[str]]:
     """Return the waiting jobs by reason, and where the next part begins."""
     waiting = len(round_.jobs) - len(drawn.running)
     groups = [(reason, [wait for wait in drawn.waiting if wait.reason == reason]) for reason in WaitingReason]
@@ -39,6 +42,7 @@ def waiting_list(round_: Round, drawn: Decision, y: float, left: float, wide: fl
         for wait in waits[:_MOST_LISTED]:
             y += _LINE
             parts.append(_waiting_job(round_, wait, y, left, wide))
+            parts += marks.of_job(wait.job, left - 4, y, 12)
         if len(waits) > _MOST_LISTED:
             y += _LINE
             parts.append(text(left + 18, y, f"and {len(waits) - _MOST_LISTED:,} more", 12, fill=SOFT))

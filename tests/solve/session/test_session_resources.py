@@ -1,0 +1,123 @@
+"""Many rounds in one session: memory, files and processes stay as they are."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from muri_opt import Cluster, Job, Limits, Node, Plan, Session
+from muri_opt.systems import POLICIES
+
+CLUSTER = Cluster(nodes=tuple(Node(id=f"n{place}", gpus=4) for place in range(4)))
+MOST_OBJECTS = 6
+"""How many objects a round may leave behind on average: fewer than it has jobs. Caches of a fixed size fill slowly."""
+MOST_BYTES = 32 << 20
+"""How much more memory ten thousand rounds may take than the first hundred, which is mostly caches of a fixed size."""
+
+
+def a_job(draw: Random, number: int, now: float) -> Job:
+    """Return a job that says what any policy needs."""
+    size = draw.choice((1, 1, 2, 4))
+    plans = tuple(Plan(name=f"dp{gpus}", gpus=gpus, throughput=gpus * draw.uniform(0.7, 1.0)) for gpus in (1, 2, 4))
+    return Job(
+        id=f"j{number}",
+        gpus=size,
+        submitted=now,
+        iteration_seconds=draw.uniform(0.5, 2.0),
+        remaining_iterations=draw.randint(1, 500),
+        stage_seconds=tuple(draw.uniform(0.1, 0.5) for _ in range(4)),
+        scaling={1: 1.0, 2: draw.uniform(1.5, 1.9), 4: draw.uniform(2.0, 3.5)},
+        plans=plans,
+        predictable=draw.random() < 0.7,
+        restart_seconds=10.0,
+    )
+
+
+class Churn:
+    """A session in which jobs come and go from round to round."""
+
+    def __init__(self, policy: str, method: str, journal: Path | None = None) -> None:
+        limits = Limits(work=50)
+        self.session = Session(CLUSTER, policy, method, limits, journal=journal)
+        self.draw, self.number, self.now = Random(5), 0, 0.0
+
+    def rounds(self, count: int) -> None:
+        for _ in range(count):
+            self.now += 30.0
+            jobs = self.session.jobs
+            running = [job.id for job in jobs.values() if job.state == "running"]
+            for name in self.draw.sample(running, min(2, len(running))):
+                self.draw.choice((self.session.finished, self.session.cancel))(name)
+            while len(self.session.jobs) < 12:
+                self.number += 1
+                self.session.submit(a_job(self.draw, self.number, self.now))
+            self.session.progress_all(self.session.jobs, remaining_iterations=[9] * 12)
+            self.session.acknowledge(self.session.decide(self.now))
+
+
+def held() -> dict[str, int]:
+    """Return what this process holds of what runs out."""
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    files = [*Path("/proc/self/fd").iterdir()]
+    return {"files": len(files), "threads": threading.active_count(), "processes": len(children)}
+
+
+def objects() -> int:
+    """Return how many objects of Python there are."""
+    gc.collect()
+    return len(gc.get_objects())
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process has."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def check_rounds(churn: Churn, first: int, rounds: int) -> None:
+    """Compare what is held after ``first`` rounds with what is held after so many more."""
+    churn.rounds(first)
+    before, there = held(), objects()
+    churn.rounds(rounds)
+    assert held() == before
+    assert objects() - there < MOST_OBJECTS * rounds
+
+
+@pytest.mark.parametrize("policy", ["srtf", "muri-s", "rubick"])
+def test_some_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
+    churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl")
+    with churn.session:
+        check_rounds(churn, first=10, rounds=60)
+
+
+def test_rounds_that_are_solved_use_one_solver_process() -> None:
+    check_rounds(Churn("muri-s", "auto"), first=5, rounds=15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_ten_thousand_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
+    churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl")
+    with churn.session:
+        churn.rounds(100)
+        before, there = held(), resident()
+        churn.rounds(9_900)
+        assert held() == before
+        assert resident() - there < MOST_BYTES
+    assert (tmp_path / "journal.jsonl").stat().st_size < 3 << 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_thousand_rounds_that_are_solved_leave_nothing_behind(policy: str) -> None:
+    churn = Churn(policy, "auto")
+    churn.rounds(50)
+    before, there = held(), resident()
+    churn.rounds(950)
+    assert held() == before
+    assert resident() - there < MOST_BYTES
