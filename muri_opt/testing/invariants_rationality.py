@@ -248,7 +248,7 @@ def _now(job: Job) -> dict[str, int]:
 
 
 def _put_back(decision: Decision, job: Job, *, plans: bool) -> Decision | None:
-    """Return the decision with a job as it runs now, alone; ``None`` where a group of others would need a new period."""
+    """Return the decision with a job as it runs now, alone; ``None`` where others would need a new period."""
     given = next((one for one in decision.assignments if job.id in one.jobs), None)
     rest = tuple(one for one in decision.assignments if one is not given)
     left = () if given is None else tuple(other for other in given.jobs if other != job.id)

@@ -35,11 +35,13 @@ class ChangeMarks:
     @classmethod
     def of(cls, round_: Round, decision: Decision | None) -> ChangeMarks:
         """Return the marks of a decision; without one, nothing changes."""
-        found = None if decision is None else changes(round_, decision)
-        if found is None or not found.before:
+        if decision is None:
+            return cls()
+        found = changes(round_, decision)
+        if not found.before:
             return cls()
         kinds = {change.job: kind for kind in MARKS for change in getattr(found, kind)}
-        return cls(kinds=kinds, together=sharing_now(round_), words=changes_text(found))
+        return cls(kinds=kinds, together=sharing_now(round_, decision), words=changes_text(found))
 
     def of_job(self, job: str, x: float, y: float, size: float) -> list[str]:
         """Return the mark of a job, its right end at ``x``; none where it stays as it is."""

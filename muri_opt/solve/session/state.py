@@ -228,7 +228,7 @@ class State:
     def _was_to_stay(self, name: str, decision: Decision) -> bool:
         for one in decision.assignments:
             if name in one.jobs:
-                return kind_of(self.jobs[name], one, sharing_now(self.round_()).get(name, set())) == "keep"
+                return kind_of(self.jobs[name], one, sharing_now(self.round_(), decision).get(name, set())) == "keep"
         return False
 
     def _changed(self) -> None:

@@ -8,12 +8,26 @@ from typing import Any, Final
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, slowed_ratio
+from muri_opt.systems.policy import Rules
 
 MILLIONTHS = 1_000_000
 THOUSANDTHS = 1_000
 UNITS: Final = {"efficiency": MILLIONTHS, "gpu-time": MILLIONTHS, "progress": THOUSANDTHS}
 """By the name of the objective, how many parts of one its values count."""
+_USUAL: Final = {
+    "order": "srsf",
+    "group": "4",
+    "pattern": "cyclic",
+    "slowdown": "none",
+    "ordering": "best",
+    "objective": "efficiency",
+    "sizes": "equal",
+    "restarts": "ignore",
+    "horizon": "600",
+}
+"""What rules that do not say otherwise mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +52,21 @@ class GroupRules:
     sizes: str = "equal"
     distinct: bool = False
     horizon: int | None = None
+
+    @classmethod
+    def of(cls, rules: Rules) -> GroupRules:
+        """Return which groups there are by the rules of a result, and what they are worth."""
+        said = _USUAL | dict(rules)
+        return cls(
+            order=said["order"],
+            largest_group=int(said["group"]),
+            pattern=said["pattern"],
+            slowdown=said["slowdown"],
+            worst_order=said["ordering"] == "worst",
+            objective=said["objective"],
+            sizes=said["sizes"],
+            horizon=microseconds(float(said["horizon"])) if said["restarts"] == "pay" else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

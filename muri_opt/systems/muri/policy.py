@@ -18,6 +18,7 @@ from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
@@ -26,7 +27,6 @@ from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
 from muri_opt.systems.muri.still_groups import Still
-from muri_opt.systems.muri.system import group_rules
 from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -225,7 +225,7 @@ class MuriPolicy(Policy):
             line=self._queue(round_),
             options=self.options,
             largest=min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources))),
-            worth=GroupWorth.of(round_, group_rules(self.rules)),
+            worth=GroupWorth.of(round_, GroupRules.of(self.rules)),
             published=published,
             pack=lambda groups: self._packed(round_, groups),
         )

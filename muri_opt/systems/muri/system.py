@@ -8,7 +8,6 @@ from muri_opt.rounds.lazy import OnDemand
 from muri_opt.systems.system import System
 
 if TYPE_CHECKING:
-    from muri_opt.systems.muri.group_values import GroupRules
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
@@ -19,47 +18,19 @@ _UNITS: Final = {
     "gpu-time": "GPU time saved per second, millionths of a GPU",
     "progress": "speed of jobs against running alone, weighted by GPUs and rank, thousandths",
 }
-USUAL: Final = {
-    "order": "srsf",
-    "group": "4",
-    "pattern": "cyclic",
-    "slowdown": "none",
-    "ordering": "best",
-    "objective": "efficiency",
-    "sizes": "equal",
-    "restarts": "ignore",
-    "horizon": "600",
-}
 
 
 def program(rules: Rules) -> Formulation:
     """Return the program of groups under the rules."""
+    from muri_opt.systems.muri.group_values import GroupRules
     from muri_opt.systems.muri.program import GroupingFormulation
 
-    return GroupingFormulation(rules=group_rules(rules))
-
-
-def group_rules(rules: Rules) -> GroupRules:
-    """Return which groups there are under the rules, and what they are worth."""
-    from muri_opt.rounds.quantities import microseconds
-    from muri_opt.systems.muri.group_values import GroupRules
-
-    said = USUAL | dict(rules)
-    return GroupRules(
-        order=said["order"],
-        largest_group=int(said["group"]),
-        pattern=said["pattern"],
-        slowdown=said["slowdown"],
-        worst_order=said["ordering"] == "worst",
-        objective=said["objective"],
-        sizes=said["sizes"],
-        horizon=microseconds(float(said["horizon"])) if said["restarts"] == "pay" else None,
-    )
+    return GroupingFormulation(rules=GroupRules.of(rules))
 
 
 def unit(rules: Rules) -> str:
     """Return what the value counts."""
-    return _UNITS[(USUAL | dict(rules))["objective"]]
+    return _UNITS[rules.get("objective", "efficiency")]
 
 
 SYSTEM: Final = System(
