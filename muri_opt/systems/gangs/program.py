@@ -63,6 +63,7 @@ class GangFormulation(Formulation):
     restarts: bool = False
 
     chapter: ClassVar[str] = "gangs"
+    late_imports: ClassVar[tuple[str, ...]] = ("muri_opt.systems.gangs.settling",)
 
     def build(self, round_: Round) -> Model:
         """Return the program: a gang runs whole or not at all, within nodes and quotas."""
