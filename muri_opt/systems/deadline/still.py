@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -35,11 +37,12 @@ def still_shares(round_: Round, interval: float, budget: Budget | None = None) -
     runs = bool(Choices.of(round_, interval).held)
     if runs and _is_over(round_, budget):
         return staying(round_, interval)
-    shares = _step(round_, interval)
+    ruled = cache(partial(_ruled_sizes, round_, interval))
+    shares = _step(round_, interval, ruled)
     for _ in range(MOST_LOOKS if runs else 0):
         if _is_as_now(round_, interval, shares) or _is_over(round_, budget):
             break
-        then = _step(_after(round_, shares), interval)
+        then = _step(_after(round_, shares), interval, ruled)
         if _same(then, shares):
             break
         shares = less_changes(round_, interval, then)
@@ -60,8 +63,8 @@ def staying(round_: Round, interval: float) -> Shares:
     return elastic_flow(round_, choices, _held_together(round_, choices))
 
 
-def _step(round_: Round, interval: float) -> Shares:
-    """Return what is decided if it is looked at once."""
+def _step(round_: Round, interval: float, ruled: Callable[[], dict[int, int]]) -> Shares:
+    """Return what is decided if it is looked at once; ``ruled`` says what the rule decides for an idle cluster."""
     choices = Choices.of(round_, interval)
     fixed = {job: choices.held[job] for job in choices.must.tolist()}
     found = elastic_flow(round_, choices, fixed)
@@ -69,19 +72,21 @@ def _step(round_: Round, interval: float) -> Shares:
         return found
     found, stays = less_changes(round_, interval, found), staying(round_, interval)
     better = found if _worth(round_, interval, found) > _worth(round_, interval, stays) else stays
-    if not _is_as_now(round_, interval, better) and _is_ruled(round_, interval):
+    if not _is_as_now(round_, interval, better) and _sizes_now(round_) == ruled():
         return _held_together(round_, choices)
     return better
 
 
-def _is_ruled(round_: Round, interval: float) -> bool:
-    """Return whether the jobs that run, with the GPUs they have, are those of the rule if all jobs had to start."""
+def _ruled_sizes(round_: Round, interval: float) -> dict[int, int]:
+    """Return the GPUs of the jobs that run by the rule if all jobs had to start; who runs now makes no difference."""
     idle = replace(round_, jobs=tuple(replace(job, state="waiting", placement=None) for job in round_.jobs))
     shares = elastic_flow(idle, Choices.of(idle, interval), {})
-    now = {
-        place: sum((job.placement or {}).values()) for place, job in enumerate(round_.jobs) if job.state == "running"
-    }
-    return {job: int(share.sum()) for job, share in shares.items()} == now
+    return {job: int(share.sum()) for job, share in shares.items()}
+
+
+def _sizes_now(round_: Round) -> dict[int, int]:
+    running = ((place, job.placement or {}) for place, job in enumerate(round_.jobs) if job.state == "running")
+    return {place: sum(held.values()) for place, held in running}
 
 
 def _after(round_: Round, shares: Shares) -> Round:

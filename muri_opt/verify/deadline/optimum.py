@@ -62,7 +62,7 @@ def _empty(round_: Round) -> tuple[list[Room], Counter[Room]]:
 
 
 def counted_bound(round_: Round, values: Values) -> int:
-    """Return what no decision within GPUs and quotas exceeds; where the best takes long, by a price."""
+    """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
     tables = []
     for job in round_.jobs:
         table: dict[int, int] = {}
