@@ -54,7 +54,7 @@ class Still:
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
         """
         found = self._look(homes_now(self.round_), self.worth)
-        for _ in range(LOOKS):
+        for _ in range(LOOKS if len(self.published) <= MANY else 1):
             held = self._held(found)
             runs = np.array([where is not None for where in held], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
@@ -92,10 +92,11 @@ class Still:
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
             placed = self._places.placed(groups, stays)
-            if placed is None and groups != [*self.published]:
-                continue
-            placed = self._places.back(self.published if placed is None else placed, stays)
-            ended = self._with_others(now, placed, among)
+            if len(placed) < len(groups) and groups == [*self.published]:
+                placed = self.published
+            elif len(placed) < len(groups) <= MANY:
+                continue  # of many groups a few may wait for room, where to make it costs more than they are worth
+            ended = self._with_others(now, self._places.back(placed, stays))
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
         return self._nobody_in_vain(now, self.published if best is None else best[1])
@@ -253,12 +254,13 @@ class Still:
         found = running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
         return {group: homes[place] for group, place in found.items()}
 
-    def _with_others(self, now: SharingNow, placed: Placed, among: set[int]) -> Placed:
+    def _with_others(self, now: SharingNow, placed: Placed) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
         """
-        others = {job for job in self.line if now.of[job] >= 0 and job not in among}
+        inside = {job for group in placed for job in group}
+        others = {job for job in self.line if now.of[job] >= 0 and job not in inside}
         if not others:
             return placed
         left, running = self._places.left_by(placed), self._running(now, others)

@@ -19,7 +19,7 @@ Placed = dict[Group, Places]
 Homes = Mapping[frozenset[int], Places]
 """Jobs of groups that run, with their GPUs of nodes."""
 TRIES: Final = 4
-"""How often groups are placed before they are said not to fit beside each other."""
+"""How often groups are placed before some are said not to fit beside the others."""
 MANY: Final = 1_000
 """More groups than this are placed in fewer ways, and no more than twice."""
 
@@ -31,8 +31,8 @@ class StillPlaces:
     round_: Round
     line: Sequence[int]
 
-    def placed(self, groups: Sequence[Group], homes: Homes) -> Placed | None:
-        """Return GPUs of nodes for all the groups, where they run now if they can; ``None`` if not all find a place.
+    def placed(self, groups: Sequence[Group], homes: Homes) -> Placed:
+        """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
 
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
         the cost of groups that would stay.
@@ -41,13 +41,14 @@ class StillPlaces:
         home = {group: homes[frozenset(group)] for group in groups if frozenset(group) in homes}
         line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
         line.sort(key=lambda group: group not in home)
-        before = set[Group]()
+        before, best = set[Group](), Placed()
         for _ in range(TRIES if len(line) <= MANY else 2):
             found = self._filled(sorted(line, key=lambda group: group not in before), home)
-            if len(found) == len(line):
-                return found
+            best = found if len(found) > len(best) else best
+            if len(best) == len(line):
+                break
             before.update(group for group in line if group not in found)
-        return None
+        return best
 
     def back(self, placed: Placed, homes: Homes) -> Placed:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
