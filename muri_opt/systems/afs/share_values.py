@@ -32,6 +32,9 @@ class ShareValues:
     """``fresh[j, k]``, what k GPUs are worth to job j if it starts or goes on as it is; ``changed`` if it restarts.
 
     What a job may not have is worth nothing. Only a job that runs now restarts; for others the two are the same.
+
+    >>> ShareValues.of(shipped_round("toy/three-elastic"), "speed-up", "any", None).fresh[0]
+    array([   0, 1000, 1800, 2400,    0])
     """
 
     fresh: Ints

@@ -49,7 +49,7 @@ def test_a_study_killed_in_the_middle_gives_the_table_of_one_that_was_not(tmp_pa
     assert len(lines.read_bytes().splitlines()) == 1 + len(rows)
     straight = compare(SOURCES, folder=whole, engine="here", **SETTINGS)
     assert timeless(rows) == timeless(straight)
-    assert len(rows) == 20
+    assert len(rows) == 40
     tables = [without_times((place / "comparison.md").read_text()) for place in (folder, whole)]
     assert tables[0] == tables[1]
     assert len({row.fingerprint for row in rows}) == len(rows)

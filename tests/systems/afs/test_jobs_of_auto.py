@@ -64,7 +64,7 @@ def loop(jobs: int, nodes: int, rounds: int) -> Iterator[Decision]:
     round_ = generate("elastic", jobs=jobs, nodes=nodes, seed=5)
     fresh = generate("elastic", jobs=jobs, nodes=nodes, seed=6).jobs
     for turn in range(rounds):
-        result = solve_round(round_, "afs-l", "auto", Limits(seconds=None, work=0.3))
+        result = solve_round(round_, "afs-l", "auto", Limits(seconds=None, work=0.05))
         assert len(result.decision.running) >= 0.9 * len(solve_round(round_, "afs-l", "heuristic").decision.running)
         yield result.decision
         then = after(round_, result.decision)
