@@ -46,7 +46,7 @@ SYSTEM: Final = System(
     program=program,
     unit=unit,
     not_promised={
-        "aiturbo": frozenset({"node-order", "waiting-removed", "more-capacity", "idempotent", "settles"}),
+        "aiturbo": frozenset({"waiting-removed", "more-capacity"}),
         "optimus-ps": _PLACED | {"alone", "waiting-removed"},
     },
 )
