@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
-_PLACED: Final = frozenset({"node-order", "more-capacity", "preempts-for-a-start", "minimal-victims"})
-"""What goes by where jobs are put, with no regard to where they are."""
 _UNITS: Final = {
     "time": "guaranteed jobs first, then jobs that run, then the least remaining time of all, hundredths of a second",
     "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
@@ -47,6 +45,6 @@ SYSTEM: Final = System(
     unit=unit,
     not_promised={
         "aiturbo": frozenset({"waiting-removed", "more-capacity"}),
-        "optimus-ps": _PLACED | {"alone", "waiting-removed"},
+        "optimus-ps": frozenset({"alone", "waiting-removed", "more-capacity"}),
     },
 )

@@ -52,7 +52,7 @@ SYSTEM: Final = System(
     program=program,
     unit=unit,
     not_promised={
-        "sia": frozenset({"node-order", "same-jobs", "waiting-removed"}),
+        "sia": frozenset({"same-jobs"}),
         "antman": frozenset({"more-capacity"}),
         "synergy": frozenset({"more-capacity", "preempts-for-a-start"}),
         "equal-share": frozenset({"waiting-removed", "more-capacity"}),
