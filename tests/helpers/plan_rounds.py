@@ -28,7 +28,7 @@ def rules_for(policy: str) -> PlanRules:
     return PlanRules(
         change=KEPT.get(name) or chosen.get("change", "both"),
         reference=chosen.get("reference", "best"),
-        gate=chosen.get("gate", "0.97") if name == "rubick" and chosen.get("restarts", "pay") == "pay" else None,
+        gate=chosen.get("gate", "0.97") if chosen.get("restarts") == "gate" else None,
         horizon=round(float(chosen.get("horizon", "600")) * 1_000_000),
     )
 

@@ -82,7 +82,7 @@ class OptimusTasksPolicy(PlanPolicy):
 
     def _placed(self, round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs, after placing those that are given tasks and have no seat yet."""
-        choices, pays = Choices(round_, options), self.restarts == "pay"
+        choices, pays = Choices(round_, options), self.restarts != "ignore"
         grown = _Allocation(round_, options, choices).grown()
         order = {job: place for place, job in enumerate(arrivals(round_))}
         new = [job for job in grown if job not in seating.seats]

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
-_PLACED: Final = frozenset({"node-order", "more-capacity", "preempts-for-a-start", "minimal-victims"})
-"""What goes by where jobs are put, with no regard to where they are."""
 _UNITS: Final = {
     "time": "guaranteed jobs first, then jobs that run, then the least remaining time of all, hundredths of a second",
     "service": "guaranteed jobs first, then jobs that run, then the least remaining time of all, seconds times service "
@@ -46,7 +44,7 @@ SYSTEM: Final = System(
     program=program,
     unit=unit,
     not_promised={
-        "aiturbo": frozenset({"node-order", "waiting-removed", "more-capacity", "idempotent", "settles"}),
-        "optimus-ps": _PLACED | {"alone", "waiting-removed"},
+        "aiturbo": frozenset({"waiting-removed", "more-capacity"}),
+        "optimus-ps": frozenset({"alone", "waiting-removed", "more-capacity"}),
     },
 )

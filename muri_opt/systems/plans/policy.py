@@ -82,7 +82,7 @@ class PlanPolicy(Policy):
 
     def seats(self, round_: Round, options: PlanOptions) -> PlanAllocation:
         """Return the empty cluster, in which those that run hold their nodes until their turn if restarts count."""
-        return (HeldSeats if self.restarts == "pay" else PlanAllocation)(round_, options)
+        return (HeldSeats if self.restarts != "ignore" else PlanAllocation)(round_, options)
 
     def check(self, round_: Round) -> None:
         """Refuse a job without plans, plans that cannot be told apart, and a level that is only preferred."""
@@ -111,14 +111,14 @@ class PlanPolicy(Policy):
         if apart is not None:
             return apart.joined(self._decided(apart.rest, seed, deadline))
         options = PlanOptions.of(round_, self.plan_rules)
-        pays = self.restarts == "pay" and (bool(options.homes) or self.goes_by_plan)
+        pays = self.restarts != "ignore" and (bool(options.homes) or self.goes_by_plan)
         chosen = paying(self, round_, options, seed, deadline) if pays else self.choose(round_, options, seed, deadline)
         return plan_decision(round_, options, chosen)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that changes no running job, with whoever starts beside them."""
         options = PlanOptions.of(round_, self.plan_rules)
-        if self.restarts != "pay" or not options.homes:
+        if self.restarts == "ignore" or not options.homes:
             return None
         kept = self.keep(round_, options, 0)
         if kept is None:

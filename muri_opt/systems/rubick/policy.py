@@ -14,7 +14,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
-from muri_opt.systems.plans.policy import SECONDS, ThroughputPolicy
+from muri_opt.systems.plans.policy import RESTARTS, SECONDS, ThroughputPolicy
 from muri_opt.systems.plans.restart_gate import may_restart
 from muri_opt.systems.policy import Allowed, Span
 from muri_opt.systems.rubick.algorithm import Reallocation
@@ -29,6 +29,9 @@ class RubickPolicy(ThroughputPolicy):
     ``resources`` (Rubick-R) or ``neither`` (Rubick-N). A running job restarts only if it keeps the part ``gate`` of its
     run time, or to let a guaranteed job start. A best-effort job that waited longer than ``patience`` seconds comes
     before the others and is not evicted for them.
+
+    ``restarts=gate`` is as ``pay``, and the gate counts in the value: a job that may not restart is worth nothing by a
+    restart, whoever decides.
 
     Every change adds throughput in total or starts a guaranteed job, so no decision is worth less than the present
     allocation. Where the publication is silent: slopes count the time of a restart as lost throughput and look past
@@ -47,13 +50,14 @@ class RubickPolicy(ThroughputPolicy):
         "change": CHANGES,
         **ThroughputPolicy.choices,
         "gate": Span(0, 1),
+        "restarts": (*RESTARTS, "gate"),
         "patience": Span(0, SECONDS, words=("inf",)),
     }
 
     @property
     def plan_rules(self) -> PlanRules:
-        """Which plans a job may run by and what they are worth: nothing, where the gate is shut and it restarts."""
-        horizon, gate = microseconds(float(self.horizon)), self.gate if self.restarts == "pay" else None
+        """Which plans a job may run by, and their worth: nothing by a restart where the gate counts and is shut."""
+        horizon, gate = microseconds(float(self.horizon)), self.gate if self.restarts == "gate" else None
         return PlanRules(change=self.change, reference=self.reference, horizon=horizon, gate=gate)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from muri_opt.systems.policy import Rules
     from muri_opt.systems.program import Formulation
 
-_PLACED: Final = frozenset({"node-order", "more-capacity", "preempts-for-a-start", "minimal-victims"})
-"""What goes by where jobs are put, with no regard to where they are."""
 _UNITS: Final = {
     "best": "guaranteed jobs first, then throughput of all jobs, millionths of the best each could have",
     "requested": "guaranteed jobs first, then throughput of all jobs, millionths of what each asked for",
@@ -54,10 +52,10 @@ SYSTEM: Final = System(
     program=program,
     unit=unit,
     not_promised={
-        "sia": frozenset({"node-order", "same-jobs", "waiting-removed", "idempotent", "settles"}),
+        "sia": frozenset({"same-jobs"}),
         "antman": frozenset({"more-capacity"}),
         "synergy": frozenset({"more-capacity", "preempts-for-a-start"}),
-        "equal-share": _PLACED | {"waiting-removed"},
-        "srs": frozenset({"node-order", "idempotent"}),
+        "equal-share": frozenset({"waiting-removed", "more-capacity"}),
+        "srs": frozenset({"node-order"}),
     },
 )

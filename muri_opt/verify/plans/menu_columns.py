@@ -40,9 +40,9 @@ _strategy = lru_cache(maxsize=4096)(strategy_of)
 class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
-    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``. A job may run by it if
-    ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is
-    worth.
+    ``pieces[i]``, or ``each[i]``, is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``. A job
+    may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]``
+    are what that is worth.
     """
 
     plans: Sequence[Plan]
@@ -51,6 +51,7 @@ class MenuColumns:
     kind: Ints
     spots: Sequence[Spot]
     pieces: Ints
+    each: Sequence[Piece]
     parts: Ints
     open: Bools
     stays: Bools
@@ -64,8 +65,7 @@ class MenuColumns:
 
     def entry(self, place: int) -> Entry:
         """Return one of the plans with its parts."""
-        gpus, milli, mebibytes = self.pieces[place].tolist()
-        return Entry(self.plans[place], Piece(gpus, milli, mebibytes))
+        return Entry(self.plans[place], self.each[place])
 
 
 def read_columns(round_: Round, planned: Planned, places: Places) -> MenuColumns | None:
@@ -113,6 +113,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         kind=kind,
         spots=spots,
         pieces=pieces,
+        each=list(map(Piece._make, pieces.tolist())),
         parts=parts,
         open=open_,
         stays=stays,

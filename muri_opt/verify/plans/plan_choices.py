@@ -12,7 +12,7 @@ import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
-from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.verify.demands import asked_of
 from muri_opt.verify.plans.menu_columns import MenuColumns, read_columns
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
@@ -99,7 +99,7 @@ class Order(NamedTuple):
         return max((way.best for way in self.ways), default=0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PlanChoices:
     """All plans of each job of a round, the ways it may run, and the nodes it holds now."""
 
@@ -171,7 +171,8 @@ class PlanChoices:
         columns = read_columns(round_, planned, places)
         if columns is None:
             return cls.read_one_by_one(round_, planned, places)
-        orders = OnDemand(len(round_.jobs), lambda job: _order(round_, columns, places, job))
+        reader = _Orders(round_, columns, places)
+        orders = OnDemand(len(round_.jobs), reader.of)
         return cls(round_=round_, planned=planned, orders=orders, columns=columns)
 
     @classmethod
@@ -226,6 +227,10 @@ class PlanChoices:
 
     def value(self, round_: Round, decision: Decision) -> int:
         """Return what a decision is worth; what no job may do adds nothing, its breach is told elsewhere."""
+        return _value(self, round_, decision)
+
+    def value_of(self, round_: Round, decision: Decision) -> int:
+        """Return the same, worked out anew."""
         total = 0
         for assignment in decision.assignments:
             for position in (round_.job_index[job] for job in assignment.jobs[:1] if job in round_.job_index):
@@ -244,24 +249,31 @@ class PlanChoices:
         return way.wide is None or dict(assignment.gpus) == _held(self.round_.jobs[position])
 
 
-def _order(round_: Round, columns: MenuColumns, places: Places, job: int) -> Order:
-    """Return the plans of one job and the ways it may run, from the columns."""
-    mine = range(int(columns.begin[job]), int(columns.begin[job + 1]))
-    entries = tuple(columns.entry(place) for place in mine)
-    ways = tuple(
-        Way(
-            *entry,
-            int(columns.away[place]),
-            int(columns.home[place]) if columns.stays[place] else None,
-            places.spots(round_.jobs[job], entry),
+class _Orders:
+    """The plans of single jobs and the ways they may run, from the columns of all."""
+
+    def __init__(self, round_: Round, columns: MenuColumns, places: Places) -> None:
+        self._jobs, self._columns, self._places = round_.jobs, columns, places
+        self._begin: list[int] = columns.begin.tolist()
+        home = np.where(columns.stays, columns.home, -1)
+        self._rows = list(
+            zip(columns.open.tolist(), columns.away.tolist(), columns.stays.tolist(), home.tolist(), strict=True)
         )
-        for place, entry in zip(mine, entries, strict=True)
-        if columns.open[place]
-    )
-    return Order((), (), entries, ways)
+
+    def of(self, job: int) -> Order:
+        """Return what one job may do."""
+        mine = range(self._begin[job], self._begin[job + 1])
+        entries = tuple(map(self._columns.entry, mine))
+        ways = []
+        for entry, (open_, away, stays_, home) in zip(entries, self._rows[mine.start : mine.stop], strict=True):
+            if open_:
+                spots = self._places.spots(self._jobs[job], entry)
+                ways.append(Way(*entry, away, home if stays_ else None, spots))
+        return Order((), (), entries, tuple(ways))
 
 
 _menu = last_recalled(PlanChoices.read)
+_value = recalled(PlanChoices.value_of)
 _COUNTED = ("attained_gpu_seconds", "executed_seconds", "waiting_seconds")
 _SAID = tuple(name for name in Job.__struct_fields__ if name not in _COUNTED)
 

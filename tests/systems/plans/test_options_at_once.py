@@ -37,7 +37,7 @@ def differing(one: PlanOptions, other: PlanOptions) -> list[str]:
         ("configurations", "sia:power=-1"),
         ("plans", "rubick"),
         ("plans", "rubick:restarts=ignore,reference=requested,horizon=77"),
-        ("plans", "rubick:change=plans,gate=0.9"),
+        ("plans", "rubick:change=plans,gate=0.9,restarts=gate"),
         ("plans", "sia"),
         ("plans", "synergy"),
         ("plans", "srs"),

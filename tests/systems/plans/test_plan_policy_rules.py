@@ -120,11 +120,11 @@ def test_a_round_without_plans_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("rubick", {"gate": "0.97"}),
-        ("rubick:restarts=ignore", {}),
+        ("rubick", {}),
+        ("rubick:restarts=gate", {"gate": "0.97"}),
         (
             "rubick:change=plans,reference=requested,horizon=60",
-            {"change": "plans", "reference": "requested", "horizon": 60_000_000, "gate": "0.97"},
+            {"change": "plans", "reference": "requested", "horizon": 60_000_000},
         ),
         ("synergy:horizon=0.5", {"change": "neither", "horizon": 500_000}),
         ("antman:reference=requested", {"change": "resources", "reference": "requested"}),

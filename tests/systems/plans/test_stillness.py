@@ -121,13 +121,13 @@ def moving(restarts: int) -> Round:
 
 
 def test_the_exact_program_moves_a_job_only_if_the_gate_lets_it() -> None:
-    moved = solve_round(moving(1), "rubick", "exact")
+    moved = solve_round(moving(1), "rubick:restarts=gate", "exact")
     assert places(moved.decision) == {"a": ("small", {"n1": 1}), "b": ("wide", {"n0": 2})}
     assert moved.value == 1_900_000
-    shut = solve_round(moving(5), "rubick", "exact")
+    shut = solve_round(moving(5), "rubick:restarts=gate", "exact")
     assert shut.value == shut.bound == 1_000_000
     assert places(shut.decision) == {"a": ("small", {"n0": 1})}
-    assert solve_round(moving(5), "rubick:restarts=ignore", "exact").value == 1_900_000
+    assert solve_round(moving(5), "rubick", "exact").value == 1_900_000
 
 
 def test_of_equal_values_the_exact_program_changes_nobody() -> None:

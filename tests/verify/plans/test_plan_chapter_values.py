@@ -251,11 +251,11 @@ def test_a_job_none_of_whose_plans_fits_has_no_way_to_run() -> None:
 @pytest.mark.parametrize(
     ("policy", "planned"),
     [
-        ("rubick", Planned(change="both", gate="0.97")),
-        ("rubick:change=plans,gate=1,patience=0", Planned(change="plans", gate="1")),
-        ("rubick:gate=0.5,patience=inf,horizon=.5", Planned(change="both", horizon=500_000, gate="0.5")),
+        ("rubick", Planned(change="both")),
+        ("rubick:change=plans,gate=1,patience=0", Planned(change="plans")),
+        ("rubick:gate=0.5,horizon=.5,restarts=gate", Planned(change="both", horizon=500_000, gate="0.5")),
         ("rubick:patience=3600.5,restarts=ignore", Planned(change="both")),
-        ("rubick:reference=requested", Planned(change="both", reference="requested", gate="0.97")),
+        ("rubick:reference=requested", Planned(change="both", reference="requested")),
         ("synergy", Planned(change="neither")),
         ("antman:horizon=60", Planned(change="resources", horizon=60_000_000)),
         ("equal-share:reference=requested", Planned(change="both", reference="requested")),

@@ -23,7 +23,7 @@ class EqualSharePolicy(ThroughputPolicy):
     no plan fits have no share.
 
     >>> sorted(policy_from("equal-share").decide(shipped_round("toy/five-plans"), 0).running)
-    ['b', 'e']
+    ['b', 'd', 'e']
     """
 
     own_name: ClassVar[str] = "equal-share"
