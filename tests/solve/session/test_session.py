@@ -126,7 +126,10 @@ def test_a_job_is_checked_by_the_levels_and_tenants_of_the_cluster() -> None:
     nodes = (Node(id="n0", gpus=4), Node(id="n1", gpus=4, rack="r1"))
     session = Session(Cluster(nodes=nodes, tenants=(Tenant(id="vision"),)), "srtf", "heuristic")
     session.submit(a_job("a", within=Within(level="rack"), tenant="vision"))
-    for fields, words in (({"tenant": "x"}, "tenant of the cluster"), ({"within": Within(level="row")}, "cluster: rack")):
+    for fields, words in (
+        ({"tenant": "x"}, "tenant of the cluster"),
+        ({"within": Within(level="row")}, "cluster: rack"),
+    ):
         with pytest.raises(InputError, match=words):
             session.submit(a_job("b", **fields))
     with pytest.raises(InputError, match="within"):
