@@ -216,6 +216,8 @@ class SessionDrive:
         nodes = self.session.cluster.nodes
         if how == "comes" and self.gone:
             self.session.add_node(self.gone.pop())
+        elif how == "comes" and any(node.state == "drain" for node in nodes):
+            self.session.add_node(replace(next(node for node in nodes if node.state == "drain"), state="up"))
         elif how == "drains" and nodes and self.honours("node.state"):
             self.session.drain_node(nodes[which % len(nodes)].id)
         elif how == "goes" and len(nodes) > 1:

@@ -43,8 +43,11 @@ class Submitted(_Line, frozen=True, tag="submit"):
         """Refuse a name that a job has already, and what would make no round."""
         if self.job.id in state.jobs:
             raise InputError("job", f"{shown(self.job.id)} twice", "the name of no job that has not ended")
-        beside = (job for job in state.jobs.values() if _meet(job, self.job)) if self.job.placement else ()
-        state.round_of((*beside, self.job), state.now)
+        if self.job.placement:
+            beside = (job for job in state.jobs.values() if _meet(job, self.job))
+            state.round_of((*beside, self.job), state.now)
+        else:
+            state.round_of((self.job,), state.now, _levels_and_tenants(state.cluster))
 
     def apply(self, state: State) -> None:
         """Add the job after all others."""
@@ -148,18 +151,21 @@ class PrioritySet(_Line, frozen=True, tag="priority"):
 
 
 class NodeAdded(_Line, frozen=True, tag="add-node"):
-    """A node came, or came back."""
+    """A node came, or one that drained takes jobs again."""
 
     node: Node
 
     def check(self, state: State) -> None:
-        """Refuse a name that a node has already."""
-        if self.node.id in state.cluster.node_index:
-            raise InputError("node", f"{shown(self.node.id)} twice", "the name of no node of the cluster")
-        state.with_node(self.node)
+        """Refuse a name that a node has already, but for one that drains and can hold what runs on it."""
+        place = state.cluster.node_index.get(self.node.id)
+        if place is not None and state.cluster.nodes[place].state == "up":
+            allowed = "the name of no node of the cluster, or of one that drains"
+            raise InputError("node", f"{shown(self.node.id)} twice", allowed)
+        there = (job for job in state.jobs.values() if self.node.id in (job.placement or {}))
+        state.round_of(there, state.now, state.with_node(self.node))
 
     def apply(self, state: State) -> None:
-        """Add the node after all others."""
+        """Add the node after all others, or in its place."""
         state.set_cluster(state.with_node(self.node))
 
 
@@ -322,6 +328,13 @@ def _check_running(state: State, name: str, otherwise: str) -> None:
         raise InputError(
             "job", f"{shown(name)}, which waits", f"a job that runs ({running or 'none does'}); {otherwise}"
         )
+
+
+def _levels_and_tenants(cluster: Cluster) -> Cluster:
+    """Return all of a cluster that a job without a placement can contradict: its levels and tenants, with one node."""
+    racked = (node for node in cluster.nodes if node.rack is not None)
+    kept = next(racked, None) if cluster.level_names else None
+    return replace(cluster, nodes=cluster.nodes[:1] if kept is None else (kept,))
 
 
 def _meet(one: Job, other: Job) -> bool:

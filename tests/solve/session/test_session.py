@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from muri_opt import Cluster, InputError, Job, Limits, NoAnswer, Node, Round, Session
-from muri_opt.rounds import Assignment, Decision, Plan, Together, WaitingReason
+from muri_opt.rounds import Assignment, Decision, Plan, Tenant, Together, WaitingReason, Within
 
 CLUSTER = Cluster(nodes=(Node(id="n0", gpus=4), Node(id="n1", gpus=4)))
 
@@ -108,6 +108,33 @@ def test_a_node_that_is_removed_leaves_its_jobs_waiting_and_one_that_drains_keep
     assert session.decide(2.0).result.answer.waiting[0].reason is WaitingReason.CAPACITY
     session.add_node(Node(id="n2", gpus=4))
     assert session.decide(3.0).changes.counts == {"start": 1}
+
+
+def test_a_node_that_drained_comes_back_if_it_can_hold_what_runs_on_it() -> None:
+    session = Session(CLUSTER, "srtf", "heuristic")
+    session.submit(a_job("a", 8))
+    session.acknowledge(session.decide(0.0))
+    session.drain_node("n1")
+    with pytest.raises(InputError, match="at most the 2 GPUs"):
+        session.add_node(Node(id="n1", gpus=2))
+    session.add_node(Node(id="n1", gpus=6))
+    assert session.decide(1.0).changes.counts == {"keep": 1}
+    assert [node.gpus for node in session.cluster.nodes] == [4, 6]
+
+
+def test_a_job_is_checked_by_the_levels_and_tenants_of_the_cluster() -> None:
+    nodes = (Node(id="n0", gpus=4), Node(id="n1", gpus=4, rack="r1"))
+    session = Session(Cluster(nodes=nodes, tenants=(Tenant(id="vision"),)), "srtf", "heuristic")
+    session.submit(a_job("a", within=Within(level="rack"), tenant="vision"))
+    for fields, words in (
+        ({"tenant": "x"}, "tenant of the cluster"),
+        ({"within": Within(level="row")}, "cluster: rack"),
+    ):
+        with pytest.raises(InputError, match=words):
+            session.submit(a_job("b", **fields))
+    with pytest.raises(InputError, match="within"):
+        session.remove_node("n1")
+    assert len(session.cluster.nodes) == 2
 
 
 def test_what_failed_waits_and_what_ended_meanwhile_is_not_started() -> None:
