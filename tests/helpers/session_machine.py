@@ -313,7 +313,8 @@ class SessionDrive:
     def _check_nothing_changes(self) -> None:
         if self.step is not None:
             found = self.step.changes.counts
-            assert set(found) <= {"keep"}, f"deciding again changes something: {found}"
+            words = f"deciding again changes something: {found} in\n{round_text(self.step.round_)}"
+            assert set(found) <= {"keep"}, words
 
     def _forget(self, name: str) -> None:
         del self.runs[name]
