@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,9 +17,6 @@ from muri_opt.systems.capacity.binding_rules import BindingRules
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.smallest_changes import GangChanges
-
-_AT_ONCE: Final = 512
-"""Groups whose GPUs are summed together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,27 +75,10 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
 def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
     left = Leftover(round_, asks)
-    if left.types is None:
-        _take_all(left, groups)
-    else:
-        for group in groups:
-            left.take(group.share, *group.jobs)
+    left.take_all([(group.jobs, group.share) for group in groups])
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     return left, Holders.of(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
-
-
-def _take_all(left: Leftover, groups: Sequence[Placed]) -> None:
-    """Take what all groups have, many at once: thousands of groups have few GPUs each of thousands of nodes."""
-    amounts = left.amounts
-    for start in range(0, len(groups), _AT_ONCE):
-        some = groups[start : start + _AT_ONCE]
-        shares = np.array([group.share for group in some], dtype=np.int64)
-        cpus, memory = (np.array([need[[*group.jobs]].sum() for group in some]) for need in (amounts.c, amounts.m))
-        left.occupy(slice(None), shares.sum(axis=0), cpus @ shares, memory @ shares)
-    for group in groups:
-        for job in group.jobs:
-            left.charge(int(amounts.tenant[job]), int(left.asks[job]))
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,8 @@ from muri_opt.systems.capacity.type_quotas import type_quotas
 
 _FEW = 8
 """Gangs that are taken from the nodes one after another; more are counted together."""
+_AT_ONCE = 512
+"""Gangs whose GPUs are summed together."""
 
 
 class Leftover(FreeCapacity):
@@ -37,27 +39,24 @@ class Leftover(FreeCapacity):
     def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
         """Return what is left where each job alone has its share."""
         left = cls(round_)
-        left.take_all(shares)
+        left.take_all([((job,), share) for job, share in shares.items()])
         return left
 
-    def take_all(self, shares: Mapping[int, Ints]) -> None:
-        """Give jobs a share each, as :meth:`take` does."""
-        if len(shares) < _FEW:
-            for job, share in shares.items():
-                self.take(share, job)
+    def take_all(self, groups: Sequence[tuple[Sequence[int], Ints]]) -> None:
+        """Give groups of jobs a share each, as :meth:`take` does: many have few GPUs each of very many nodes."""
+        if len(groups) < _FEW:
+            for jobs, share in groups:
+                self.take(share, *jobs)
             return
-        jobs, parts = list(shares), np.array(list(shares.values()), dtype=np.int64)
-        row, node = np.nonzero(parts)
-        who, part = np.array(jobs, dtype=np.int64)[row], parts[row, node]
-        np.subtract.at(self.gpus, node, part)
-        np.subtract.at(self.cpus, node, part * self.amounts.c[who])
-        np.subtract.at(self.memory, node, part * self.amounts.m[who])
-        if self.types is None and self.borrowed is None and self.amounts.lines is None:
-            listed = [one for one in jobs if self.amounts.tenant[one] >= 0]
-            np.subtract.at(self.quota, self.amounts.tenant[listed], self.asks[listed])
-        else:
-            for one, share in shares.items():
-                self._charge(one, share, 1)
+        for start in range(0, len(groups), _AT_ONCE):
+            some = groups[start : start + _AT_ONCE]
+            shares = np.array([share for _, share in some], dtype=np.int64)
+            needs = (self.amounts.c, self.amounts.m)
+            cpus, memory = (np.array([sum(int(need[job]) for job in jobs) for jobs, _ in some]) for need in needs)
+            self.occupy(slice(None), shares.sum(axis=0), cpus @ shares, memory @ shares)
+        for jobs, share in groups:
+            for job in jobs:
+                self._charge(job, share, 1)
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""

@@ -62,14 +62,14 @@ class ListSchedule:
 
     def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
         """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves."""
-        left, full, before = Leftover.beside(self._round, self._pinned), set[_Alike](), Shares()
+        left, full, before = Leftover.beside(self._round, self._pinned), set[_Alike](), list[tuple[tuple[int, ...], Ints]]()
         for job in self._order:
             if job in shares:
                 if job not in self._pinned:
-                    before[job] = shares[job]
+                    before.append(((job,), shares[job]))
             elif self._alike[job] not in full:
                 left.take_all(before)
-                before = {}
+                before = []
                 if not left.within_quota(job):
                     continue
                 if place_gang(self._round, left, job, consolidate=self._consolidate) is not None:
