@@ -44,7 +44,7 @@ SYSTEM: Final = System(
     program=program,
     unit=unit,
     not_promised={
-        "aiturbo": frozenset({"waiting-removed", "more-capacity"}),
+        "aiturbo": frozenset({"node-order", "waiting-removed", "more-capacity"}),
         "optimus-ps": frozenset({"alone", "waiting-removed", "more-capacity"}),
     },
 )

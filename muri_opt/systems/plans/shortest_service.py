@@ -76,7 +76,7 @@ class ShortestServicePolicy(PlanPolicy):
 def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float = inf) -> Mapping[int, Ints]:
     """Return the nodes of each option that runs once no job that had no seat can start or grow any more, or it is late.
 
-    Jobs still to come that are where they run stay there then.
+    Jobs still to come that are where they run stay there then, and others take the best option that fits.
     """
     steps = _Steps(options, arrivals(round_))
     heap = [step for step in steps.first() if steps.queue[step.place] not in seats.seats]
@@ -90,6 +90,8 @@ def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float
             heappush(heap, after)
     if heap:
         seats.stay(steps.queue)
+        for job in steps.queue:
+            seats.start(job, seats.best_first[job])
     return seats.chosen
 
 
