@@ -134,7 +134,8 @@ def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_gangs() -> None:
 
 def test_rows_of_what_jobs_ask_are_those_of_the_chapter_of_groups() -> None:
     """Rounds that ask for everything have the rows that the chapter adds, and none that it does not know."""
-    usual, asked = labels_of("grouping", "Program"), labels_of("grouping", "What jobs ask of nodes")
+    usual = [*labels_of("grouping", "Program"), *labels_of("grouping", "Groups that run")]
+    asked = labels_of("grouping", "What jobs ask of nodes")
     found, letters = set[str](), set[str]()
     for seed, group in product(range(20), ("labels", "priority", "all")):
         model = formulation_of(policy_from("muri-s")).build(asked_sharing_round(seed, group))

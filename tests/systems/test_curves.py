@@ -97,7 +97,7 @@ def test_many_jobs_of_few_tables_share_their_conversion(monkeypatch):
     calls = []
     original = scaling_table
     monkeypatch.setattr("muri_opt.systems.curves.scaling_table", lambda table: calls.append(table) or original(table))
-    jobs = [job(str(i), scaling={1: 1.0, 2: 1.0 + i % 3}) for i in range(60)]
+    jobs = [job(str(i), scaling={1: 1.0, 2: 1.0137 + i % 3}) for i in range(60)]
     assert np.unique(Curves.of(jobs, 2).speed, axis=0).shape == (3, 3)
     assert len(calls) == 3
 

@@ -38,7 +38,7 @@ def test_other_options_are_another_survey(tmp_path):
 
 def test_only_what_breaks_a_promise_is_shrunk_unless_all_is():
     few = Options(examples=20, optimum_examples=1, seeds=(5,), smallest=False)
-    first = invariants.surveyed("optimus-ps", few).broken["node-order"].round_
+    first = invariants.surveyed("optimus-ps", few).broken["alone"].round_
     assert len(first.jobs) > 1
 
 

@@ -115,6 +115,7 @@ def test_an_agreement_in_a_file_is_told_and_does_not_fit_another_answer() -> Non
     assert verify(LARGE, read) == result.certificate
     worse = solve_round(LARGE, "srtf:nodes=fewest", "heuristic")
     false = replace(read, value=worse.value, bound=worse.value, decision=worse.decision, changes=worse.changes)
+    false = replace(false, stats=worse.stats)
     assert rules_of_breaches(verify(LARGE, false)) == {"proof"}
 
 

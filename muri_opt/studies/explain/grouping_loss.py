@@ -79,12 +79,13 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     """Return how far the published grouping of a round is from the optimum, split by cause.
 
     CPUs and memory count for the whole cluster, as in the chapter *grouping*. A step that was not solved to its optimum
-    in time says so; its value is the best that was found. Rounds in which jobs ask for certain nodes, or have
-    priorities, are refused: there, a group is not lost by one cause alone.
+    in time says so; its value is the best that was found. Restarts do not count. Rounds in which
+    jobs ask for certain nodes, or have priorities, are refused: there, a group is not lost by one cause alone.
     """
     chosen = policy_from(policy)
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
+    chosen = replace(chosen, restarts="ignore")
     admit(chosen, round_)
     round_ = chosen.decided_part(round_)
     field = unhonoured(round_.used_fields, INFORMATION | {"tenant.parent"})

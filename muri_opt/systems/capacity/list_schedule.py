@@ -62,7 +62,11 @@ class ListSchedule:
 
     def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
         """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves."""
-        left, full, before = Leftover.beside(self._round, self._pinned), set[_Alike](), list[tuple[tuple[int, ...], Ints]]()
+        left, full, before = (
+            Leftover.beside(self._round, self._pinned),
+            set[_Alike](),
+            list[tuple[tuple[int, ...], Ints]](),
+        )
         for job in self._order:
             if job in shares:
                 if job not in self._pinned:

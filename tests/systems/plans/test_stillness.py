@@ -9,8 +9,9 @@ from time import monotonic
 import msgspec
 import pytest
 
-from muri_opt import Cluster, Decision, Job, Node, Plan, Round, solve_round
+from muri_opt import Cluster, Decision, Job, Limits, Node, Plan, Round, solve_round
 from muri_opt.rounds import Assignment, after
+from muri_opt.rounds.budget import Budget
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.job_changes import changes
 from muri_opt.systems import policy_from
@@ -103,10 +104,10 @@ def test_where_nothing_runs_restarts_decide_nothing(policy: str) -> None:
 def test_a_deadline_that_has_passed_leaves_a_decision_that_keeps_all_rules(policy: str) -> None:
     rule = policy_from(policy)
     for round_ in drawn(policy, 2):
-        late = rule.decide_within(round_, 0, monotonic() - 1.0)
+        late = rule.decide_within(round_, 0, Budget(limits=Limits(seconds=0.0), began=monotonic() - 1.0))
         assert broken_rules(round_, rule.rules, late) == []
         assert late.assignments
-        assert rule.decide_within(round_, 0, monotonic() + 1e6) == rule.decide(round_, 0)
+        assert rule.decide_within(round_, 0, Budget(limits=Limits())) == rule.decide(round_, 0)
 
 
 def moving(restarts: int) -> Round:
