@@ -1,0 +1,25 @@
+"""The joint round, as a system: its policies, its chapter and its program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from muri_opt.rounds.lazy import OnDemand
+from muri_opt.systems.system import System
+
+if TYPE_CHECKING:
+    from muri_opt.systems.policy import Rules
+
+
+def unit(rules: Rules) -> str:
+    """Return what the value counts."""
+    return "work a second, by what it is worth for completion times, millionths of a job"
+
+
+SYSTEM: Final = System(
+    name="joint",
+    chapter="joint",
+    family="scaling",
+    policies=OnDemand(dict.fromkeys(("joint-s", "joint-l"), "muri_opt.systems.joint.policy:JointPolicy")),
+    unit=unit,
+)
