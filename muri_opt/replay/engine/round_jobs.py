@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import force_setattr
 
-from muri_opt.replay.engine.job_state import Live, positions
+from muri_opt.replay.engine.job_state import Live, Seat, positions
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster, Job
@@ -30,7 +30,7 @@ class RoundJobs:
     def __init__(self, workload: Workload, cluster: Cluster) -> None:
         self._jobs = workload.jobs
         self._names = [node.id for node in cluster.nodes]
-        self._kept: dict[int, tuple[float, Job]] = {}
+        self._kept: dict[int, tuple[float, Seat | None, Job]] = {}
         self.before_promotion: dict[int, tuple[float, float, float]] = {}
 
     def had(self, live: Live, jobs: Ints) -> JobHistory:
@@ -75,10 +75,11 @@ class RoundJobs:
     def _job(
         self, live: Live, job: int, since: float, left: int, attained: float, executed: float, waited: float
     ) -> Job:
-        kept = self._kept.get(job)
-        if kept is None or kept[0] != since or (job in live.seats) != (kept[1].state == "running"):
-            kept = self._kept[job] = (since, self._stretch(live, job))
-        found = copy(kept[1])
+        kept, seat = self._kept.get(job), live.seats.get(job)
+        if kept is None or kept[0] != since or kept[1] is not seat:
+            # A partner may have ended at the moment at which the others are seated anew.
+            kept = self._kept[job] = (since, seat, self._stretch(live, job))
+        found = copy(kept[2])
         force_setattr(found, "remaining_iterations", left)
         force_setattr(found, "attained_gpu_seconds", attained)
         force_setattr(found, "executed_seconds", executed)
