@@ -115,7 +115,7 @@ class Offers:
         thirds = np.broadcast_to(others[None, :, None], (len(pairs), len(others), 1))
         members = np.concatenate([rows, thirds], axis=2).reshape(-1, 3)
         work = self.moved[members].sum(axis=1)[:, None] + self._kept(members, self.sizes)
-        return work.reshape(period.shape) / period
+        return work.reshape(len(pairs), len(others), -1) / period
 
     def _kept(self, members: Ints, sizes: Ints) -> Floats:
         """Return ``[u, s]``, what groups are worth more where they take the place that saves most of the restarts."""

@@ -60,7 +60,7 @@ def search(offers: Offers, gpus: int) -> Found:
             high = price
         middle = (low + high) / 2 if high < float("inf") else 2 * price
         price = found.price if low < found.price < high else middle
-        if not groups or high - low <= 1e-3 * high:
+        if not groups or (high < float("inf") and high - low <= 1e-3 * high):
             break
     return best
 
