@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Job
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import iteration_unit, scaling_table
+from muri_opt.systems.joint.rules import JointRules
 
 Floats = NDArray[np.float64]
 NANOSECONDS = 1_000
@@ -132,3 +134,9 @@ class Models:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+
+@recalled
+def models_of(round_: Round, rules: JointRules) -> Models:
+    """Return the models of the jobs of a round; what is wrong with one is refused."""
+    return Models.read(round_.jobs, round_.cluster.total_gpus, full=rules.full, powers=rules.powers)

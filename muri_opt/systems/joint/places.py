@@ -15,17 +15,19 @@ from muri_opt.systems.joint.worth import Worth
 Group = tuple[int, ...]
 
 
-def place_groups(
-    round_: Round, models: Models, worth: Worth, groups: Sequence[Group], gpus: Sequence[int]
-) -> dict[Group, Ints]:
-    """Return GPUs per node of the groups that find a place.
+Seat = tuple[int, Ints | None]
+"""What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
 
-    A group stays where those of its members are that would lose most by moving. Where CPUs, memory or a quota leave no
-    room, a group gets the next smaller number of GPUs that all its members can have. Jobs that are left over are tried
-    alone at last, those of the most value for a GPU first.
+
+def place_groups(
+    round_: Round, models: Models, worth: Worth, groups: Sequence[Group], gpus: Sequence[int], seats: Sequence[Seat]
+) -> dict[Group, Ints]:
+    """Return GPUs per node of the groups that find a place: those that save most by staying first.
+
+    Where CPUs, memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can
+    have. Jobs that are left over are tried alone at last, those of the most value for a GPU first.
     """
     placing = _Placing(round_, models)
-    seats = [_seat(round_, worth, group, size) for group, size in zip(groups, gpus, strict=True)]
     line = sorted(
         range(len(groups)),
         key=lambda at: (-seats[at][0], bool(gpus[at] & (gpus[at] - 1)), -gpus[at], groups[at]),
@@ -47,8 +49,8 @@ def seats_of(round_: Round, group: Group, size: int) -> dict[tuple[tuple[str, in
     return found
 
 
-def _seat(round_: Round, worth: Worth, group: Group, size: int) -> tuple[int, Ints | None]:
-    """Return what a group saves where it stays best, and that place; 0 and none where nobody can stay."""
+def best_seat(round_: Round, worth: Worth, group: Group, size: int) -> Seat:
+    """Return the seat of a group where those of its members are that would lose most by moving."""
     found = [
         (sum(int(worth.work[member] - worth.changed[member]) for member in there), there[0])
         for there in seats_of(round_, group, size).values()

@@ -8,13 +8,12 @@ from typing import ClassVar
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
-from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import place_groups
+from muri_opt.systems.joint.places import best_seat, place_groups
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.rules import USUAL, JointRules
 from muri_opt.systems.joint.worth import worth_of
@@ -96,25 +95,21 @@ class JointPolicy(Policy):
             if self.name == "joint-s" and (job.iteration_seconds, job.stage_seconds, job.scaling) == (None,) * 3:
                 allowed = "a time, stage_seconds or scaling: 'joint-s' ranks jobs by the service they have left"
                 raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
-        read(round_, JointRules.of(self.rules))
+        models_of(round_, JointRules.of(self.rules))
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""
         self.check_honoured(round_)
         self.check(round_)
         rules = JointRules.of(self.rules)
-        models = read(round_, rules)
+        models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
         found = search(Offers.of(round_, models, worth, rules), round_.cluster.total_gpus)
-        placed = place_groups(round_, models, worth, found.groups, found.gpus.tolist())
+        sizes: list[int] = found.gpus.tolist()
+        seats = [best_seat(round_, worth, group, size) for group, size in zip(found.groups, sizes, strict=True)]
+        placed = place_groups(round_, models, worth, found.groups, sizes, seats)
         return joint_decision(round_, models, rules, placed)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return when jobs of unknown length have had enough more to be ranked anew; lengths that are known do not."""
         return Policy.wakes(self, running, waiting) if self.name == "joint-s" else float(self.again)
-
-
-@recalled
-def read(round_: Round, rules: JointRules) -> Models:
-    """Return the models of the jobs of a round; what is wrong with one is refused."""
-    return Models.read(round_.jobs, round_.cluster.total_gpus, full=rules.full, powers=rules.powers)

@@ -9,6 +9,15 @@ from muri_opt.systems.system import System
 
 if TYPE_CHECKING:
     from muri_opt.systems.policy import Rules
+    from muri_opt.systems.program import Formulation
+
+
+def program(rules: Rules) -> Formulation:
+    """Return the program of the joint round under the rules."""
+    from muri_opt.systems.joint.program import JointFormulation
+    from muri_opt.systems.joint.rules import JointRules
+
+    return JointFormulation(rules=JointRules.of({key: value for key, value in rules.items() if key != "chapter"}))
 
 
 def unit(rules: Rules) -> str:
@@ -21,5 +30,6 @@ SYSTEM: Final = System(
     chapter="joint",
     family="scaling",
     policies=OnDemand(dict.fromkeys(("joint-s", "joint-l"), "muri_opt.systems.joint.policy:JointPolicy")),
+    program=program,
     unit=unit,
 )

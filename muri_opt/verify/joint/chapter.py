@@ -11,6 +11,8 @@ from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Vio
 from muri_opt.verify.amounts import Need, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import cpu_breaches
+from muri_opt.verify.joint.bounds import joint_bound
+from muri_opt.verify.joint.enumeration import enumerated_joint
 from muri_opt.verify.joint.rules import SETTINGS, Joint
 from muri_opt.verify.joint.value import NANO, Workers, workers_of
 from muri_opt.verify.settings import Setting
@@ -89,7 +91,12 @@ class JointChapter(Chapter):
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best that prices prove."""
-        return None
+        found = ((joint_bound(self.round_, self.rules, item), Proof.LINEAR_DUALS) for item in linear(prices))
+        return best_bound((bound, proof) for bound, proof in found if bound is not None)
+
+    def optimum(self, steps: int) -> int | None:
+        """Return the optimum by enumeration, where CPUs and memory cannot bind."""
+        return enumerated_joint(self.round_, self.rules, steps=steps)
 
     def sizes(self, job: Job) -> Sequence[int]:
         """Return the GPU counts that a job can have."""

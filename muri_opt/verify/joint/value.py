@@ -104,7 +104,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
                 stages=stages,
                 base=base,
                 fresh=fresh,
-                changed=fresh * max(0, left) // rules.horizon if rules.pay else fresh,
+                changed=fresh if home is None or not rules.pay else fresh * max(0, left) // rules.horizon,
                 home=home,
             )
         )
