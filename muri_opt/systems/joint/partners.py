@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
@@ -22,32 +24,85 @@ class Block:
         shares = offers.most_jobs > 1 and len(offers.sizes) > 0 and bool(offers.shares[jobs].any())
         self._pairs = offers.pairs(jobs).astype(np.float32) if shares else None
 
-    def groups(self, price: float) -> list[Ints]:
-        """Return the pairs and triples that gain by sharing at a price of a GPU: arrays with a group in each row."""
-        if self._pairs is None:
-            return []
+    def _profits(self, price: float) -> tuple[Floats, Floats]:
+        """Return what each job gains alone at a price of a GPU, at least 0, and what each pair gains."""
         alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=1))
+        if self._pairs is None:
+            return alone, np.zeros((len(alone), len(alone)))
         cost = (price * self._offers.sizes).astype(np.float32)
         best: Floats = (self._pairs - cost).max(axis=2).astype(np.float64)
+        np.fill_diagonal(best, -np.inf)
+        return alone, best
+
+    def groups(self, price: float, kept: float = 1.0) -> list[Ints]:
+        """Return the pairs and triples that gain by sharing at a price of a GPU: arrays with a group in each row.
+
+        Only a part ``kept`` of the pairs, those that gain most, wait for a third job; the others are taken apart, to
+        be thirds, or pairs again where no pair wants them.
+        """
+        if self._pairs is None:
+            return []
+        alone, best = self._profits(price)
         gain = best - alone[:, None] - alone[None, :]
-        np.fill_diagonal(gain, -np.inf)
         pairs = heaviest_first(gain)
         if not len(pairs) or self._offers.most_jobs < 3:
             return [self.jobs[pairs]] if len(pairs) else []
-        return self._with_thirds(pairs, best, alone, price)
-
-    def _with_thirds(self, pairs: Ints, best: Floats, alone: Floats, price: float) -> list[Ints]:
-        free = np.ones(len(self.jobs), dtype=np.bool_)
-        free[pairs] = False
-        others = np.flatnonzero(free & self._offers.shares[self.jobs])[:_MOST_THIRDS]
+        line = np.argsort(-best[pairs[:, 0], pairs[:, 1]], kind="stable")
+        cores = pairs[line[: ceil(kept * len(pairs))]]
+        free = self._offers.shares[self.jobs].copy()
+        free[cores] = False
+        others = np.flatnonzero(free)[:_MOST_THIRDS]
         if not len(others):
-            return [self.jobs[pairs]]
+            return [self.jobs[cores]]
+        core, other = heaviest_between(self._joining(cores, others, best, alone, price))
+        triples = np.column_stack([cores[core], others[other]])
+        rest = np.delete(others, other)
+        again = rest[heaviest_first(gain[np.ix_(rest, rest)])] if kept < 1 else cores[:0]
+        found = (np.delete(cores, core, axis=0), triples, again)
+        return [self.jobs[groups] for groups in found if len(groups)]
+
+    def _joining(self, pairs: Ints, others: Ints, best: Floats, alone: Floats, price: float) -> Floats:
+        """Return ``[p, q]``, what is gained if job q joins pair p."""
         value = self._offers.triples(self.jobs[pairs], self.jobs[others]) - price * self._offers.sizes
-        gain = value.max(axis=2) - best[pairs[:, 0], pairs[:, 1]][:, None] - alone[others]
-        pair, other = heaviest_between(gain)
-        triples = np.column_stack([pairs[pair], others[other]])
-        rest = np.delete(pairs, pair, axis=0)
-        return [self.jobs[groups] for groups in (rest, triples) if len(groups)]
+        gain: Floats = value.max(axis=2) - best[pairs[:, 0], pairs[:, 1]][:, None] - alone[others]
+        return gain
+
+    def regrouped(self, groups: list[Ints], price: float, turn: int) -> list[Ints]:
+        """Return groups in which one member of each was taken out, and all those given out anew as gains most.
+
+        ``turn`` says which member. Jobs in no group may take their places. The best way to give them out is an
+        assignment problem, which the groups as they were solve, too: at the same price it can only get better.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        alone, best = self._profits(price)
+        place = np.full(len(self._offers.kind), -1, dtype=np.int64)
+        place[self.jobs] = np.arange(len(self.jobs))
+        mine = [place[some] for some in groups]
+        free = self._offers.shares[self.jobs].copy()
+        for some in mine:
+            free[some] = False
+        out = [some[:, turn % some.shape[1]] for some in mine]
+        cores = [np.delete(some, turn % some.shape[1], axis=1) for some in mine]
+        others = np.concatenate([*out, np.flatnonzero(free)[:_MOST_THIRDS]])
+        gain = np.concatenate([self._gain(core, others, best, alone, price) for core in cores])
+        rows, columns = linear_sum_assignment(np.maximum(0.0, gain), maximize=True)
+        takes = np.full(len(gain), -1, dtype=np.int64)
+        takes[rows] = np.where(gain[rows, columns] > 0, others[columns], -1)
+        found, first = [], 0
+        for core in cores:
+            taken = takes[first : first + len(core)]
+            first += len(core)
+            found.append(np.column_stack([core, taken])[taken >= 0])
+            if core.shape[1] > 1:
+                found.append(core[taken < 0])
+        return [self.jobs[some] for some in found if len(some)]
+
+    def _gain(self, cores: Ints, others: Ints, best: Floats, alone: Floats, price: float) -> Floats:
+        """Return what is gained if another job joins a core of one job or two."""
+        if cores.shape[1] == 1:
+            return best[cores[:, 0]][:, others] - alone[cores] - alone[others]
+        return self._joining(cores, others, best, alone, price)
 
 
 def heaviest_first(gain: Floats) -> Ints:

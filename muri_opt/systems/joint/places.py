@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -37,6 +37,12 @@ def place_groups(
     for job in placing.left_over(worth):
         placing.place((job,), int(placing.free), None)
     return placing.placed
+
+
+def placed_groups(round_: Round, models: Models, worth: Worth, groups: Mapping[Group, int]) -> dict[Group, Ints]:
+    """Return GPUs per node of groups with their GPUs, each where those of its members are who would lose most."""
+    seats = [best_seat(round_, worth, group, size) for group, size in groups.items()]
+    return place_groups(round_, models, worth, list(groups), list(groups.values()), seats)
 
 
 def seats_of(round_: Round, group: Group, size: int) -> dict[tuple[tuple[str, int], ...], list[int]]:
@@ -94,7 +100,7 @@ class _Placing:
         jobs = [job for job in range(len(self._models)) if job not in placed]
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
-        density = worth.changed[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
+        density = worth.work[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
         for at in np.lexsort((jobs, -density)).tolist():
             if not self.free:
                 return

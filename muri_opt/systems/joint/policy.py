@@ -11,12 +11,14 @@ from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.group_value import placed_value
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import best_seat, place_groups
+from muri_opt.systems.joint.places import placed_groups
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.rules import USUAL, JointRules
 from muri_opt.systems.joint.worth import worth_of
+from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
@@ -104,10 +106,14 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
-        found = search(Offers.of(round_, models, worth, rules), round_.cluster.total_gpus)
-        sizes: list[int] = found.gpus.tolist()
-        seats = [best_seat(round_, worth, group, size) for group, size in zip(found.groups, sizes, strict=True)]
-        placed = place_groups(round_, models, worth, found.groups, sizes, seats)
+        offers = Offers.of(round_, models, worth, rules)
+        found = search(offers, round_.cluster.total_gpus)
+        placed = placed_groups(round_, models, worth, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
+        now = running_groups(round_, offers)
+        if now:
+            kept = placed_groups(round_, models, worth, now)
+            values = [placed_value(round_, models, worth, rules, one) for one in (placed, kept)]
+            placed = placed if values[0] > values[1] else kept
         return joint_decision(round_, models, rules, placed)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:

@@ -21,14 +21,26 @@ _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
 
 
+_LARGEST_IMPROVED = 2_000
+"""Jobs up to which groups are improved after the search."""
+_KEPT = (1.0, 0.6)
+"""Which part of the pairs waits for a third job, in turn."""
+_TURNS = 6
+Group = tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
-    """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found."""
+    """Groups with their GPUs, what all of them add, and the price of a GPU at which they were found.
 
-    groups: tuple[tuple[int, ...], ...]
+    ``shared`` are all groups of several jobs that were formed, those without GPUs too.
+    """
+
+    groups: tuple[Group, ...]
     gpus: Ints
     value: float
     price: float
+    shared: list[Ints]
 
 
 def search(offers: Offers, gpus: int) -> Found:
@@ -44,16 +56,14 @@ def search(offers: Offers, gpus: int) -> Found:
     order = np.lexsort((jobs, -density))
     order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     alone = alone[order]
-    sizes, price = best_sizes(alone, gpus)
-    best = _found(order[:, None], alone, sizes, price)
+    best = _sized(offers, order, alone, [], gpus)
     size = _BLOCK if len(order) <= _SMALL_FROM else _SMALL_BLOCK
     blocks = [Block(offers, order[at : at + size]) for at in range(0, len(order), size)]
     low, high, price = 0.0, float("inf"), best.price
-    for _ in range(_PASSES):
-        groups = [some for block in blocks for some in block.groups(price)]
+    for turn in range(_PASSES):
+        groups = [some for block in blocks for some in block.groups(price, _KEPT[turn % len(_KEPT)])]
         found = _sized(offers, order, alone, groups, gpus)
-        if found.value > best.value:
-            best = found
+        best = max(best, found, key=lambda one: one.value)
         if found.price > price:
             low = price
         else:
@@ -61,6 +71,28 @@ def search(offers: Offers, gpus: int) -> Found:
         middle = (low + high) / 2 if high < float("inf") else 2 * price
         price = found.price if low < found.price < high else middle
         if not groups or (high < float("inf") and high - low <= 1e-3 * high):
+            break
+    if len(order) <= _LARGEST_IMPROVED:
+        best = _improved(offers, order, alone, blocks, best, gpus)
+    return best
+
+
+def _improved(offers: Offers, order: Ints, alone: Floats, blocks: list[Block], best: Found, gpus: int) -> Found:
+    """Return the groups with members exchanged as long as that adds anything."""
+    of = np.full(len(offers.kind), -1, dtype=np.int64)
+    for number, block in enumerate(blocks):
+        of[block.jobs] = number
+    failed = 0
+    for turn in range(_TURNS):
+        groups = []
+        for number, block in enumerate(blocks):
+            mine = [some[of[some[:, 0]] == number] for some in best.shared]
+            mine = [some for some in mine if len(some)]
+            groups += block.regrouped(mine, best.price, turn) if mine else []
+        found = _sized(offers, order, alone, groups, gpus)
+        failed = 0 if found.value > best.value else failed + 1
+        best = max(best, found, key=lambda one: one.value)
+        if failed == offers.most_jobs or not groups:
             break
     return best
 
@@ -74,19 +106,12 @@ def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus:
     parts = [*groups, order[rows, None]]
     value = np.concatenate([*(offers.groups(some) for some in groups), alone[rows]])
     sizes, price = best_sizes(value, gpus)
-    members = [tuple(row) for part in parts for row in part.tolist()]
-    return _kept(members, value, sizes, price)
-
-
-def _found(jobs: Ints, value: Floats, sizes: Ints, price: float) -> Found:
-    return _kept([tuple(row) for row in jobs.tolist()], value, sizes, price)
-
-
-def _kept(members: list[tuple[int, ...]], value: Floats, sizes: Ints, price: float) -> Found:
     run = np.flatnonzero(sizes)
+    members = [tuple(row) for part in parts for row in part.tolist()]
     return Found(
         groups=tuple(members[place] for place in run.tolist()),
         gpus=sizes[run],
         value=float(value[run, sizes[run]].sum()),
         price=price,
+        shared=groups,
     )

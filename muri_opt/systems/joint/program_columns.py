@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -14,11 +13,11 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.systems.joint.cyclic_period import best_order
+from muri_opt.systems.joint.group_value import group_value
 from muri_opt.systems.joint.job_model import Models, models_of
 from muri_opt.systems.joint.places import seats_of
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import SCALE, Worth, worth_of
+from muri_opt.systems.joint.worth import Worth, worth_of
 
 MOST_COLUMNS = 200_000
 Key = tuple[tuple[int, ...], int, int]
@@ -96,22 +95,10 @@ def _ways(
     round_: Round, models: Models, worth: Worth, rules: JointRules, group: tuple[int, ...]
 ) -> Iterator[tuple[int, tuple[tuple[str, int], ...] | None, int]]:
     """Yield the sizes of a group, each anywhere and at every place where some of it runs now, with the value."""
-    kinds = [int(models.kind[member]) for member in group]
+    kinds = models.kind[list(group)]
     able = np.flatnonzero((models.period[kinds] > 0).all(axis=0))
-    factor = rules.slowdown[len(group) - 1]
     for size in able.tolist():
-        if len(group) == 1:
-            period = models.of[kinds[0]].period[size]
-        else:
-            period = _period(tuple(sorted(models.of[kind].stages_on(size) for kind in kinds)))
-        over, under = SCALE * factor.denominator, worth.unit * period * factor.numerator
         stays = seats_of(round_, group, size)
         for stay in (None, *stays):
             there = () if stay is None else stays[stay]
-            work = (worth.work[job] if job in there else worth.changed[job] for job in group)
-            yield size, stay, sum(over * int(amount) // under for amount in work)
-
-
-@lru_cache(maxsize=1 << 18)
-def _period(stages: tuple[tuple[int, ...], ...]) -> int:
-    return best_order(list(stages))[0]
+            yield size, stay, group_value(models, worth, rules, group, size, there)
