@@ -30,9 +30,7 @@ def joint_decision(
     return group_decision(round_, found, consolidate=False, asks=asks)
 
 
-def timed(
-    round_: Round, models: Models, rules: JointRules, group: tuple[int, ...], share: Ints, gpus: int
-) -> Placed:
+def timed(round_: Round, models: Models, rules: JointRules, group: tuple[int, ...], share: Ints, gpus: int) -> Placed:
     """Return a placed group with the best order of its jobs and its period; a job alone has that of its share."""
     members = [models.of[kind] for kind in models.kind[list(group)].tolist()]
     if len(group) > 1:

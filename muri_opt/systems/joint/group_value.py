@@ -31,9 +31,7 @@ def group_value(
     return sum(over * int(work) // under for work in works)
 
 
-def placed_value(
-    round_: Round, models: Models, worth: Worth, rules: JointRules, placed: Mapping[Group, Ints]
-) -> int:
+def placed_value(round_: Round, models: Models, worth: Worth, rules: JointRules, placed: Mapping[Group, Ints]) -> int:
     """Return what groups add on GPUs per node."""
     total = 0
     for group, share in placed.items():

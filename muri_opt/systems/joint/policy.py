@@ -17,8 +17,8 @@ from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import placed_groups
 from muri_opt.systems.joint.price_search import search
 from muri_opt.systems.joint.rules import USUAL, JointRules
-from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.joint.running_groups import running_groups
+from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
@@ -28,15 +28,15 @@ LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
 class JointPolicy(Policy):
     """Shares of GPUs and partners on them chosen together, by what brings completions forward.
 
-    ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had. ``group`` is the
-    largest group. ``sharing`` is ``full``, in which stages fill the iteration, so that nobody runs faster in a group
-    than alone, or ``stretch``, in which they are as measured; ``slowdown`` is what sharing costs besides. ``shares`` are
-    ``all``, or ``powers`` of two for elastic jobs. ``kappa`` scales the price of GPUs at a job's end. A decision is
-    expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is given other GPUs loses its
-    restart of them.
+    ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had, and asks to be
+    asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
+    the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
+    ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
+    scales the price of GPUs at a job's end. A decision is expected to stand for ``horizon`` seconds; with ``restarts``
+    ``pay`` a running job that is given other GPUs loses its restart of them.
 
-    >>> [one.jobs for one in policy_from("joint-s").decide(shipped_round("toy/eight-stages"), 0).assignments][:1]
-    [('a', 'c')]
+    >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
+    [('b', 'c'), ('d', 'a')]
     """
 
     group: str = USUAL["group"]

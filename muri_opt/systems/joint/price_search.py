@@ -17,6 +17,8 @@ _BLOCK = 192
 _SMALL_BLOCK = 96
 _SMALL_FROM = 2000
 _PASSES = 7
+_FEW_PASSES = 4
+"""For many jobs."""
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
 
@@ -60,7 +62,7 @@ def search(offers: Offers, gpus: int) -> Found:
     size = _BLOCK if len(order) <= _SMALL_FROM else _SMALL_BLOCK
     blocks = [Block(offers, order[at : at + size]) for at in range(0, len(order), size)]
     low, high, price = 0.0, float("inf"), best.price
-    for turn in range(_PASSES):
+    for turn in range(_PASSES if size == _BLOCK else _FEW_PASSES):
         groups = [some for block in blocks for some in block.groups(price, _KEPT[turn % len(_KEPT)])]
         found = _sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)

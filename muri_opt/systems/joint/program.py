@@ -53,9 +53,7 @@ class JointFormulation(Formulation):
         )
         add_limits(builder, round_, x, columns.gpus, uses)
         node, stays, held = self._seated(round_, columns)
-        builder.add_rows(
-            "seats", np.arange(len(amounts.G)), entries=(node, x[stays], held), sense="<=", rhs=amounts.G
-        )
+        builder.add_rows("seats", np.arange(len(amounts.G)), entries=(node, x[stays], held), sense="<=", rhs=amounts.G)
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
 
     def decode(self, round_: Round, values: Values) -> Decision:

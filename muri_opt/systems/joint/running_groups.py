@@ -43,9 +43,7 @@ def _over(round_: Round, groups: dict[Group, int]) -> set[str]:
     return {node for node, gpus in left.items() if gpus < 0}
 
 
-def _cheapest(
-    round_: Round, offers: Offers, groups: dict[Group, int], over: set[str]
-) -> tuple[Group, Group] | None:
+def _cheapest(round_: Round, offers: Offers, groups: dict[Group, int], over: set[str]) -> tuple[Group, Group] | None:
     """Return two groups of one place on such a node that lose least, for each GPU, by being one."""
     places: dict[int, list[Group]] = {}
     for group in groups:
@@ -60,8 +58,12 @@ def _cheapest(
     if not pairs:
         return None
     losses = [
-        (_value(offers, first, groups[first]) + _value(offers, second, groups[first])
-         - _value(offers, tuple(sorted(first + second)), groups[first])) / groups[first]
+        (
+            _value(offers, first, groups[first])
+            + _value(offers, second, groups[first])
+            - _value(offers, tuple(sorted(first + second)), groups[first])
+        )
+        / groups[first]
         for first, second in pairs
     ]
     return pairs[int(np.argmin(losses))]

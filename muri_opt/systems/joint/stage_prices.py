@@ -3,6 +3,7 @@
 In a period each stage serves the jobs of a group one after another, so a group of period T on g GPUs uses at most g T
 of each. If stages have prices that add up to that of a GPU, each job pays for what it uses, and what it offers beyond
 that, at its best size and at its own speed, is a price for the job: no group offers more than its jobs and GPUs cost.
+One more price is for taking part: of a group of at most m jobs each pays an m-th of it for every GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _STEPS = 60
 def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
     """Return the best prices found by raising those of stages that are asked for too much and lowering the others."""
     models = models_of(round_, rules)
-    gpus, count = round_.cluster.total_gpus, max(1, len(round_.resources))
+    gpus, count = round_.cluster.total_gpus, max(1, len(round_.resources)) + 1
     if not gpus or not len(models):
         return None
     worth = worth_of(round_, models, rules)
@@ -42,15 +43,18 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
         asked = chosen.astype(np.float64) @ use
         price = price * np.clip(asked / gpus, 0.25, 4.0) ** (0.5 / (1 + step / 8))
     whole = np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64)
-    return LinearDuals(denominator=DENOMINATOR, multipliers={"stages": tuple(whole.tolist())})
+    return LinearDuals(
+        denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1].tolist()), "part": (int(whole[-1]),)}
+    )
 
 
 def _use(offers: Offers, count: int) -> Floats:
-    """Return ``[t, r]``, how much of each stage of its GPUs a job of a model uses; one that never shares, all."""
+    """Return ``[t, r]``, how much of each price of its GPUs a job of a model pays; one that never shares, all."""
     use = np.ones((len(offers.rate), count))
     if offers.most_jobs > 1:
         times = np.where(np.isfinite(offers.all_stages), offers.all_stages, 0.0).max(axis=1)
         total = times.sum(axis=1)
         able = total > 0
-        use[able] = times[able] / total[able, None]
+        use[able, :-1] = times[able] / total[able, None]
+        use[able, -1] = 1 / offers.most_jobs
     return use

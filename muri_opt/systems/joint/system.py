@@ -20,9 +20,15 @@ def program(rules: Rules) -> Formulation:
     return JointFormulation(rules=JointRules.of({key: value for key, value in rules.items() if key != "chapter"}))
 
 
+_UNITS: Final = {
+    "known": "work by what it is worth for completion times, millionths of a job",
+    "attained": "work by what it is worth for completion times, as far as attained service tells, millionths of a job",
+}
+
+
 def unit(rules: Rules) -> str:
     """Return what the value counts."""
-    return "work a second, by what it is worth for completion times, millionths of a job"
+    return _UNITS[rules.get("lengths", "known")]
 
 
 SYSTEM: Final = System(

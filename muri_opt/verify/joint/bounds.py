@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations
 from math import comb
 
@@ -32,32 +32,34 @@ def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
 
 
 def _by_stages(round_: Round, workers: Workers, duals: LinearDuals) -> int:
-    """Return the bound by prices of the stages of a GPU.
+    """Return the bound by prices of the stages of a GPU, and of taking part in a group; a GPU costs their sum.
 
-    A group of period T on g GPUs, whose stages cost ``price[r]`` a GPU and GPUs the sum of them: T is at least the sum
-    over its jobs of each stage, so that g GPUs cost at least the sum over jobs of g x price x stage / T. A job gains at
-    most its work less that, over T, which is no less than its own stages together. Alone it pays for whole GPUs.
+    A group of period T has each stage at most once at a time: T is at least the sum over its jobs of each stage, and g
+    GPUs cost at least the sum over jobs of g x price x stage / T. A job gains at most its work less that, over T, which
+    is no less than its own stages together; and it pays its part, as a group has no more than so many jobs. Alone it
+    pays for whole GPUs.
     """
     gpus, kinds = round_.cluster.total_gpus, max(1, len(round_.resources))
-    table = PriceTable.read(duals, {"stages": (gpus,) * kinds})
-    price = table.of["stages"]
-    return table.bound(_most_profit(workers, job, price, table.denominator) for job in workers.jobs)
+    table = PriceTable.read(duals, {"stages": (gpus,) * kinds, "part": (gpus,)})
+    return table.bound(_most_profit(workers, job, table) for job in workers.jobs)
 
 
-def _most_profit(workers: Workers, job: Worker, price: Sequence[int], scale: int) -> int:
-    """Return what a job gains at most at these prices, over the denominator ``scale``, rounded up."""
-    most, whole = 0, sum(price)
+def _most_profit(workers: Workers, job: Worker, table: PriceTable) -> int:
+    """Return what a job gains at most at these prices, over their denominator, rounded up."""
+    price, (part,) = table.of["stages"], table.of["part"]
+    most, whole = 0, sum(price) + part
     held = 0 if job.home is None else sum(job.home.values())
     shares = workers.most_jobs > 1 and job.stages is not None
     factor = min(workers.rules.slowdowns[1 : workers.most_jobs], default=workers.rules.slowdowns[0])
     for gpus, period in job.by_gpus.items():
-        offer = MILLION * scale * (job.fresh if gpus == held else job.changed)
-        most = max(most, -(gpus * whole - offer // (workers.unit * period)) + 1)
+        offer = MILLION * table.denominator * (job.fresh if gpus == held else job.changed)
+        most = max(most, offer // (workers.unit * period) + 1 - gpus * whole)
         if shares:
             stages = job.stages_on(gpus)
             cost = gpus * sum(each * time for each, time in zip(price, stages, strict=True))
             gain = offer * factor.denominator - workers.unit * cost * factor.numerator
-            most = max(most, -(-gain // (workers.unit * sum(stages) * factor.numerator)))
+            gain = -(-gain // (workers.unit * sum(stages) * factor.numerator))
+            most = max(most, gain - gpus * part // workers.most_jobs)
     return most
 
 
@@ -106,7 +108,9 @@ class _Charges:
         """Yield the first job of each group that is worth more than it pays, with how much more."""
         workers, scale = self._workers, self._prices.denominator
         jobs, count = workers.jobs, groups.shape[1]
-        own = {place: self._prices.of["once"][place] + gpus * self._each[place] for place in set(groups.ravel().tolist())}
+        own = {
+            place: self._prices.of["once"][place] + gpus * self._each[place] for place in set(groups.ravel().tolist())
+        }
         if count == 1:
             periods = [(jobs[place].by_gpus[gpus], 1) for place in groups[:, 0].tolist()]
         else:

@@ -86,11 +86,11 @@ class _Search:
         """Return the ways of a group: with every number of GPUs, anywhere or where one of it is."""
         if group not in self._ways:
             workers = self._workers
-            found = []
+            found = list[Way]()
             for gpus in sorted(workers.jobs[group[0]].by_gpus):
                 if workers.able(group, gpus):
                     homes = [dict(home) for job in group if (home := workers.jobs[job].home) is not None]
-                    for home in [None, *(home for home in homes if sum(home.values()) == gpus)]:
-                        found.append((workers.value(group, {"": gpus} if home is None else home), gpus, home))
+                    found.append((workers.value(group, {"": gpus}), gpus, None))
+                    found += [(workers.value(group, home), gpus, home) for home in homes if sum(home.values()) == gpus]
             self._ways[group] = found
         return self._ways[group]

@@ -123,9 +123,9 @@ def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:
     else:
         alone = said if said is not None else stages if job.stage_seconds is not None else NANO
         by_gpus = {job.gpus: alone}
-    if job.gpus < 1 or alone <= 0 or (job.stage_seconds is not None and stages <= 0):
-        if job.scaling is None or job.stage_seconds is not None or job.gpus < 1:
-            raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
+    needs_alone = job.scaling is None or job.stage_seconds is not None
+    if job.gpus < 1 or (needs_alone and alone <= 0) or (job.stage_seconds is not None and stages <= 0):
+        raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
     if job.scaling is not None and rules.powers:
         by_gpus = {k: time for k, time in by_gpus.items() if k.bit_count() == 1}
     return by_gpus, min(alone, stages) if rules.full and stages else max(1, alone)
