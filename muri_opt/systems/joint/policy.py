@@ -36,7 +36,7 @@ class JointPolicy(Policy):
     ``pay`` a running job that is given other GPUs loses its restart of them.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
-    [('b', 'c'), ('d', 'a')]
+    [('a', 'e'), ('b', 'c')]
     """
 
     group: str = USUAL["group"]
