@@ -72,7 +72,8 @@ class Offers:
         work = np.repeat(self.moved[jobs, None], self.rate.shape[1], axis=1)
         running = np.flatnonzero((self.held[jobs] > 0) & (self.held[jobs] < work.shape[1]))
         work[running, self.held[jobs[running]]] += self.stays[jobs[running]]
-        return work * self.rate[self.kind[jobs]]
+        value: Floats = work * self.rate[self.kind[jobs]]
+        return value
 
     def pairs(self, jobs: Ints) -> Floats:
         """Return ``[i, j, s]``, what two of the jobs add together on the s-th size, 0 where they cannot share it."""
@@ -83,7 +84,7 @@ class Offers:
         able = self.shares[jobs]
         speed[~able] = 0.0
         speed[:, ~able] = 0.0
-        value = (self.moved[jobs, None] + self.moved[None, jobs])[:, :, None] * speed
+        value: Floats = (self.moved[jobs, None] + self.moved[None, jobs])[:, :, None] * speed
         running = np.flatnonzero(self.held[jobs] > 0)
         if not len(running):
             return value
@@ -101,7 +102,9 @@ class Offers:
         count = members.shape[1]
         period = least_period([self.all_stages[self.kind[members[:, j]]] for j in range(count)])
         work = np.repeat(self.moved[members].sum(axis=1)[:, None], period.shape[1], axis=1)
-        return (work + self._kept(members, np.arange(period.shape[1]))) / (period * self.slowdown[count - 1])
+        kept = self._kept(members, np.arange(period.shape[1]))
+        value: Floats = (work + kept) / (period * self.slowdown[count - 1])
+        return value
 
     def triples(self, pairs: Ints, others: Ints) -> Floats:
         """Return ``[p, q, s]``, what pair p adds together with another job q on the s-th size."""
@@ -115,7 +118,8 @@ class Offers:
         thirds = np.broadcast_to(others[None, :, None], (len(pairs), len(others), 1))
         members = np.concatenate([rows, thirds], axis=2).reshape(-1, 3)
         work = self.moved[members].sum(axis=1)[:, None] + self._kept(members, self.sizes)
-        return work.reshape(len(pairs), len(others), -1) / period
+        value: Floats = work.reshape(len(pairs), len(others), -1) / period
+        return value
 
     def _kept(self, members: Ints, sizes: Ints) -> Floats:
         """Return ``[u, s]``, what groups are worth more where they take the place that saves most of the restarts."""

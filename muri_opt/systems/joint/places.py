@@ -114,4 +114,5 @@ class _Placing:
         if len(group) == 1:
             times = period[0, able]
             able = able[np.append(True, times[1:] < np.minimum.accumulate(times)[:-1])] if len(able) else able
-        return reversed(able[able <= most].tolist())
+        sizes: list[int] = able[able <= most].tolist()
+        return reversed(sizes)

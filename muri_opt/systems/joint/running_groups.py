@@ -18,8 +18,10 @@ def running_groups(round_: Round, offers: Offers) -> dict[Group, int]:
     Jobs that fit side by side do not share. Where they do not, jobs of one placement are put together, first those
     that lose least by it for each GPU that it frees, until all fit.
     """
-    groups = {(job,): int(offers.held[job]) for job in np.flatnonzero(offers.place >= 0).tolist()}
-    if not all(gpus < offers.rate.shape[1] and offers.rate[offers.kind[job], gpus] for (job,), gpus in groups.items()):
+    groups: dict[Group, int] = {(job,): int(offers.held[job]) for job in np.flatnonzero(offers.place >= 0).tolist()}
+    if not all(
+        gpus < offers.rate.shape[1] and offers.rate[offers.kind[job], gpus] for (job, *_), gpus in groups.items()
+    ):
         return {}
     over = _over(round_, groups)
     while over:

@@ -116,7 +116,9 @@ class _Charges:
         else:
             times = {place: jobs[place].stages_on(gpus) for place in own}
             longest = 8 * max(max(some) for some in times.values())
-            stages = np.array([[times[place] for place in group] for group in groups.tolist()], dtype=word_for(longest))
+            stages: Ints = np.array(
+                [[times[place] for place in group] for group in groups.tolist()], dtype=word_for(longest)
+            )
             factor = workers.rules.slowdowns[count - 1]
             periods = [
                 (int(period) * factor.numerator, factor.denominator)
