@@ -1,6 +1,6 @@
 """Chapter *joint*: which jobs share GPUs, and how many.
 
-Letters as in the chapter: columns c of members, GPUs and place; x_c says whether c runs.
+Letters as in the chapter: x_Sgh says whether group S runs with g GPUs at seat h.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class JointFormulation(Formulation):
         )
         add_limits(builder, round_, x, columns.gpus, uses)
         node, stays, held = self._seated(round_, columns)
-        builder.add_rows("seats", np.arange(len(amounts.G)), entries=(node, x[stays], held), sense="<=", rhs=amounts.G)
+        nodes, row = np.unique(node, return_inverse=True)
+        builder.add_rows("seats", nodes, entries=(row, x[stays], held), sense="<=", rhs=amounts.G[nodes])
         return builder.finish(maximise=True, columns=x, coefficients=columns.value)
 
     def decode(self, round_: Round, values: Values) -> Decision:
@@ -85,7 +86,10 @@ class JointFormulation(Formulation):
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices from the duals of the linear relaxation."""
-        return whole_prices(row_prices(round_, model, np.maximum(0.0, row_duals)), always=("once", "gpus"))
+        prices = row_prices(round_, model, np.maximum(0.0, row_duals))
+        seats = np.zeros(len(round_.cluster.nodes))
+        seats[np.unique(self._seated(round_, JointColumns.of(round_, self.rules))[0])] = prices["seats"]
+        return whole_prices(prices | {"seats": seats}, always=("once", "gpus"))
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return prices of the stages of a GPU, found without a solver."""
