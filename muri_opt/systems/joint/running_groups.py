@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -15,62 +17,101 @@ Group = tuple[int, ...]
 def running_groups(round_: Round, offers: Offers) -> dict[Group, int]:
     """Return running jobs in groups with their GPUs, such that all can go on where they are; none where they cannot.
 
-    Jobs that fit side by side do not share. Where they do not, jobs of one placement are put together, first those
-    that lose least by it for each GPU that it frees, until all fit.
+    Jobs that fit side by side do not share. Where they do not, jobs of one placement share: one seat after the other
+    is given up at the placement that loses least by it for each GPU.
     """
-    groups: dict[Group, int] = {(job,): int(offers.held[job]) for job in np.flatnonzero(offers.place >= 0).tolist()}
-    if not all(
-        gpus < offers.rate.shape[1] and offers.rate[offers.kind[job], gpus] for (job, *_), gpus in groups.items()
-    ):
+    jobs = np.flatnonzero(offers.place >= 0)
+    held = offers.held[jobs]
+    if not len(jobs) or (held >= offers.rate.shape[1]).any() or not offers.rate[offers.kind[jobs], held].all():
         return {}
-    over = _over(round_, groups)
-    while over:
-        merged = _cheapest(round_, offers, groups, over)
-        if merged is None:
-            return {}
-        first, second = merged
-        gpus = groups.pop(first)
-        del groups[second]
-        groups[tuple(sorted(first + second))] = gpus
-        over = _over(round_, groups)
-    return groups
-
-
-def _over(round_: Round, groups: dict[Group, int]) -> set[str]:
-    """Return the nodes that are too small for the groups side by side."""
-    left = {node.id: node.gpus for node in round_.cluster.nodes}
-    for group in groups:
-        for node, gpus in (round_.jobs[group[0]].placement or {}).items():
-            left[node] -= gpus
-    return {node for node, gpus in left.items() if gpus < 0}
-
-
-def _cheapest(round_: Round, offers: Offers, groups: dict[Group, int], over: set[str]) -> tuple[Group, Group] | None:
-    """Return two groups of one place on such a node that lose least, for each GPU, by being one."""
-    places: dict[int, list[Group]] = {}
-    for group in groups:
-        if over & set(round_.jobs[group[0]].placement or {}) and offers.shares[list(group)].all():
-            places.setdefault(int(offers.place[group[0]]), []).append(group)
-    pairs = [
-        (first, second)
-        for there in places.values()
-        for first, second in combinations(there, 2)
-        if len(first) + len(second) <= offers.most_jobs
+    places = [
+        _Place(offers=offers, jobs=jobs[offers.place[jobs] == at].tolist()) for at in np.unique(offers.place[jobs])
     ]
-    if not pairs:
-        return None
-    losses = [
-        (
-            _value(offers, first, groups[first])
-            + _value(offers, second, groups[first])
-            - _value(offers, tuple(sorted(first + second)), groups[first])
-        )
-        / groups[first]
-        for first, second in pairs
-    ]
-    return pairs[int(np.argmin(losses))]
+    taken = [round_.jobs[place.jobs[0]].placement or {} for place in places]
+    for node in round_.cluster.nodes:
+        here = [at for at, gpus in enumerate(taken) if node.id in gpus]
+        while sum(taken[at][node.id] * places[at].seats for at in here) > node.gpus:
+            able = [places[at] for at in here if places[at].seats > places[at].fewest]
+            if not able:
+                return {}
+            min(able, key=lambda place: place.loss(place.seats)).seats -= 1
+    return {group: place.gpus for place in places for group in place.groups(place.seats)}
 
 
-def _value(offers: Offers, group: Group, gpus: int) -> float:
-    worth = offers.alone(np.array(group)) if len(group) == 1 else offers.groups(np.array([group]))
-    return float(worth[0, gpus])
+@dataclass(slots=True, kw_only=True)
+class _Place:
+    """Jobs of one placement, on so many ``seats``: as many as they are, to begin with; ``fewest`` are possible."""
+
+    offers: Offers
+    jobs: list[int]
+    seats: int = 0
+    fewest: int = 0
+    _losses: dict[int, float] = field(default_factory=dict)
+    _known: dict[int, list[Group]] = field(default_factory=dict)
+    _values: dict[Group, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.seats = len(self.jobs)
+        sharers = int(self.offers.shares[self.jobs].sum())
+        self.fewest = len(self.jobs) - sharers + -(-sharers // self.offers.most_jobs)
+
+    @property
+    def gpus(self) -> int:
+        """The GPUs of each seat."""
+        return int(self.offers.held[self.jobs[0]])
+
+    def loss(self, seats: int) -> float:
+        """Return what they lose, for each GPU, if they give up one of so many seats."""
+        if seats not in self._losses:
+            before, after = (sum(self._worth(self.groups(count)).values()) for count in (seats, seats - 1))
+            self._losses[seats] = (before - after) / self.gpus
+        return self._losses[seats]
+
+    def groups(self, seats: int) -> list[Group]:
+        """Return them in so many groups: again and again the two that lose least are put together."""
+        if seats not in self._known:
+            groups: list[Group] = [(job,) for job in self.jobs]
+            while len(groups) > seats:
+                groups = self._merged(groups, seats)
+            self._known[seats] = groups
+        return self._known[seats]
+
+    def _merged(self, groups: list[Group], seats: int) -> list[Group]:
+        most = self.offers.most_jobs
+        sharing = [group for group in groups if self.offers.shares[list(group)].all()]
+        pairs = [(one, two) for one, two in combinations(sharing, 2) if len(one) + len(two) <= most]
+        sizes = [len(group) for group in sharing]
+        alone = len(groups) - len(sharing)
+        kinds = {(len(one), len(two)) for one, two in pairs}
+        fits = {kind for kind in kinds if alone + _fewest_groups(_joined(sizes, kind), most) <= seats}
+        pairs = [pair for pair in pairs if (len(pair[0]), len(pair[1])) in fits]
+        worth = self._worth({*sharing, *(one + two for one, two in pairs)})
+        one, two = min(pairs, key=lambda pair: worth[pair[0]] + worth[pair[1]] - worth[pair[0] + pair[1]])
+        return [group for group in groups if group not in (one, two)] + [one + two]
+
+    def _worth(self, groups: Iterable[Group]) -> dict[Group, float]:
+        """Return what groups add on the GPUs of a seat."""
+        asked = set(groups)
+        new = asked - self._values.keys()
+        for size in {len(group) for group in new}:
+            members = [group for group in new if len(group) == size]
+            rows = np.array(members)
+            value = self.offers.alone(rows[:, 0]) if size == 1 else self.offers.groups(rows)
+            self._values |= dict(zip(members, value[:, self.gpus].tolist(), strict=True))
+        return {group: self._values[group] for group in asked}
+
+
+def _joined(sizes: list[int], kind: tuple[int, int]) -> list[int]:
+    left = list(sizes)
+    for size in kind:
+        left.remove(size)
+    return [*left, sum(kind)]
+
+
+def _fewest_groups(sizes: list[int], most: int) -> int:
+    """Return in how few groups of at most so many jobs groups of these sizes can end, of at most three jobs each."""
+    ones, twos = sizes.count(1), sizes.count(2)
+    full = len(sizes) - ones - twos
+    if most < 3:
+        return full + twos + -(-ones // 2)
+    return full + twos + -(-max(0, ones - twos) // 3)
