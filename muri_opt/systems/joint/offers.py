@@ -25,6 +25,7 @@ class Offers:
     ``held[j]`` at the place numbered ``place[j]`` (-1: none). ``rate[t, k]`` are iterations a nanosecond of model t
     alone on k GPUs. ``sizes`` are the GPU counts that groups are looked at with first; ``stages[t, s]`` the stage times
     of model t with the s-th of them, infinite where it cannot have them, and ``all_stages[t, k]`` those on k GPUs.
+    ``charge[j]`` is what job j pays for each of its GPUs besides, where a quota binds.
     """
 
     kind: Ints
@@ -39,6 +40,7 @@ class Offers:
     shares: NDArray[np.bool_]
     slowdown: Floats
     most_jobs: int
+    charge: Floats
 
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
@@ -65,6 +67,7 @@ class Offers:
             shares=models.shares[models.kind],
             slowdown=np.array([float(factor) for factor in rules.slowdown]),
             most_jobs=rules.most_jobs(len(round_.resources)),
+            charge=np.zeros(len(models)),
         )
 
     def alone(self, jobs: Ints) -> Floats:
@@ -72,7 +75,7 @@ class Offers:
         work = np.repeat(self.moved[jobs, None], self.rate.shape[1], axis=1)
         running = np.flatnonzero((self.held[jobs] > 0) & (self.held[jobs] < work.shape[1]))
         work[running, self.held[jobs[running]]] += self.stays[jobs[running]]
-        value: Floats = work * self.rate[self.kind[jobs]]
+        value: Floats = work * self.rate[self.kind[jobs]] - self.charge[jobs, None] * np.arange(work.shape[1])
         return value
 
     def pairs(self, jobs: Ints) -> Floats:
@@ -85,6 +88,8 @@ class Offers:
         speed[~able] = 0.0
         speed[:, ~able] = 0.0
         value: Floats = (self.moved[jobs, None] + self.moved[None, jobs])[:, :, None] * speed
+        if self.charge.any():
+            value -= (self.charge[jobs, None] + self.charge[jobs])[:, :, None] * self.sizes
         running = np.flatnonzero(self.held[jobs] > 0)
         if not len(running):
             return value
@@ -102,9 +107,10 @@ class Offers:
         count = members.shape[1]
         period = least_period([self.all_stages[self.kind[members[:, j]]] for j in range(count)])
         work = np.repeat(self.moved[members].sum(axis=1)[:, None], period.shape[1], axis=1)
-        kept = self._kept(members, np.arange(period.shape[1]))
+        counts = np.arange(period.shape[1])
+        kept = self._kept(members, counts)
         value: Floats = (work + kept) / (period * self.slowdown[count - 1])
-        return value
+        return value - self.charge[members].sum(axis=1)[:, None] * counts
 
     def triples(self, pairs: Ints, others: Ints) -> Floats:
         """Return ``[p, q, s]``, what pair p adds together with another job q on the s-th size."""
@@ -119,7 +125,8 @@ class Offers:
         members = np.concatenate([rows, thirds], axis=2).reshape(-1, 3)
         work = self.moved[members].sum(axis=1)[:, None] + self._kept(members, self.sizes)
         value: Floats = work.reshape(len(pairs), len(others), -1) / period
-        return value
+        charge = self.charge[pairs].sum(axis=1)[:, None] + self.charge[others]
+        return value - charge[:, :, None] * self.sizes
 
     def _kept(self, members: Ints, sizes: Ints) -> Floats:
         """Return ``[u, s]``, what groups are worth more where they take the place that saves most of the restarts."""

@@ -15,7 +15,7 @@ from muri_opt.systems.joint.group_value import placed_value
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import placed_groups
-from muri_opt.systems.joint.price_search import search
+from muri_opt.systems.joint.quota_search import searched
 from muri_opt.systems.joint.rules import USUAL, JointRules
 from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.joint.worth import worth_of
@@ -107,8 +107,7 @@ class JointPolicy(Policy):
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
         offers = Offers.of(round_, models, worth, rules)
-        found = search(offers, round_.cluster.total_gpus)
-        placed = placed_groups(round_, models, worth, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
+        placed = searched(round_, models, worth, rules, offers)
         now = running_groups(round_, offers)
         if now:
             kept = placed_groups(round_, models, worth, now)
