@@ -17,7 +17,7 @@ _BLOCK = 192
 _SMALL_BLOCK = 96
 _SMALL_FROM = 2000
 _PASSES = 7
-_FEW_PASSES = 4
+_FEW_PASSES = 3
 """For many jobs."""
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
