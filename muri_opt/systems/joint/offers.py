@@ -25,7 +25,8 @@ class Offers:
     ``held[j]`` at the place numbered ``place[j]`` (-1: none). ``rate[t, k]`` are iterations a nanosecond of model t
     alone on k GPUs. ``sizes`` are the GPU counts that groups are looked at with first; ``stages[t, s]`` the stage times
     of model t with the s-th of them, infinite where it cannot have them, and ``all_stages[t, k]`` those on k GPUs.
-    ``charge[j]`` is what job j pays for each of its GPUs besides, where a quota binds.
+    ``charge[j]`` is what job j pays for each of its GPUs besides, where a quota binds. Of equal ones the first
+    ``submitted`` comes first.
     """
 
     kind: Ints
@@ -41,6 +42,7 @@ class Offers:
     slowdown: Floats
     most_jobs: int
     charge: Floats
+    submitted: Floats
 
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
@@ -68,6 +70,7 @@ class Offers:
             slowdown=np.array([float(factor) for factor in rules.slowdown]),
             most_jobs=rules.most_jobs(len(round_.resources)),
             charge=np.zeros(len(models)),
+            submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
         )
 
     def alone(self, jobs: Ints) -> Floats:

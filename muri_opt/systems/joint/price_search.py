@@ -55,7 +55,7 @@ def search(offers: Offers, gpus: int) -> Found:
     alone = offers.alone(jobs)
     counts = np.arange(1, alone.shape[1])
     density = (alone[:, 1:] / counts).max(axis=1, initial=0.0)
-    order = np.lexsort((jobs, -density))
+    order = np.lexsort((jobs, offers.submitted, -density))
     order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     alone = alone[order]
     best = _sized(offers, order, alone, [], gpus)

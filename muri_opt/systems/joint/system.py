@@ -38,4 +38,5 @@ SYSTEM: Final = System(
     policies=OnDemand(dict.fromkeys(("joint-s", "joint-l"), "muri_opt.systems.joint.policy:JointPolicy")),
     program=program,
     unit=unit,
+    not_promised=dict.fromkeys(("joint-s", "joint-l"), frozenset({"waiting-removed", "more-capacity"})),
 )
