@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 
 import numpy as np
 
+from muri_opt.algorithms import max_weight_matching
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 
 _MOST_THIRDS = 96
 """Jobs that are looked at as the third of a pair, those of the most value for a GPU."""
+_PARTS = 1_000_000
 
 
 class Block:
-    """Some jobs that may share with each other, in the order of what they offer for a GPU, with all their pairs."""
+    """Some jobs that may share with each other, in the order of what they offer for a GPU, with all their pairs.
 
-    def __init__(self, offers: Offers, jobs: Ints) -> None:
-        self.jobs, self._offers = jobs, offers
+    ``pairing`` says which of them form pairs, from what each pair gains.
+    """
+
+    def __init__(self, offers: Offers, jobs: Ints, pairing: Callable[[Floats], Ints]) -> None:
+        self.jobs, self._offers, self._pairing = jobs, offers, pairing
         self._alone = offers.alone(jobs)
         self._gpus = np.arange(self._alone.shape[1], dtype=np.float64)
         shares = offers.most_jobs > 1 and len(offers.sizes) > 0 and bool(offers.shares[jobs].any())
@@ -44,7 +50,7 @@ class Block:
             return []
         alone, best = self._profits(price)
         gain = best - alone[:, None] - alone[None, :]
-        pairs = heaviest_first(gain)
+        pairs = self._pairing(gain)
         if not len(pairs) or self._offers.most_jobs < 3:
             return [self.jobs[pairs]] if len(pairs) else []
         line = np.argsort(-best[pairs[:, 0], pairs[:, 1]], kind="stable")
@@ -57,7 +63,7 @@ class Block:
         core, other = heaviest_between(self._joining(cores, others, best, alone, price))
         triples = np.column_stack([cores[core], others[other]])
         rest = np.delete(others, other)
-        again = rest[heaviest_first(gain[np.ix_(rest, rest)])] if kept < 1 else cores[:0]
+        again = rest[self._pairing(gain[np.ix_(rest, rest)])] if kept < 1 else cores[:0]
         found = (np.delete(cores, core, axis=0), triples, again)
         return [self.jobs[groups] for groups in found if len(groups)]
 
@@ -103,6 +109,20 @@ class Block:
         if cores.shape[1] == 1:
             return best[cores[:, 0]][:, others] - alone[cores] - alone[others]
         return self._joining(cores, others, best, alone, price)
+
+
+def best_pairs(gain: Floats) -> Ints:
+    """Return the pairs that gain most in all, by an exact matching of gains in millionths of the largest.
+
+    >>> best_pairs(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 2.0], [4.0, 2.0, 0.0]])).tolist()
+    [[0, 2]]
+    """
+    gains = np.maximum(0.0, np.where(np.isfinite(gain), gain, 0.0))
+    most = float(gains.max(initial=0.0))
+    if most <= 0:
+        return np.zeros((0, 2), dtype=np.int64)
+    weights = np.rint(np.minimum(gains, gains.T) / most * _PARTS).astype(np.int64)
+    return np.array(max_weight_matching(weights).pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def heaviest_first(gain: Floats) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.partners import Block
+from muri_opt.systems.joint.partners import Block, best_pairs, heaviest_first
 from muri_opt.systems.joint.sizes import best_sizes
 
 _BLOCK = 192
@@ -23,8 +23,6 @@ _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
 
 
-_LARGEST_IMPROVED = 2_000
-"""Jobs up to which groups are improved after the search."""
 _KEPT = (1.0, 0.6)
 """Which part of the pairs waits for a third job, in turn."""
 _TURNS = 6
@@ -59,10 +57,11 @@ def search(offers: Offers, gpus: int) -> Found:
     order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     alone = alone[order]
     best = _sized(offers, order, alone, [], gpus)
-    size = _BLOCK if len(order) <= _SMALL_FROM else _SMALL_BLOCK
-    blocks = [Block(offers, order[at : at + size]) for at in range(0, len(order), size)]
+    few = len(order) <= _SMALL_FROM
+    size, pairing = (_BLOCK, best_pairs) if few else (_SMALL_BLOCK, heaviest_first)
+    blocks = [Block(offers, order[at : at + size], pairing) for at in range(0, len(order), size)]
     low, high, price = 0.0, float("inf"), best.price
-    for turn in range(_PASSES if size == _BLOCK else _FEW_PASSES):
+    for turn in range(_PASSES if few else _FEW_PASSES):
         groups = [some for block in blocks for some in block.groups(price, _KEPT[turn % len(_KEPT)])]
         found = _sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)
@@ -74,7 +73,7 @@ def search(offers: Offers, gpus: int) -> Found:
         price = found.price if low < found.price < high else middle
         if not groups or (high < float("inf") and high - low <= 1e-3 * high):
             break
-    if len(order) <= _LARGEST_IMPROVED:
+    if few:
         best = _improved(offers, order, alone, blocks, best, gpus)
     return best
 
