@@ -112,8 +112,9 @@ class Offers:
         work = np.repeat(self.moved[members].sum(axis=1)[:, None], period.shape[1], axis=1)
         counts = np.arange(period.shape[1])
         kept = self._kept(members, counts)
-        value: Floats = (work + kept) / (period * self.slowdown[count - 1])
-        return value - self.charge[members].sum(axis=1)[:, None] * counts
+        charge = self.charge[members].sum(axis=1)[:, None] * counts
+        value: Floats = (work + kept) / (period * self.slowdown[count - 1]) - charge
+        return value
 
     def triples(self, pairs: Ints, others: Ints) -> Floats:
         """Return ``[p, q, s]``, what pair p adds together with another job q on the s-th size."""
@@ -127,9 +128,9 @@ class Offers:
         thirds = np.broadcast_to(others[None, :, None], (len(pairs), len(others), 1))
         members = np.concatenate([rows, thirds], axis=2).reshape(-1, 3)
         work = self.moved[members].sum(axis=1)[:, None] + self._kept(members, self.sizes)
-        value: Floats = work.reshape(len(pairs), len(others), -1) / period
         charge = self.charge[pairs].sum(axis=1)[:, None] + self.charge[others]
-        return value - charge[:, :, None] * self.sizes
+        value: Floats = work.reshape(len(pairs), len(others), -1) / period - charge[:, :, None] * self.sizes
+        return value
 
     def _kept(self, members: Ints, sizes: Ints) -> Floats:
         """Return ``[u, s]``, what groups are worth more where they take the place that saves most of the restarts."""

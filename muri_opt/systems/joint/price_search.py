@@ -14,11 +14,12 @@ from muri_opt.systems.joint.sizes import best_sizes
 
 _BLOCK = 192
 """Jobs that are looked at as partners of each other."""
+_FEW_JOBS = 2_000
+"""Jobs up to which blocks are large, pairs are matched exactly, and groups are improved after the search."""
 _SMALL_BLOCK = 96
-_SMALL_FROM = 2000
 _PASSES = 7
 _FEW_PASSES = 3
-"""For many jobs."""
+"""For more jobs."""
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
 
@@ -57,7 +58,7 @@ def search(offers: Offers, gpus: int) -> Found:
     order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     alone = alone[order]
     best = _sized(offers, order, alone, [], gpus)
-    few = len(order) <= _SMALL_FROM
+    few = len(order) <= _FEW_JOBS
     size, pairing = (_BLOCK, best_pairs) if few else (_SMALL_BLOCK, heaviest_first)
     blocks = [Block(offers, order[at : at + size], pairing) for at in range(0, len(order), size)]
     low, high, price = 0.0, float("inf"), best.price
