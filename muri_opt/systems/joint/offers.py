@@ -22,11 +22,11 @@ class Offers:
     """Jobs as bidders for GPUs.
 
     Job j is worth ``moved[j]`` an iteration wherever it runs, and ``stays[j]`` more where it goes on with the GPUs
-    ``held[j]`` at the place numbered ``place[j]`` (-1: none). ``rate[t, k]`` are iterations a nanosecond of model t
-    alone on k GPUs. ``sizes`` are the GPU counts that groups are looked at with first; ``stages[t, s]`` the stage times
-    of model t with the s-th of them, infinite where it cannot have them, and ``all_stages[t, k]`` those on k GPUs.
-    ``charge[j]`` is what job j pays for each of its GPUs besides, where a quota binds. Of equal ones the first
-    ``submitted`` comes first.
+    ``held[j]`` at the place numbered ``place[j]`` (-1: none). ``counts`` are the GPU counts that any job can have, 0
+    first; ``rate[t, k]`` are iterations a nanosecond of model t alone on ``counts[k]`` GPUs. ``sizes`` are the counts
+    that groups are looked at with first; ``stages[t, s]`` the stage times of model t with the s-th of them, infinite
+    where it cannot have them, and ``all_stages[t, k]`` those on ``counts[k]``. ``charge[j]`` is what job j pays for
+    each of its GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first.
     """
 
     kind: Ints
@@ -34,6 +34,7 @@ class Offers:
     stays: Floats
     held: Ints
     place: Ints
+    counts: Ints
     rate: Floats
     sizes: Ints
     stages: Floats
@@ -47,14 +48,14 @@ class Offers:
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
         """Return the offers of all jobs of a round."""
-        period = models.period.astype(np.float64)
+        counts = np.append(0, np.flatnonzero((models.period > 0).any(axis=0)))
+        period = models.period[:, counts].astype(np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
         held, place = _now(round_)
         moved = worth.changed.astype(np.float64) / worth.unit
         stays = worth.work.astype(np.float64) / worth.unit - moved
-        width = period.shape[1]
         asked = {len(model.period) - 1 for model in models.of if model.period[:-1].count(0) == len(model.period) - 1}
-        sizes = np.array(sorted(k for k in {*_GRID, *asked} if k < width), dtype=np.int64)
+        grid = np.flatnonzero(np.isin(counts, [*_GRID, *asked]))
         stages = _stage_times(models, period, len(round_.resources))
         return cls(
             kind=models.kind,
@@ -62,9 +63,10 @@ class Offers:
             stays=np.where(held > 0, stays, 0.0),
             held=held,
             place=place,
+            counts=counts,
             rate=rate,
-            sizes=sizes,
-            stages=stages[:, sizes],
+            sizes=counts[grid],
+            stages=stages[:, grid],
             all_stages=stages,
             shares=models.shares[models.kind],
             slowdown=np.array([float(factor) for factor in rules.slowdown]),
@@ -74,12 +76,18 @@ class Offers:
         )
 
     def alone(self, jobs: Ints) -> Floats:
-        """Return ``[j, k]``, what each of the jobs adds alone on k GPUs, 0 where it cannot have them."""
-        work = np.repeat(self.moved[jobs, None], self.rate.shape[1], axis=1)
-        running = np.flatnonzero((self.held[jobs] > 0) & (self.held[jobs] < work.shape[1]))
-        work[running, self.held[jobs[running]]] += self.stays[jobs[running]]
-        value: Floats = work * self.rate[self.kind[jobs]] - self.charge[jobs, None] * np.arange(work.shape[1])
+        """Return ``[j, k]``, what each of the jobs adds alone on ``counts[k]`` GPUs, 0 where it cannot have them."""
+        work = np.repeat(self.moved[jobs, None], len(self.counts), axis=1)
+        at = self.position(self.held[jobs])
+        running = np.flatnonzero(at > 0)
+        work[running, at[running]] += self.stays[jobs[running]]
+        value: Floats = work * self.rate[self.kind[jobs]] - self.charge[jobs, None] * self.counts
         return value
+
+    def position(self, gpus: Ints) -> Ints:
+        """Return where numbers of GPUs are among the ``counts``; 0 for one that is not there."""
+        at = np.minimum(np.searchsorted(self.counts, gpus), len(self.counts) - 1)
+        return np.where(self.counts[at] == gpus, at, 0)
 
     def pairs(self, jobs: Ints) -> Floats:
         """Return ``[i, j, s]``, what two of the jobs add together on the s-th size, 0 where they cannot share it."""
@@ -106,13 +114,12 @@ class Offers:
         return value
 
     def groups(self, members: Ints) -> Floats:
-        """Return ``[u, k]``, what each group of the jobs in a row of ``members`` adds on k GPUs."""
+        """Return ``[u, k]``, what each group of the jobs in a row of ``members`` adds on ``counts[k]`` GPUs."""
         count = members.shape[1]
         period = least_period([self.all_stages[self.kind[members[:, j]]] for j in range(count)])
         work = np.repeat(self.moved[members].sum(axis=1)[:, None], period.shape[1], axis=1)
-        counts = np.arange(period.shape[1])
-        kept = self._kept(members, counts)
-        charge = self.charge[members].sum(axis=1)[:, None] * counts
+        kept = self._kept(members, self.counts)
+        charge = self.charge[members].sum(axis=1)[:, None] * self.counts
         value: Floats = (work + kept) / (period * self.slowdown[count - 1]) - charge
         return value
 
@@ -157,7 +164,7 @@ def _now(round_: Round) -> tuple[Ints, Ints]:
 
 
 def _stage_times(models: Models, period: Floats, resources: int) -> Floats:
-    """Return ``[t, k, r]``: nanoseconds of the stages on k GPUs, infinite where a job cannot share k GPUs."""
+    """Return ``[t, k, r]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
     times = np.full((*period.shape, max(1, resources)), np.inf)
     for row, model in enumerate(models.of):
         if model.stages is not None:

@@ -26,7 +26,7 @@ class Block:
     def __init__(self, offers: Offers, jobs: Ints, pairing: Callable[[Floats], Ints]) -> None:
         self.jobs, self._offers, self._pairing = jobs, offers, pairing
         self._alone = offers.alone(jobs)
-        self._gpus = np.arange(self._alone.shape[1], dtype=np.float64)
+        self._gpus = offers.counts.astype(np.float64)
         shares = offers.most_jobs > 1 and len(offers.sizes) > 0 and bool(offers.shares[jobs].any())
         self._pairs = offers.pairs(jobs).astype(np.float32) if shares else None
 

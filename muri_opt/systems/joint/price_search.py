@@ -22,8 +22,6 @@ _FEW_PASSES = 3
 """For more jobs."""
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
-
-
 _KEPT = (1.0, 0.6)
 """Which part of the pairs waits for a third job, in turn."""
 _TURNS = 6
@@ -52,8 +50,7 @@ def search(offers: Offers, gpus: int) -> Found:
     """
     jobs = np.arange(len(offers.kind))
     alone = offers.alone(jobs)
-    counts = np.arange(1, alone.shape[1])
-    density = (alone[:, 1:] / counts).max(axis=1, initial=0.0)
+    density = (alone[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0)
     order = np.lexsort((jobs, offers.submitted, -density))
     order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     alone = alone[order]
@@ -107,12 +104,12 @@ def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus:
     rows = free[order]
     parts = [*groups, order[rows, None]]
     value = np.concatenate([*(offers.groups(some) for some in groups), alone[rows]])
-    sizes, price = best_sizes(value, gpus)
+    sizes, price = best_sizes(value, offers.counts, gpus)
     run = np.flatnonzero(sizes)
     members = [tuple(row) for part in parts for row in part.tolist()]
     return Found(
         groups=tuple(members[place] for place in run.tolist()),
-        gpus=sizes[run],
+        gpus=offers.counts[sizes[run]],
         value=float(value[run, sizes[run]].sum()),
         price=price,
         shared=groups,

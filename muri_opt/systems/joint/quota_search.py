@@ -57,6 +57,5 @@ def _asked(found: Found, tenant: Ints, tenants: int) -> Ints:
 
 def _first(offers: Offers, charge: Floats) -> Floats:
     """Return a charge to try where none is known to be enough: twice as much, or a part of what a GPU is worth."""
-    counts = np.arange(1, offers.rate.shape[1])
-    most = float((offers.alone(np.arange(len(offers.kind)))[:, 1:] / counts).max(initial=0.0))
+    most = float((offers.alone(np.arange(len(offers.kind)))[:, 1:] / offers.counts[1:]).max(initial=0.0))
     return np.where(charge > 0, 2 * charge, most / 4)

@@ -21,8 +21,7 @@ def running_groups(round_: Round, offers: Offers) -> dict[Group, int]:
     is given up at the placement that loses least by it for each GPU.
     """
     jobs = np.flatnonzero(offers.place >= 0)
-    held = offers.held[jobs]
-    if not len(jobs) or (held >= offers.rate.shape[1]).any() or not offers.rate[offers.kind[jobs], held].all():
+    if not len(jobs) or not offers.rate[offers.kind[jobs], offers.position(offers.held[jobs])].all():
         return {}
     places = [
         _Place(offers=offers, jobs=jobs[offers.place[jobs] == at].tolist()) for at in np.unique(offers.place[jobs])
@@ -97,7 +96,8 @@ class _Place:
             members = [group for group in new if len(group) == size]
             rows = np.array(members)
             value = self.offers.alone(rows[:, 0]) if size == 1 else self.offers.groups(rows)
-            self._values |= dict(zip(members, value[:, self.gpus].tolist(), strict=True))
+            at = int(self.offers.position(np.array(self.gpus)))
+            self._values |= dict(zip(members, value[:, at].tolist(), strict=True))
         return {group: self._values[group] for group in asked}
 
 

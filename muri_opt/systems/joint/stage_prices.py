@@ -30,7 +30,7 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
     offers = Offers.of(round_, models, worth, rules)
     alone = offers.alone(np.arange(len(models)))
     use = _use(offers, count)[models.kind]
-    counts = np.arange(alone.shape[1], dtype=np.float64)
+    counts = offers.counts.astype(np.float64)
     price = np.full(count, float((alone[:, 1:] / counts[1:]).max(initial=0.0)) / (2 * count))
     best, found = np.inf, price
     for step in range(_STEPS):
@@ -40,7 +40,7 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
         total = gpus * float(price.sum()) + float(profit[np.arange(len(chosen)), chosen].sum())
         if total < best:
             best, found = total, price
-        asked = chosen.astype(np.float64) @ use
+        asked = counts[chosen] @ use
         price = price * np.clip(asked / gpus, 0.25, 4.0) ** (0.5 / (1 + step / 8))
     whole = np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64)
     return LinearDuals(

@@ -68,11 +68,11 @@ def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
 
 def _least_cost(models: Models, behind: NDArray[np.int64], fixed: int, each: int) -> NDArray[Any]:
     """Return the least of (fixed + each x behind x g) x period(g) over the GPU counts g of each job, 0 for none."""
-    width = models.period.shape[1]
-    most = (fixed + each * int(behind.max(initial=0)) * width) * int(models.period.max(initial=0))
+    counts = np.flatnonzero((models.period > 0).any(axis=0))
+    most = (fixed + each * int(behind.max(initial=0)) * models.period.shape[1]) * int(models.period.max(initial=0))
     word = np.int64 if most < 1 << 62 else object
-    period = models.period[models.kind].astype(word)
-    cost = (fixed + each * behind[:, None].astype(word) * np.arange(width).astype(word)) * period
+    period = models.period[:, counts][models.kind].astype(word)
+    cost = (fixed + each * behind[:, None].astype(word) * counts.astype(word)) * period
     never = most + 1
     least: NDArray[Any] = np.where(period > 0, cost, never).min(axis=1, initial=never)
     return np.where(least == never, 0, least)
