@@ -15,7 +15,7 @@ from muri_opt.systems.joint.sizes import best_sizes
 _BLOCK = 192
 """Jobs that are looked at as partners of each other."""
 _FEW_JOBS = 2_000
-"""Jobs up to which blocks are large, pairs are matched exactly, and groups are improved after the search."""
+"""Jobs up to which blocks are large, pairs are exact where there are no triples, and groups are improved at last."""
 _SMALL_BLOCK = 96
 _PASSES = 7
 _FEW_PASSES = 3
@@ -56,7 +56,9 @@ def search(offers: Offers, gpus: int) -> Found:
     alone = alone[order]
     best = _sized(offers, order, alone, [], gpus)
     few = len(order) <= _FEW_JOBS
-    size, pairing = (_BLOCK, best_pairs) if few else (_SMALL_BLOCK, heaviest_first)
+    size = _BLOCK if few else _SMALL_BLOCK
+    # Where a third job may join, the best pairs are no better cores than those of the largest gains.
+    pairing = best_pairs if few and offers.most_jobs == 2 else heaviest_first
     blocks = [Block(offers, order[at : at + size], pairing) for at in range(0, len(order), size)]
     low, high, price = 0.0, float("inf"), best.price
     for turn in range(_PASSES if few else _FEW_PASSES):
