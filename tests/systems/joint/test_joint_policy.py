@@ -9,7 +9,7 @@ import pytest
 from joint_rounds import SPECS, joint_round
 from msgspec.structs import replace
 
-from muri_opt import Cluster, InputError, Job, Node, Plan, RefusalError, Round, Tenant, policy_from, solve_round
+from muri_opt import Cluster, InputError, Job, Limits, Node, Plan, RefusalError, Round, Tenant, policy_from, solve_round
 from muri_opt.rounds import after
 from muri_opt.systems import JobHistory
 from muri_opt.verify import broken_rules, decision_value
@@ -77,7 +77,7 @@ def test_jobs_of_every_kind_mix_in_one_round():
         job("two", gpus=2, stage_seconds=(0.1, 0.6, 0.3)),
     )
     round_ = round_of(*jobs, gpus=3)
-    result = solve_round(round_, "joint-s", "auto")
+    result = solve_round(round_, "joint-s", "auto", Limits(seconds=None))
     assert result.certificate.feasible
     assert result.value == result.bound
     for one in result.decision.assignments:

@@ -14,6 +14,7 @@ from muri_opt.verify import broken_rules, chapter_of
 
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = 2_000_000
+UNHURRIED = Limits(seconds=None)
 
 
 def optimum_of(round_, policy):
@@ -28,7 +29,7 @@ def test_program_and_enumeration_agree_and_nothing_beats_them(first):
         round_, policy = joint_round(seed), policy_from(SPECS[seed % len(SPECS)])
         chapter, program = chapter_of(round_, policy.rules), formulation_of(policy)
         best = optimum_of(round_, policy)
-        answer = optimise(round_, program, "highs", Limits(), None)
+        answer = optimise(round_, program, "highs", UNHURRIED, None)
         assert not broken_rules(round_, policy.rules, answer.decision), seed
         assert chapter.value(answer.decision) == answer.bound == best, seed
         decision = policy.decide(round_, 0)
@@ -44,7 +45,7 @@ def test_program_and_enumeration_agree_and_nothing_beats_them(first):
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_cp_sat_finds_the_same_optimum(seed):
     round_, policy = joint_round(seed), policy_from(SPECS[seed % len(SPECS)])
-    answer = optimise(round_, formulation_of(policy), "cp-sat", Limits(), None)
+    answer = optimise(round_, formulation_of(policy), "cp-sat", UNHURRIED, None)
     assert answer.bound == optimum_of(round_, policy)
 
 
@@ -67,6 +68,6 @@ def test_too_many_columns_are_refused_with_the_remedy():
 
 @pytest.mark.parametrize(("name", "optimum"), [("toy/three-elastic", 3_750_000), ("toy/eight-stages", 14_566_666)])
 def test_golden_optima(name, optimum):
-    result = solve_round(read_round(ROOT / "instances" / f"{name}.json"), "joint-s", "auto")
+    result = solve_round(read_round(ROOT / "instances" / f"{name}.json"), "joint-s", "auto", UNHURRIED)
     assert (result.value, result.bound) == (optimum, optimum)
     assert result.certificate.feasible
