@@ -30,6 +30,7 @@ MURI = ("muri-s", "muri-l")
 ELASTIC = ("max-min-elastic", "optimus", "afs-l", "afs-p")
 RUBICK = ("rubick", "sia", "synergy", "equal-share")
 AITURBO = ("aiturbo", "optimus-ps")
+JOINT = ("joint-s", "joint-l")
 SOLVED = (*MURI, "philly", "afs-l", "afs-p", "optimus", "rubick", "sia", "aiturbo", "optimus-ps")
 METHODS = ("heuristic", "auto")
 RESTART = 30
@@ -86,6 +87,7 @@ def parts(directory: Path, folder: Path, *, first: int | None) -> list[Part]:
             (text(*names, **options, scaling=curves), ELASTIC),
             (text(*names, **options, scaling=curves, plans=f"rubick@{cluster}"), RUBICK),
             (text(*names, **options, scaling=curves, plans=f"aiturbo@{cluster}"), AITURBO),
+            (text(*names, **options, stages=stages, scaling=curves), JOINT),
         )
         return [(workload, policy) for workload, some in policies for policy in some]
 

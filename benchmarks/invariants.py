@@ -38,7 +38,7 @@ from muri_opt.testing import (
 
 TABLES = (
     ("fifo", "srtf", "srsf", "las", "max-min", "fair-share", "tiresias", "philly", "muri-s", "muri-l"),
-    ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic", "deadline"),
+    ("afs-l", "afs-p", "optimus", "max-min-elastic", "srtf-elastic", "deadline", "joint-s", "joint-l"),
     ("rubick", "sia", "synergy", "antman", "equal-share", "srs", "aiturbo", "optimus-ps"),
 )
 """All policies, as they are told of together."""

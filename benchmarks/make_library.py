@@ -77,6 +77,25 @@ def _alone(job: Job) -> float:
     return (job.remaining_iterations or 0) * seconds
 
 
+def joint(jobs: int, seed: int) -> Round:
+    """Elastic jobs with the stages of others, all on four GPUs, so that it pays to share them; all wait."""
+    drawn = generate("interleaving", jobs=jobs, nodes=1, seed=seed)
+    scaled = generate("elastic", jobs=jobs, nodes=1, seed=seed).jobs
+    mixed = tuple(
+        msgspec.structs.replace(
+            job,
+            gpus=1,
+            cpus=None,
+            memory_gib=None,
+            state="waiting",
+            placement=None,
+            scaling={gpus: rate for gpus, rate in (other.scaling or {}).items() if gpus <= 4},
+        )
+        for job, other in zip(drawn.jobs, scaled, strict=True)
+    )
+    return msgspec.structs.replace(drawn, cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=mixed)
+
+
 def plans(jobs: int, seed: int) -> Round:
     """Generated plans; waiting jobs name the one they ask for, which some policies keep."""
     round_ = generate("plans", jobs=jobs, nodes=2, seed=seed)
@@ -152,6 +171,7 @@ SMALL: tuple[tuple[str, Maker, int, Sequence[int], Sequence[str]], ...] = (
     ("configurations", configurations, 8, (4, 5), ("aiturbo", "aiturbo:objective=time", "optimus-ps")),
     ("philly", philly, 10, (16, 20), ("philly", "philly:objective=weighted")),
     ("deadlines", deadlines, 4, (6, 8), ("deadline",)),
+    ("joint", joint, 4, (6, 8), ("joint-s", "joint-l")),
 )
 STRESS: tuple[tuple[str, str, int, int, Sequence[str]], ...] = (
     ("gangs-1000", "gangs", 1000, 60, ("srtf", "max-min:nodes=fewest")),

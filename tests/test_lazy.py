@@ -101,7 +101,7 @@ def test_importing_solve_round_loads_no_policy_and_no_program() -> None:
     assert ours == {"errors", "rounds", "solve", "systems", "verify"}
     systems = {name for name in loaded if name.startswith("muri_opt.systems.")}
     shared = {name for name in systems if name.count(".") == 2}
-    papers = {"afs", "aiturbo", "deadline", "gangs", "muri", "philly", "rubick"}
+    papers = {"afs", "aiturbo", "deadline", "gangs", "joint", "muri", "philly", "rubick"}
     assert shared == {
         f"muri_opt.systems.{name}"
         for name in ("admission", "history", "naming", "policy", "registry", "system", *papers)

@@ -11,8 +11,8 @@ from muri_opt.cli.output import Reply, exit_code
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, fair-share, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, "
-    "rubick, synergy, antman, sia, equal-share, srs, optimus-ps, aiturbo, tiresias, philly or deadline, "
-    "with parameters as in fifo:objective=weighted,nodes=fewest"
+    "rubick, synergy, antman, sia, equal-share, srs, optimus-ps, aiturbo, tiresias, philly, deadline, "
+    "joint-s or joint-l, with parameters as in fifo:objective=weighted,nodes=fewest"
 )
 
 _SECONDS = 10.0

@@ -15,6 +15,7 @@ from muri_opt.systems.afs.system import SYSTEM as AFS
 from muri_opt.systems.aiturbo.system import SYSTEM as AITURBO
 from muri_opt.systems.deadline.system import SYSTEM as DEADLINE
 from muri_opt.systems.gangs.system import SYSTEM as GANGS
+from muri_opt.systems.joint.system import SYSTEM as JOINT
 from muri_opt.systems.muri.system import SYSTEM as MURI
 from muri_opt.systems.philly.system import SYSTEM as PHILLY
 from muri_opt.systems.policy import Policy, Rules
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS: Final = "muri_opt.systems"
 DEFAULT_POLICY: Final = "fifo"
-_systems: Final[list[System]] = [GANGS, MURI, AFS, RUBICK, AITURBO, PHILLY, DEADLINE]
+_systems: Final[list[System]] = [GANGS, MURI, AFS, RUBICK, AITURBO, PHILLY, DEADLINE, JOINT]
 _looked_for: Final[set[str]] = set()
 
 

@@ -26,6 +26,7 @@ _PLACES: Final = {
     "configuration": "muri_opt.verify.plans.chapter:ConfigurationChapter",
     "placement": "muri_opt.verify.philly.chapter:PlacementChapter",
     "deadline": "muri_opt.verify.deadline.chapter:DeadlineChapter",
+    "joint": "muri_opt.verify.joint.chapter:JointChapter",
 }
 ENTRY_POINTS: Final = "muri_opt.chapters"
 _added: dict[str, type[Chapter]] = {}

@@ -1,0 +1,63 @@
+"""The period of jobs that take turns at the stages: in each slot every job is at another stage."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Slots = tuple[int, ...]
+
+
+@lru_cache(maxsize=64)
+def seatings(jobs: int, slots: int) -> tuple[Slots, ...]:
+    """Return in which slots jobs may begin, the first of them in slot 0: turning the cycle changes nothing.
+
+    >>> seatings(2, 3)
+    ((0, 1), (0, 2))
+    """
+    return tuple((0, *others) for others in permutations(range(1, slots), jobs - 1))
+
+
+def least_period(stages: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the least period of groups; ``stages[j][..., r]`` are the times of stage r of their j-th jobs.
+
+    A slot lasts as long as the longest stage in it.
+
+    >>> least_period([np.array([1, 2]), np.array([2, 1])]).tolist()
+    3
+    """
+    slots = stages[0].shape[-1]
+    found: NDArray[Any] | None = None
+    for seats in seatings(len(stages), slots):
+        period = _period(stages, seats)
+        found = period if found is None else np.minimum(found, period)
+    if found is None:
+        raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {slots}")
+    return found
+
+
+def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
+    """Return the least period of one group, and the positions of its jobs by ascending slot.
+
+    >>> best_order([(1, 2), (2, 1)])
+    (3, (0, 1))
+    """
+    arrays = [np.array(times, dtype=object) for times in stages]
+    ways = [(int(_period(arrays, seats)), seats) for seats in seatings(len(stages), len(stages[0]))]
+    period, seats = min(ways)
+    return period, tuple(sorted(range(len(seats)), key=seats.__getitem__))
+
+
+def _period(stages: list[NDArray[Any]], seats: Slots) -> Any:
+    slots = stages[0].shape[-1]
+    total: Any = 0
+    for slot in range(slots):
+        longest = stages[0][..., (slot - seats[0]) % slots]
+        for times, seat in zip(stages[1:], seats[1:], strict=True):
+            longest = np.maximum(longest, times[..., (slot - seat) % slots])
+        total = total + longest
+    return total

@@ -1,0 +1,142 @@
+"""How fast jobs run: alone on every number of GPUs, and their stages there, in whole nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.curves import iteration_unit, scaling_table
+from muri_opt.systems.joint.rules import JointRules
+
+Floats = NDArray[np.float64]
+NANOSECONDS = 1_000
+"""Of a microsecond."""
+PER_SECOND = 1_000_000_000
+_UNSAID = PER_SECOND  # a job that does not say how long an iteration takes never shares: any time will do
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobModel:
+    """One way to run: ``period[k]`` are the nanoseconds of an iteration alone on k GPUs, 0 where it cannot have k.
+
+    ``stages`` are the times of its stages in a period of ``base``; on k GPUs they shrink as the period does, rounded
+    up. ``None`` where the job never shares.
+    """
+
+    period: tuple[int, ...]
+    stages: tuple[int, ...] | None
+    base: int
+
+    def stages_on(self, gpus: int) -> tuple[int, ...]:
+        """Return the stage times on so many GPUs."""
+        period = self.period[gpus]
+        return tuple(-(-time * period // self.base) for time in self.stages or ())
+
+    @property
+    def least(self) -> int:
+        """The fewest GPUs it can have."""
+        return next((gpus for gpus, period in enumerate(self.period) if period), 1)
+
+
+def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
+    """Return the model of a job, or refuse one that says no time to share by.
+
+    ``full`` lets stages that take less than the iteration fill it; ``powers`` leaves an elastic job 1, 2, 4, ... GPUs.
+
+    >>> model_of(Job(id="a", gpus=2, iteration_seconds=3.0), full=True, powers=False).period
+    (0, 0, 3000000000)
+    """
+    scaling = None if job.scaling is None else tuple(job.scaling.items())
+    return _model(scaling, job.gpus, job.iteration_seconds, job.stage_seconds, full, powers)
+
+
+@lru_cache(maxsize=1 << 14)
+def _model(
+    scaling: tuple[tuple[int, float], ...] | None,
+    gpus: int,
+    seconds: float | None,
+    stage_seconds: tuple[float, ...] | None,
+    full: bool,
+    powers: bool,
+) -> JobModel:
+    stages = tuple(microseconds(time) * NANOSECONDS for time in stage_seconds or ())
+    if gpus < 1:
+        raise InputError("gpus", str(gpus), "at least 1: what a job runs on is counted in GPUs")
+    if seconds == 0:
+        raise InputError("iteration_seconds", "0", "a time above 0, or none")
+    if stage_seconds is not None and not sum(stages):
+        raise InputError("stage_seconds", "0 in all", "a stage that takes time, or none at all")
+    if scaling is None:
+        alone = sum(stages) or _UNSAID if seconds is None else microseconds(seconds) * NANOSECONDS
+        period = (*(0,) * gpus, alone)
+    else:
+        job = Job(id="-", gpus=gpus, iteration_seconds=seconds)
+        table = scaling_table(dict(scaling))
+        unit = iteration_unit(job, table) * NANOSECONDS
+        if stage_seconds is not None and gpus >= len(table.speeds):
+            allowed = f"a GPU count from 1 to {len(table.speeds) - 1}, within scaling: stage_seconds are measured there"
+            raise InputError("gpus", str(gpus), allowed)
+        period = tuple(-(-unit // speed) if speed else 0 for speed in table.speeds)
+        alone = period[gpus] if gpus < len(period) else 0
+        if powers:
+            period = tuple(0 if k & (k - 1) else time for k, time in enumerate(period))
+    if stage_seconds is None:
+        return JobModel(period=period, stages=None, base=1)
+    return JobModel(period=period, stages=stages, base=min(alone, sum(stages)) if full else alone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Models:
+    """The models of a round's jobs: ``of[kind[j]]`` is that of job j.
+
+    ``period[t, k]`` are nanoseconds, 0 where a job of model t cannot have k GPUs of the cluster; ``shares[t]`` says
+    whether it can be in a group.
+    """
+
+    of: tuple[JobModel, ...]
+    kind: Ints
+    period: NDArray[Any]
+    shares: NDArray[np.bool_]
+
+    @classmethod
+    def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
+        """Return the models on a cluster of so many GPUs; what is wrong with a job is told with its place."""
+        known: dict[int, int] = {}
+        models: list[JobModel] = []
+        kind = np.zeros(len(jobs), dtype=np.int64)
+        for place, job in enumerate(jobs):
+            try:
+                model = model_of(job, full=full, powers=powers)
+            except InputError as error:
+                raise error.inside(f"jobs[{place}] ({job.id!r})") from None
+            if id(model) not in known:
+                known[id(model)] = len(models)
+                models.append(model)
+            kind[place] = known[id(model)]
+        width = 1 + max((min(most_gpus, len(model.period) - 1) for model in models), default=0)
+        largest = max((max(model.period) for model in models), default=0)
+        period = np.zeros((len(models), width), dtype=np.int64 if largest < 1 << 62 else object)
+        for row, model in enumerate(models):
+            used = model.period[:width]
+            period[row, : len(used)] = used
+        shares = np.array([model.stages is not None for model in models], dtype=np.bool_)
+        return cls(of=tuple(models), kind=kind, period=period, shares=shares)
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@recalled
+def models_of(round_: Round, rules: JointRules) -> Models:
+    """Return the models of the jobs of a round; what is wrong with one is refused."""
+    return Models.read(round_.jobs, round_.cluster.total_gpus, full=rules.full, powers=rules.powers)

@@ -1,0 +1,120 @@
+"""Policies ``joint-s`` and ``joint-l``: shares and partners decided together, by the price of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from muri_opt.errors import InputError, RefusalError, unknown_name
+from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds.quantities import MAX_SECONDS
+from muri_opt.systems.history import JobHistory
+from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.group_value import placed_value
+from muri_opt.systems.joint.job_model import models_of
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.places import placed_groups
+from muri_opt.systems.joint.quota_search import searched
+from muri_opt.systems.joint.rules import USUAL, JointRules
+from muri_opt.systems.joint.running_groups import running_groups
+from muri_opt.systems.joint.worth import worth_of
+from muri_opt.systems.policy import Allowed, Policy, Rules, Span
+
+LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointPolicy(Policy):
+    """Shares of GPUs and partners on them chosen together, by what brings completions forward.
+
+    ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had, and asks to be
+    asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
+    the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
+    ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
+    scales the price of GPUs at a job's end. A decision is expected to stand for ``horizon`` seconds; with ``restarts``
+    ``pay`` a running job that is given other GPUs loses its restart of them.
+
+    >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
+    [('a', 'e'), ('b', 'c')]
+    """
+
+    group: str = USUAL["group"]
+    sharing: str = USUAL["sharing"]
+    slowdown: str = USUAL["slowdown"]
+    shares: str = USUAL["shares"]
+    kappa: str = USUAL["kappa"]
+    horizon: str = USUAL["horizon"]
+    restarts: str = USUAL["restarts"]
+    again: str = "1800"
+
+    chapter: ClassVar[str] = "joint"
+    honours: ClassVar[frozenset[str]] = INFORMATION
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        "group": ("3", "2", "1"),
+        "sharing": ("full", "stretch"),
+        "slowdown": ("none", "muri"),
+        "shares": ("all", "powers"),
+        "kappa": Span(0, 1000),
+        "horizon": Span(0.001, MAX_SECONDS),
+        "restarts": ("pay", "ignore"),
+        "again": Span(1, MAX_SECONDS),
+    }
+
+    def __post_init__(self) -> None:
+        if self.name not in LENGTHS_OF:
+            raise unknown_name("policy", self.name, LENGTHS_OF)
+        Policy.__post_init__(self)
+
+    @property
+    def summary(self) -> str:
+        """What is decided together, and what is known of lengths."""
+        known = "lengths known" if self.name == "joint-s" else "lengths unknown"
+        return f"shares of GPUs and partners on them together, by what brings completions forward; {known}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What jobs are ranked by."""
+        return ("remaining_iterations",) if self.name == "joint-s" else ("attained_gpu_seconds",)
+
+    @property
+    def rules(self) -> Rules:
+        """How jobs may share and what that is worth; how it is searched for is the algorithm's own affair."""
+        settings = {name: getattr(self, name) for name in USUAL if name != "lengths"}
+        return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
+
+    def check(self, round_: Round) -> None:
+        """Refuse plans, and a job of which it is not said what it is ranked by or how long an iteration takes."""
+        for position, job in enumerate(round_.jobs):
+            where = f"jobs[{position}] ({job.id!r})"
+            if job.plans is not None:
+                allowed = f"none: {self.name!r} chooses no plans; leave them out, or use 'rubick'"
+                raise RefusalError(f"{where}.plans", f"{len(job.plans)} plans", allowed)
+            for field in self.needs:
+                if getattr(job, field) is None:
+                    other = "; 'joint-l' does not" * (self.name == "joint-s")
+                    raise InputError(f"{where}.{field}", "nothing", f"a number: {self.name!r} needs it{other}")
+            if self.name == "joint-s" and (job.iteration_seconds, job.stage_seconds, job.scaling) == (None,) * 3:
+                allowed = "a time, stage_seconds or scaling: 'joint-s' ranks jobs by the service they have left"
+                raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
+        models_of(round_, JointRules.of(self.rules))
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        """Return the decision of the price search, placed on the nodes."""
+        self.check_honoured(round_)
+        self.check(round_)
+        rules = JointRules.of(self.rules)
+        models = models_of(round_, rules)
+        worth = worth_of(round_, models, rules)
+        offers = Offers.of(round_, models, worth, rules)
+        placed = searched(round_, models, worth, rules, offers)
+        now = running_groups(round_, offers)
+        if now:
+            kept = placed_groups(round_, models, worth, now)
+            values = [placed_value(round_, models, worth, rules, one) for one in (placed, kept)]
+            placed = placed if values[0] > values[1] else kept
+        return joint_decision(round_, models, rules, placed)
+
+    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
+        """Return when jobs of unknown length have had enough more to be ranked anew; lengths that are known do not."""
+        return Policy.wakes(self, running, waiting) if self.name == "joint-s" else float(self.again)

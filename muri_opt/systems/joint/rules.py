@@ -1,0 +1,65 @@
+"""The rules of a joint round: whose lengths are known, how jobs share, what a change costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.muri.interleaving import SLOWDOWN
+
+USUAL: Final = {
+    "lengths": "known",
+    "group": "3",
+    "sharing": "full",
+    "slowdown": "none",
+    "shares": "all",
+    "kappa": "1",
+    "horizon": "600",
+    "restarts": "pay",
+}
+_LARGEST_DENOMINATOR: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointRules:
+    """What a policy's parameters say, as the algorithm and the program need it.
+
+    ``known`` says whether jobs are ranked by the service they have left, or by what they have attained. ``full`` lets
+    stages fill the iteration. ``slowdown[k - 1]`` stretches the period of k jobs. ``powers`` allows elastic jobs only
+    1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes.
+
+    >>> JointRules.of({}).group
+    3
+    """
+
+    known: bool
+    group: int
+    full: bool
+    slowdown: tuple[Fraction, ...]
+    powers: bool
+    kappa: Fraction
+    horizon: int
+    pay: bool
+
+    @classmethod
+    def of(cls, rules: Mapping[str, str]) -> JointRules:
+        """Return what rules say; a setting that they leave out is as usual."""
+        said = USUAL | dict(rules)
+        factors = (SLOWDOWN[said["slowdown"]][size] for size in (1, 2, 3))
+        return cls(
+            known=said["lengths"] == "known",
+            group=int(said["group"]),
+            full=said["sharing"] == "full",
+            slowdown=tuple(Fraction(factor).limit_denominator(_LARGEST_DENOMINATOR) for factor in factors),
+            powers=said["shares"] == "powers",
+            kappa=Fraction(said["kappa"]),
+            horizon=microseconds(float(said["horizon"])),
+            pay=said["restarts"] == "pay",
+        )
+
+    def most_jobs(self, stages: int) -> int:
+        """Return how many jobs of so many stages may share: each needs a slot of its own."""
+        return max(1, min(self.group, stages))

@@ -1,0 +1,59 @@
+"""How many GPUs each group gets, once it is known who shares: one price for a GPU, then the rest to the best use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.joint.job_model import Floats
+
+_HALVINGS = 40
+
+
+def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
+    """Return which of the ``counts`` of GPUs each group gets, within ``gpus`` in all, and the price that led there.
+
+    ``value[u, k]`` is what group u adds with ``counts[k]`` GPUs; ``counts[0]`` and ``value[u, 0]`` are 0. At the least
+    price at which all that is asked for is there, every group has the size that is worth most to it; what is left goes
+    where it adds most for each GPU.
+
+    >>> best_sizes(np.array([[0.0, 5.0, 7.0], [0.0, 4.0, 5.0]]), np.array([0, 1, 2]), 3)[0].tolist()
+    [2, 1]
+    """
+    price, chosen = _price(value, counts, gpus)
+    _fill(value, counts, chosen, gpus - int(counts[chosen].sum()))
+    return chosen, price
+
+
+def _price(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
+    chosen = value.argmax(axis=1)
+    if int(counts[chosen].sum()) <= gpus:
+        return 0.0, chosen
+    low, high = 0.0, float((value[:, 1:] / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
+    chosen = np.zeros(len(value), dtype=np.int64)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        asked = (value - middle * counts).argmax(axis=1)
+        total = int(counts[asked].sum())
+        if total <= gpus:
+            high, chosen = middle, asked
+            if total == gpus:
+                break
+        else:
+            low = middle
+    return high, chosen
+
+
+def _fill(value: Floats, counts: Ints, chosen: Ints, left: int) -> None:
+    """Give away what is left, one step at a time, each where it adds most for a GPU."""
+    every = np.arange(len(value))
+    while left > 0 and len(value):
+        more = counts - counts[chosen][:, None]
+        gain = value - value[every, chosen][:, None]
+        able = (more > 0) & (more <= left) & (gain > 0)
+        if not able.any():
+            return
+        ratio = np.where(able, gain / np.maximum(more, 1), 0.0)
+        group, size = divmod(int(ratio.argmax()), value.shape[1])
+        left -= int(counts[size] - counts[chosen[group]])
+        chosen[group] = size

@@ -1,0 +1,60 @@
+"""Prices of the stages of a GPU that bound a joint round of any size without looking at a single group.
+
+In a period each stage serves the jobs of a group one after another, so a group of period T on g GPUs uses at most g T
+of each. If stages have prices that add up to that of a GPU, each job pays for what it uses, and what it offers beyond
+that, at its best size and at its own speed, is a price for the job: no group offers more than its jobs and GPUs cost.
+One more price is for taking part: of a group of at most m jobs each pays an m-th of it for every GPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from muri_opt.rounds import LinearDuals, Round
+from muri_opt.systems.joint.job_model import Floats, models_of
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.worth import SCALE, worth_of
+from muri_opt.systems.pooled_limits import DENOMINATOR
+
+_STEPS = 60
+
+
+def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
+    """Return the best prices found by raising those of stages that are asked for too much and lowering the others."""
+    models = models_of(round_, rules)
+    gpus, count = round_.cluster.total_gpus, max(1, len(round_.resources)) + 1
+    if not gpus or not len(models):
+        return None
+    worth = worth_of(round_, models, rules)
+    offers = Offers.of(round_, models, worth, rules)
+    alone = offers.alone(np.arange(len(models)))
+    use = _use(offers, count)[models.kind]
+    counts = offers.counts.astype(np.float64)
+    price = np.full(count, float((alone[:, 1:] / counts[1:]).max(initial=0.0)) / (2 * count))
+    best, found = np.inf, price
+    for step in range(_STEPS):
+        each = use @ price  # what a GPU costs each job
+        profit = alone - each[:, None] * counts
+        chosen = profit.argmax(axis=1)
+        total = gpus * float(price.sum()) + float(profit[np.arange(len(chosen)), chosen].sum())
+        if total < best:
+            best, found = total, price
+        asked = counts[chosen] @ use
+        price = price * np.clip(asked / gpus, 0.25, 4.0) ** (0.5 / (1 + step / 8))
+    whole = np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64)
+    return LinearDuals(
+        denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1].tolist()), "part": (int(whole[-1]),)}
+    )
+
+
+def _use(offers: Offers, count: int) -> Floats:
+    """Return ``[t, r]``, how much of each price of its GPUs a job of a model pays; one that never shares, all."""
+    use = np.ones((len(offers.rate), count))
+    if offers.most_jobs > 1:
+        times = np.where(np.isfinite(offers.all_stages), offers.all_stages, 0.0).max(axis=1)
+        total = times.sum(axis=1)
+        able = total > 0
+        use[able, :-1] = times[able] / total[able, None]
+        use[able, -1] = 1 / offers.most_jobs
+    return use

@@ -1,0 +1,1 @@
+"""The joint round: rules, value, bounds, enumeration."""

@@ -1,0 +1,140 @@
+"""Bounds on the value of any joint round, from prices, in exact integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from muri_opt.rounds import LinearDuals, Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.amounts import need_of, word_for
+from muri_opt.verify.dual_bound import PriceTable, pooled_supply
+from muri_opt.verify.joint.rules import Joint
+from muri_opt.verify.joint.value import MILLION, Worker, Workers, workers_of
+from muri_opt.verify.muri.periods import Ints, group_periods
+
+MOST_GROUPS = 400_000
+"""Groups, each with each number of GPUs, beyond which they are not all looked at."""
+
+
+@recalled
+def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
+    """Return the largest value that prices allow any joint round; ``None`` where too many groups had to be looked at.
+
+    Prices of ``stages`` need no groups. All others charge each group for its jobs, GPUs, CPUs, memory, quotas and the
+    seat it keeps; what a group would still gain is charged to its first job.
+    """
+    workers = workers_of(round_, rules)
+    return _by_stages(round_, workers, duals) if "stages" in duals.multipliers else _by_groups(round_, workers, duals)
+
+
+def _by_stages(round_: Round, workers: Workers, duals: LinearDuals) -> int:
+    """Return the bound by prices of the stages of a GPU, and of taking part in a group; a GPU costs their sum.
+
+    A group of period T has each stage at most once at a time: T is at least the sum over its jobs of each stage, and g
+    GPUs cost at least the sum over jobs of g x price x stage / T. A job gains at most its work less that, over T, which
+    is no less than its own stages together; and it pays its part, as a group has no more than so many jobs. Alone it
+    pays for whole GPUs.
+    """
+    gpus, kinds = round_.cluster.total_gpus, max(1, len(round_.resources))
+    table = PriceTable.read(duals, {"stages": (gpus,) * kinds, "part": (gpus,)})
+    return table.bound(_most_profit(workers, job, table) for job in workers.jobs)
+
+
+def _most_profit(workers: Workers, job: Worker, table: PriceTable) -> int:
+    """Return what a job gains at most at these prices, over their denominator, rounded up."""
+    price, (part,) = table.of["stages"], table.of["part"]
+    most, whole = 0, sum(price) + part
+    held = 0 if job.home is None else sum(job.home.values())
+    shares = workers.most_jobs > 1 and job.stages is not None
+    factor = min(workers.rules.slowdowns[1 : workers.most_jobs], default=workers.rules.slowdowns[0])
+    for gpus, period in job.by_gpus.items():
+        offer = MILLION * table.denominator * (job.fresh if gpus == held else job.changed)
+        most = max(most, offer // (workers.unit * period) + 1 - gpus * whole)
+        if shares:
+            stages = job.stages_on(gpus)
+            cost = gpus * sum(each * time for each, time in zip(price, stages, strict=True))
+            gain = offer * factor.denominator - workers.unit * cost * factor.numerator
+            gain = -(-gain // (workers.unit * sum(stages) * factor.numerator))
+            most = max(most, gain - gpus * part // workers.most_jobs)
+    return most
+
+
+def _by_groups(round_: Round, workers: Workers, duals: LinearDuals) -> int | None:
+    """Return the bound by prices of jobs and of what they use: every group that may be is looked at."""
+    supply = {
+        "once": [1] * len(workers.jobs),
+        "seats": [node.gpus for node in round_.cluster.nodes],
+        **pooled_supply(round_),
+    }
+    prices = PriceTable.read(duals, supply)
+    extra = [0] * len(workers.jobs)
+    sharers = [place for place, job in enumerate(workers.jobs) if job.stages is not None]
+    sizes = sorted({gpus for job in workers.jobs for gpus in job.by_gpus})
+    looked_at = sum(comb(len(sharers), count) for count in range(2, workers.most_jobs + 1)) * len(sizes)
+    if looked_at > MOST_GROUPS:
+        return None
+    charges = _Charges(round_, workers, prices)
+    for gpus in sizes:
+        able = [place for place, job in enumerate(workers.jobs) if gpus in job.by_gpus]
+        together = [place for place in able if workers.jobs[place].stages is not None]
+        for count in range(1, workers.most_jobs + 1):
+            groups = list(combinations(able if count == 1 else together, count))
+            if groups:
+                for place, unpaid in charges.unpaid(np.array(groups), gpus):
+                    extra[place] = max(extra[place], unpaid)
+    return prices.bound(extra)
+
+
+class _Charges:
+    """What groups pay at given prices."""
+
+    def __init__(self, round_: Round, workers: Workers, prices: PriceTable) -> None:
+        self._workers, self._prices = workers, prices
+        (self._gpu,), (milli,), (mebibyte,) = (prices.of[label] for label in ("gpus", "cpus", "memory"))
+        quota = prices.of_tenants(round_)
+        needs = [need_of(job) for job in round_.jobs]
+        self._each = [
+            milli * need.milli + mebibyte * need.mebibytes + quota.get(job.tenant or "", 0)
+            for job, need in zip(round_.jobs, needs, strict=True)
+        ]
+        seat = dict(zip((node.id for node in round_.cluster.nodes), prices.of["seats"], strict=True))
+        self._seat = [sum(seat[node] * has for node, has in (job.home or {}).items()) for job in workers.jobs]
+
+    def unpaid(self, groups: Ints, gpus: int) -> Iterator[tuple[int, int]]:
+        """Yield the first job of each group that is worth more than it pays, with how much more."""
+        workers, scale = self._workers, self._prices.denominator
+        jobs, count = workers.jobs, groups.shape[1]
+        own = {
+            place: self._prices.of["once"][place] + gpus * self._each[place] for place in set(groups.ravel().tolist())
+        }
+        if count == 1:
+            periods = [(jobs[place].by_gpus[gpus], 1) for place in groups[:, 0].tolist()]
+        else:
+            times = {place: jobs[place].stages_on(gpus) for place in own}
+            longest = 8 * max(max(some) for some in times.values())
+            stages: Ints = np.array(
+                [[times[place] for place in group] for group in groups.tolist()], dtype=word_for(longest)
+            )
+            factor = workers.rules.slowdowns[count - 1]
+            periods = [
+                (int(period) * factor.numerator, factor.denominator)
+                for period in group_periods("cyclic", stages, worst=False).tolist()
+            ]
+        for group, (over, under) in zip(groups.tolist(), periods, strict=True):
+            paid = gpus * self._gpu + sum(own[place] for place in group)
+            ways = [(0, None), *((self._seat[place], jobs[place].home) for place in group if self._stays(place, gpus))]
+            for seat, home in ways:
+                work = (
+                    jobs[place].fresh if jobs[place].home in (None, home) else jobs[place].changed for place in group
+                )
+                value = sum(MILLION * amount * under // (workers.unit * over) for amount in work)
+                if value * scale > paid + seat:
+                    yield group[0], value * scale - paid - seat
+
+    def _stays(self, place: int, gpus: int) -> bool:
+        home = self._workers.jobs[place].home
+        return home is not None and sum(home.values()) == gpus

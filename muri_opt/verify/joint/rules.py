@@ -1,0 +1,55 @@
+"""The settings of the chapter *joint*: whose lengths are known, how jobs share, what a change costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from muri_opt.verify.amounts import micro
+from muri_opt.verify.muri.rules import AUTHORS_SLOWDOWN, NO_SLOWDOWN
+from muri_opt.verify.settings import Setting, one_of
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "lengths": one_of("known", "attained"),
+    "group": one_of("3", "2", "1"),
+    "sharing": one_of("full", "stretch"),
+    "slowdown": one_of("none", "muri"),
+    "shares": one_of("all", "powers"),
+    "kappa": Setting(usual="1", least=0, most=1000),
+    "horizon": Setting(usual="600", least=1e-6),
+    "restarts": one_of("pay", "ignore"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """What the settings say; the horizon in microseconds, the slow-down by the number of jobs less one."""
+
+    lengths: str = "known"
+    group: int = 3
+    full: bool = True
+    slowdowns: tuple[Fraction, ...] = NO_SLOWDOWN
+    powers: bool = False
+    kappa: Fraction = Fraction(1)
+    horizon: int = 600_000_000
+    pay: bool = True
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, str]) -> Joint:
+        """Return what chosen settings say."""
+        return cls(
+            lengths=chosen["lengths"],
+            group=int(chosen["group"]),
+            full=chosen["sharing"] == "full",
+            slowdowns=NO_SLOWDOWN if chosen["slowdown"] == "none" else AUTHORS_SLOWDOWN,
+            powers=chosen["shares"] == "powers",
+            kappa=Fraction(chosen["kappa"]),
+            horizon=micro(float(chosen["horizon"])),
+            pay=chosen["restarts"] == "pay",
+        )
+
+    def most_jobs(self, stages: int) -> int:
+        """Return how many jobs of so many stages may share GPUs: one at each stage."""
+        return max(1, min(self.group, stages))

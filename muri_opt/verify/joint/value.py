@@ -1,0 +1,143 @@
+"""What a joint round is worth, by the verifier's own arithmetic: periods, what work is worth, values of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.amounts import micro
+from muri_opt.verify.joint.rules import Joint
+from muri_opt.verify.muri.periods import group_periods
+
+MILLION = 1_000_000
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A job: nanoseconds of an iteration alone ``by_gpus``, its ``stages`` in a period of ``base``, what it is worth.
+
+    ``fresh`` is the work of an iteration where the job starts, or goes on where it is; ``changed`` where it has to
+    restart. ``home`` are the GPUs per node that it holds.
+    """
+
+    by_gpus: Mapping[int, int]
+    stages: tuple[int, ...] | None
+    base: int
+    fresh: int
+    changed: int
+    home: Mapping[str, int] | None
+
+    def stages_on(self, gpus: int) -> list[int]:
+        """Return the times of its stages, rounded up, with so many GPUs."""
+        whole = self.by_gpus[gpus]
+        return [(time * whole + self.base - 1) // self.base for time in self.stages or ()]
+
+    def work(self, gpus: Mapping[str, int]) -> int:
+        """Return what an iteration is worth on these GPUs per node."""
+        return self.fresh if self.home is None or dict(self.home) == dict(gpus) else self.changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """The jobs of a round under the rules, and in what ``unit`` their work counts."""
+
+    rules: Joint
+    jobs: tuple[Worker, ...]
+    unit: int
+    most_jobs: int
+
+    def able(self, members: Sequence[int], gpus: int) -> bool:
+        """Return whether jobs may have so many GPUs together."""
+        some = [self.jobs[job] for job in members]
+        shares = len(some) == 1 or all(job.stages is not None for job in some)
+        return shares and 1 <= len(some) <= self.most_jobs and all(gpus in job.by_gpus for job in some)
+
+    def period(self, members: Sequence[int], gpus: int, order: Sequence[int] | None = None) -> Fraction:
+        """Return the period in nanoseconds of jobs that may have these GPUs, in the best or the given order."""
+        some = [self.jobs[job] for job in members]
+        if len(some) == 1:
+            return Fraction(some[0].by_gpus[gpus])
+        times = np.array([[job.stages_on(gpus) for job in some]], dtype=object)
+        least = int(group_periods("cyclic", times, worst=False, order=order)[0])
+        return least * self.rules.slowdowns[len(some) - 1]
+
+    def value(self, members: Sequence[int], gpus: Mapping[str, int]) -> int:
+        """Return what a group adds on GPUs per node; 0 where it may not have them."""
+        count = sum(gpus.values())
+        if not self.able(members, count):
+            return 0
+        period = self.period(members, count)
+        return sum(self.share(self.jobs[job].work(gpus), period) for job in members)
+
+    def share(self, work: int, period: Fraction) -> int:
+        """Return what a job adds whose iteration is worth so much, in such a period, rounded down."""
+        return MILLION * work * period.denominator // (self.unit * period.numerator)
+
+
+@recalled
+def workers_of(round_: Round, rules: Joint) -> Workers:
+    """Return the jobs of a round, or refuse one that says too little."""
+    gpus = round_.cluster.total_gpus
+    ways = [_ways(job, rules) for job in round_.jobs]
+    service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
+    place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
+    found = []
+    for job, (by_gpus, base), amount in zip(round_.jobs, ways, service, strict=True):
+        within = {k: time for k, time in by_gpus.items() if k <= gpus}
+        behind = len(service) - 1 - place[amount]
+        fixed, each = gpus * rules.kappa.denominator, rules.kappa.numerator * behind
+        fresh = min(((fixed + each * k) * time for k, time in within.items()), default=0)
+        home = job.placement if job.state == "running" and job.placement else None
+        left = rules.horizon - max(1, micro(job.restart_seconds or 0.0))
+        stages = None if job.stage_seconds is None else tuple(1000 * micro(time) for time in job.stage_seconds)
+        found.append(
+            Worker(
+                by_gpus=within,
+                stages=stages,
+                base=base,
+                fresh=fresh,
+                changed=fresh if home is None or not rules.pay else fresh * max(0, left) // rules.horizon,
+                home=home,
+            )
+        )
+    unit = max(1, gpus * rules.kappa.denominator)
+    return Workers(rules=rules, jobs=tuple(found), unit=unit, most_jobs=rules.most_jobs(len(round_.resources)))
+
+
+def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:
+    """Return the nanoseconds of an iteration by GPUs, and in which period the stages are as the job says them."""
+    said = None if job.iteration_seconds is None else 1000 * micro(job.iteration_seconds)
+    stages = sum(1000 * micro(time) for time in job.stage_seconds or ())
+    if job.scaling is not None:
+        curve = Curve.of(job)
+        by_gpus = {k: (1000 * curve.unit + speed - 1) // speed for k, speed in curve.speeds.items()}
+        alone = by_gpus.get(job.gpus, 0)
+    else:
+        alone = said if said is not None else stages if job.stage_seconds is not None else NANO
+        by_gpus = {job.gpus: alone}
+    needs_alone = job.scaling is None or job.stage_seconds is not None
+    if job.gpus < 1 or (needs_alone and alone <= 0) or (job.stage_seconds is not None and stages <= 0):
+        raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
+    if job.scaling is not None and rules.powers:
+        by_gpus = {k: time for k, time in by_gpus.items() if k.bit_count() == 1}
+    return by_gpus, min(alone, stages) if rules.full and stages else max(1, alone)
+
+
+def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:
+    """Return by what jobs are ranked: what they still need of one GPU, or what they have had."""
+    if rules.lengths == "attained":
+        if job.attained_gpu_seconds is None:
+            raise InputError(f"job {job.id!r}.attained_gpu_seconds", "nothing", "a number: jobs are ranked by it")
+        return round(job.attained_gpu_seconds * 1000)
+    if job.remaining_iterations is None:
+        raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: jobs are ranked by it")
+    fewest = min(by_gpus)
+    return job.remaining_iterations * by_gpus[fewest] * fewest

@@ -1,0 +1,86 @@
+"""Small rounds for the joint chapter: jobs with stages, curves, both or neither, that run alone, share, or wait."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from muri_opt import Cluster, Job, Node, Round, Tenant
+
+SPECS = (
+    "joint-s",
+    "joint-l",
+    "joint-s:group=2",
+    "joint-s:sharing=stretch",
+    "joint-s:slowdown=muri",
+    "joint-s:shares=powers",
+    "joint-s:restarts=ignore",
+    "joint-l:kappa=0.3,horizon=60",
+)
+RESOURCES = ("storage", "gpu", "network")
+
+
+def joint_round(seed: int, *, most_jobs: int = 5) -> Round:
+    """Return a round of up to seven GPUs; some have a tenant with a quota."""
+    rng = Random(seed)
+    nodes = tuple(Node(id=f"n{k}", gpus=rng.choice([1, 2, 2, 4])) for k in range(rng.choice([1, 1, 2, 2])))
+    total = sum(node.gpus for node in nodes)
+    tenants = (Tenant(id="t", quota_gpus=rng.randint(1, total + 2)),) if rng.random() < 0.3 else ()
+    seats = _Seats(rng, {node.id: node.gpus for node in nodes})
+    jobs = []
+    for number in range(rng.randint(1, most_jobs)):
+        fields = _fields(rng)
+        if tenants and rng.random() < 0.6:
+            fields["tenant"] = "t"
+        if rng.random() < 0.5:
+            fields |= seats.sit(fields)
+        jobs.append(Job(id=f"j{number}", **fields))
+    return Round(cluster=Cluster(nodes=nodes, tenants=tenants), jobs=tuple(jobs), resources=RESOURCES)
+
+
+def _fields(rng: Random) -> dict[str, Any]:
+    gpus = rng.choice([1, 1, 2, 2, 4])
+    fields: dict[str, Any] = {"gpus": gpus, "remaining_iterations": rng.randint(1, 40)}
+    fields["attained_gpu_seconds"] = float(rng.randint(0, 9))
+    if rng.random() < 0.7:
+        fields["stage_seconds"] = tuple(round(rng.choice([0.1, 0.2, 0.5, rng.uniform(0.01, 1)]), 2) for _ in RESOURCES)
+    if rng.random() < 0.6:
+        power = rng.uniform(0.4, 1)
+        counts = sorted({1, gpus, rng.choice([gpus, 2 * gpus, 4])})
+        fields["scaling"] = {count: round(count**power, 3) for count in counts}
+    if rng.random() < 0.8 or not {"stage_seconds", "scaling"} & set(fields):
+        stages = sum(fields.get("stage_seconds", (1.0,)))
+        fields["iteration_seconds"] = round(stages * rng.choice([1, 1.2, 0.8]), 4)
+    if rng.random() < 0.5:
+        fields["restart_seconds"] = rng.choice([0.0, 10.0, 60.0, 700.0])
+    return fields
+
+
+class _Seats:
+    """What running jobs hold; jobs with stages may share it."""
+
+    def __init__(self, rng: Random, free: dict[str, int]) -> None:
+        self._rng, self._free = rng, free
+        self._shared: list[tuple[dict[str, int], list[int]]] = []
+
+    def sit(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the state and the placement of a job that finds a seat; nothing for one that does not."""
+        rng = self._rng
+        size = rng.randint(1, max(fields["scaling"])) if "scaling" in fields else fields["gpus"]
+        shares = "stage_seconds" in fields
+        open_ = [seat for seat in self._shared if sum(seat[0].values()) == size and len(seat[1]) < 3]
+        if shares and open_ and rng.random() < 0.6:
+            placement, members = rng.choice(open_)
+            members.append(1)
+            return {"state": "running", "placement": dict(placement)}
+        if sum(self._free.values()) < size:
+            return {}
+        placement = {}
+        for node in sorted(self._free, key=lambda _: rng.random()):
+            taken = min(size - sum(placement.values()), self._free[node])
+            if taken:
+                placement[node] = taken
+                self._free[node] -= taken
+        if shares:
+            self._shared.append((placement, [1]))
+        return {"state": "running", "placement": placement}

@@ -1,0 +1,133 @@
+"""The policies: what they refuse, when they ask again, which jobs mix, what stays, and what a move must gain."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from joint_rounds import SPECS, joint_round
+from msgspec.structs import replace
+
+from muri_opt import Cluster, InputError, Job, Limits, Node, Plan, RefusalError, Round, Tenant, policy_from, solve_round
+from muri_opt.rounds import after
+from muri_opt.systems import JobHistory
+from muri_opt.verify import broken_rules, decision_value
+
+STAGES = ("storage", "gpu", "network")
+
+
+def round_of(*jobs, gpus=4, **more):
+    return Round(cluster=Cluster(nodes=(Node(id="n0", gpus=gpus),), **more), jobs=jobs, resources=STAGES)
+
+
+def job(name, **fields):
+    return Job(**{"id": name, "gpus": 1, "iteration_seconds": 1.0, "remaining_iterations": 10, **fields})
+
+
+@pytest.mark.parametrize(
+    ("policy", "fields", "field"),
+    [
+        ("joint-s", {"remaining_iterations": None}, "remaining_iterations"),
+        ("joint-s", {"iteration_seconds": None}, "iteration_seconds"),
+        ("joint-s", {"iteration_seconds": 0.0}, "iteration_seconds"),
+        ("joint-s", {"gpus": 0}, "gpus"),
+        ("joint-s", {"stage_seconds": (0.0, 0.0, 0.0)}, "stage_seconds"),
+        ("joint-s", {"scaling": {2: 1.0}}, "scaling"),
+        ("joint-s", {"gpus": 3, "iteration_seconds": None, "stage_seconds": (1.0,) * 3, "scaling": {1: 1.0}}, "gpus"),
+        ("joint-l", {}, "attained_gpu_seconds"),
+    ],
+)
+def test_a_job_that_says_too_little_is_refused_by_name(policy, fields, field):
+    with pytest.raises(InputError, match=rf"jobs\[1\] \('b'\)\.{field}"):
+        policy_from(policy).decide(round_of(job("a", attained_gpu_seconds=0.0), job("b", **fields)), 0)
+
+
+def test_plans_are_refused_with_the_remedy():
+    planned = job("a", plans=(Plan(name="p", gpus=1, throughput=1.0),))
+    with pytest.raises(RefusalError, match="'rubick'"):
+        policy_from("joint-s").check(round_of(planned))
+
+
+@pytest.mark.parametrize("text", ["joint-s:group=4", "joint-s:sharing=free", "joint-s:horizon=0", "joint-s:kappa=-1"])
+def test_settings_that_are_not_allowed_are_refused(text):
+    with pytest.raises(InputError):
+        policy_from(text)
+
+
+def test_priorities_are_refused_and_not_ignored():
+    with pytest.raises(RefusalError, match="priority"):
+        solve_round(round_of(job("a", priority=1)), "joint-s", "heuristic")
+
+
+def test_only_unknown_lengths_ask_again():
+    none = JobHistory(gpus=np.zeros(0, dtype=np.int64), attained=np.zeros(0), executed=np.zeros(0), waited=np.zeros(0))
+    assert policy_from("joint-s").wakes(none, none) == inf
+    assert policy_from("joint-l:again=60").wakes(none, none) == 60
+
+
+def test_jobs_of_every_kind_mix_in_one_round():
+    stages = {"stage_seconds": (0.5, 0.2, 0.3)}
+    curve = {"scaling": {1: 1.0, 2: 1.9, 4: 3.5}}
+    jobs = (
+        job("gpus-only"),
+        job("stages", **stages),
+        job("curve", **curve),
+        job("both", **stages, **curve),
+        job("two", gpus=2, stage_seconds=(0.1, 0.6, 0.3)),
+    )
+    round_ = round_of(*jobs, gpus=3)
+    result = solve_round(round_, "joint-s", "auto", Limits(seconds=None))
+    assert result.certificate.feasible
+    assert result.value == result.bound
+    for one in result.decision.assignments:
+        assert len(one.jobs) == 1 or not {"gpus-only", "curve"} & set(one.jobs)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_decisions_keep_every_rule_and_are_worth_no_less_than_going_on(seed):
+    round_, policy = joint_round(seed, most_jobs=9), policy_from(SPECS[seed % len(SPECS)])
+    decision = policy.decide(round_, 0)
+    assert not broken_rules(round_, policy.rules, decision)
+    then = after(round_, decision)
+    again = policy.decide(then, 0)
+    assert decision_value(then, policy.rules, again) >= decision_value(then, policy.rules, decision)
+
+
+def test_a_job_moves_only_where_that_gains_more_than_its_restart():
+    grows = {"scaling": {1: 1.0, 2: 1.2}, "state": "running", "placement": {"n0": 1}}
+    for restart, gpus in ((10.0, 2), (400.0, 1)):
+        (one,) = (
+            policy_from("joint-s").decide(round_of(job("a", restart_seconds=restart, **grows), gpus=2), 0).assignments
+        )
+        assert dict(one.gpus) == {"n0": gpus}
+    ignoring = policy_from("joint-s:restarts=ignore")
+    (one,) = ignoring.decide(round_of(job("a", restart_seconds=400.0, **grows), gpus=2), 0).assignments
+    assert dict(one.gpus) == {"n0": 2}
+
+
+def test_quotas_cpus_and_memory_are_kept():
+    tenants = (Tenant(id="t", quota_gpus=2),)
+    nodes = (Node(id="n0", gpus=4, cpus=4, memory_gib=8), Node(id="n1", gpus=4, cpus=4, memory_gib=8))
+    curve = {1: 1.0, 8: 6.0}
+    jobs = tuple(
+        job(f"j{k}", tenant="t" if k % 2 else None, cpus=2, memory_gib=2, scaling=curve, remaining_iterations=k + 1)
+        for k in range(6)
+    )
+    round_ = Round(cluster=Cluster(nodes=nodes, tenants=tenants), jobs=jobs, resources=STAGES)
+    policy = policy_from("joint-s")
+    decision = policy.decide(round_, 0)
+    assert not broken_rules(round_, policy.rules, decision)
+    assert sum(sum(one.gpus.values()) for one in decision.assignments) == 4  # two CPUs with each
+
+
+def test_nothing_there_is_decided_as_nothing():
+    assert policy_from("joint-s").decide(round_of(), 0).assignments == ()
+    waits = policy_from("joint-s").decide(round_of(job("a"), gpus=0), 0)
+    assert [wait.job for wait in waits.waiting] == ["a"]
+
+
+def test_a_job_larger_than_the_cluster_waits():
+    decision = policy_from("joint-s").decide(round_of(job("a", gpus=9), job("b")), 0)
+    assert [wait.job for wait in decision.waiting] == ["a"]
+    assert replace(decision, waiting=()).running == {"b"}

@@ -1,0 +1,72 @@
+"""What work is worth: by hand, on one machine, and against the formula in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from joint_rounds import joint_round
+
+from muri_opt import Cluster, Job, Node, Round, policy_from
+from muri_opt.systems.joint.job_model import models_of
+from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.worth import worth_of
+from muri_opt.verify.joint.rules import Joint
+from muri_opt.verify.joint.value import workers_of
+
+
+def worth_on(round_, **rules):
+    said = JointRules.of(rules)
+    return worth_of(round_, models_of(round_, said), said)
+
+
+def machine(*lengths):
+    jobs = (Job(id=f"j{k}", gpus=1, iteration_seconds=2.0, remaining_iterations=n) for k, n in enumerate(lengths))
+    return Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=tuple(jobs))
+
+
+def test_on_one_machine_work_is_worth_the_jobs_at_or_behind_it():
+    worth = worth_on(machine(30, 10, 20))
+    assert (worth.work / (worth.unit * 2_000_000_000)).tolist() == [1, 3, 2]
+
+
+def test_on_one_machine_the_shortest_remaining_time_goes_first():
+    decision = policy_from("joint-s").decide(machine(30, 10, 20), 0)
+    assert [one.jobs for one in decision.assignments] == [("j1",)]
+
+
+def test_jobs_of_equal_service_weigh_the_same():
+    work = worth_on(machine(10, 10, 5)).work.tolist()
+    assert work[0] == work[1] < work[2]
+
+
+def test_the_size_that_is_dear_at_the_end_is_not_the_fastest():
+    jobs = [Job(id="short", gpus=1, scaling={1: 1.0, 2: 1.5, 4: 2.0}, remaining_iterations=1)]
+    jobs += [Job(id=f"long{k}", gpus=1, scaling={1: 1.0}, remaining_iterations=100) for k in range(8)]
+    worth = worth_on(Round(cluster=Cluster(nodes=(Node(id="n0", gpus=4),)), jobs=tuple(jobs)))
+    # lambda = 8 / 4: 1 + 2 g over the speed is 3 with one GPU, 10 / 3 with two, 9 / 2 with four; the last: lambda = 0
+    assert Fraction(int(worth.work[0]), worth.unit * 10**9) == 3
+    assert Fraction(int(worth.work[1]), worth.unit * 10**9) == 1
+
+
+@pytest.mark.parametrize("rules", [{}, {"kappa": "0.25"}, {"lengths": "attained"}, {"restarts": "ignore"}])
+def test_the_policy_and_the_verifier_say_the_same_worth(rules):
+    checked = Joint(
+        lengths=rules.get("lengths", "known"),
+        kappa=Fraction(rules.get("kappa", "1")),
+        pay=rules.get("restarts", "pay") == "pay",
+    )
+    for seed in range(40):
+        round_ = joint_round(seed)
+        worth, workers = worth_on(round_, **rules), workers_of(round_, checked)
+        assert worth.work.tolist() == [job.fresh for job in workers.jobs]
+        assert worth.changed.tolist() == [job.changed for job in workers.jobs]
+
+
+def test_lengths_unknown_rank_by_attained_service():
+    attained = (50.0, 0.0, 7.0)
+    jobs = (Job(id=f"j{k}", gpus=1, attained_gpu_seconds=had) for k, had in enumerate(attained))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=tuple(jobs))
+    worth = worth_on(round_, lengths="attained")
+    assert (worth.work // (worth.unit * 10**9)).tolist() == [1, 3, 2]
+    assert [one.jobs for one in policy_from("joint-l").decide(round_, 0).assignments] == [("j1",)]
