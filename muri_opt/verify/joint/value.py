@@ -11,7 +11,7 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.value import Curve
+from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.muri.periods import group_periods
