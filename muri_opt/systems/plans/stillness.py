@@ -17,8 +17,8 @@ import numpy as np
 
 from muri_opt.rounds import Round, after
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.change_costs import change_cost
 from muri_opt.rounds.decision import Decision
-from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.plans.allocation import PlanAllocation
 from muri_opt.systems.plans.decision import assignments_of, chosen_in
 from muri_opt.systems.plans.options import PlanOptions
@@ -104,7 +104,7 @@ def undone(round_: Round, options: PlanOptions, chosen: Chosen, *, equal: bool =
     seating = PlanAllocation(round_, options)
     for option, nodes in chosen.items():
         seating.take(int(options.job[option]), option, nodes)
-    away.sort(key=lambda job: -_cost(round_, job))
+    away.sort(key=lambda job: -change_cost(round_.jobs[job]))
     while away:
         left = [job for job in away if not _back(seating, job, homes[job], equal=equal)]
         if len(left) == len(away):
@@ -120,12 +120,6 @@ def _homes(options: PlanOptions) -> dict[int, list[int]]:
     for home in at_home[np.argsort(-options.e[at_home], kind="stable")].tolist():
         found.setdefault(int(options.job[home]), []).append(home)
     return found
-
-
-def _cost(round_: Round, job: int) -> int:
-    """Return GPU-microseconds that a change of a running job costs; one that says no restart takes a microsecond."""
-    one = round_.jobs[job]
-    return max(1, microseconds(one.restart_seconds or 0.0)) * sum((one.placement or {}).values())
 
 
 def _back(seating: PlanAllocation, job: int, homes: list[int], *, equal: bool) -> bool:
