@@ -1,6 +1,7 @@
 """Settings for all tests: a slow machine is no fault of the code, so Hypothesis measures no time.
 
-Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others.
+Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others,
+and more of them.
 Where there is no browser, the checks that need one are left out, and the summary says so.
 """
 
@@ -8,7 +9,7 @@ from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
-settings.register_profile("same", settings.get_profile("fresh"), derandomize=True)
+settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=60)
 settings.load_profile("same")
 
 

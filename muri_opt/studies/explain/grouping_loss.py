@@ -83,6 +83,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
     jobs ask for certain nodes, or have priorities, are refused: there, a group is not lost by one cause alone.
     """
     chosen = policy_from(policy)
+    spec = chosen.spec
     if not isinstance(chosen, MuriPolicy):
         raise InputError("policy", repr(chosen.name), "muri-s or muri-l: the loss is that of grouping")
     chosen = replace(chosen, restarts="ignore")
@@ -93,7 +94,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
         raise refusal(round_.used_fields, field, "the loss by causes", ())
     formulation = program_of(chosen.rules)
     if not isinstance(formulation, GroupingFormulation):
-        raise TypeError(f"{chosen.spec} has no grouping program")
+        raise TypeError(f"{spec} has no grouping program")
     rules = replace(formulation.rules, worst_order=False, sizes="mixed", distinct=True)
     program = GroupingFormulation(rules=rules)
     decision = chosen.decide(round_, seed=(limits or Limits()).seed)
@@ -115,7 +116,7 @@ def grouping_loss(round_: Round, policy: str | Policy = "muri-s", limits: Limits
         LossStep(cause=cause, value=value, loss=gain, optimal=optimal)
         for cause, value, gain, optimal in zip(CAUSES, values, gains, proved, strict=True)
     )
-    return GroupingLoss(policy=chosen.spec, value_unit=unit_of(chosen.rules), heuristic=heuristic, steps=tuple(steps))
+    return GroupingLoss(policy=spec, value_unit=unit_of(chosen.rules), heuristic=heuristic, steps=tuple(steps))
 
 
 def best_of_each(
