@@ -69,7 +69,9 @@ def _checked(field: str, jobs: Sequence[str], values: Iterable[float]) -> list[A
         whole: list[Any] = column.tolist()
         return whole
     most, parts = _TIMES[field]
-    _check(field, jobs, column, "iuf", most, number_range(most, positive=False))
+    if column.dtype.kind in "iuf":
+        column = column.astype(np.float64)  # a narrower type could not hold so many parts
+    _check(field, jobs, column, "f", most, number_range(most, positive=False))
     times: list[Any] = (np.rint(column * parts) / parts).tolist()
     return times
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -83,6 +84,15 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing() -> None:
     session.acknowledge(step)
     with pytest.raises(InputError, match="none is being carried out"):
         session.acknowledge(step)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64"])
+def test_columns_may_be_arrays_of_any_width(kind: str) -> None:
+    session = Session(CLUSTER, "srtf", "heuristic")
+    session.submit(a_job("a", 1))
+    seconds = 100 if kind == "int8" else 5_000
+    session.progress_all(["a"], executed_seconds=np.array([seconds], dtype=kind))
+    assert session.jobs["a"].executed_seconds == seconds
 
 
 def test_time_counts_for_what_runs_and_what_waits() -> None:
