@@ -133,9 +133,10 @@ class Journal:
             file.close()
             beside.unlink(missing_ok=True)
             raise
-        _sync_folder(self.path)
-        self._file.close()
+        before = self._file
         self._file, self.size, self.start, self._check = file, fresh.size, fresh.start, fresh._check
+        before.close()
+        _sync_folder(self.path)  # last: where that fails, the journal is the new file all the same
 
     def close(self) -> None:
         """Let another process have the journal."""

@@ -249,6 +249,24 @@ def test_an_event_stands_although_there_is_no_room_to_write_the_journal_anew(
         assert again.jobs["a"].priority == 99
 
 
+def test_what_follows_a_compaction_is_kept_though_the_folder_cannot_be_synchronised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    session = Session(CLUSTER, journal=path)
+
+    def refuses(folder: Path) -> None:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr("muri_opt.solve.session.journal._sync_folder", refuses)
+    with pytest.raises(OSError, match="Invalid argument"):
+        session.compact()
+    session.submit(a_job("a"))
+    session.close()
+    with Session.resume(path) as again:
+        assert list(again.jobs) == ["a"]
+
+
 def test_a_journal_stays_where_it_was_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever becomes of the working directory, and with the rights it was given."""
     (tmp_path / "one").mkdir()
