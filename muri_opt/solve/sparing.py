@@ -7,7 +7,6 @@ import msgspec
 from muri_opt.rounds import Decision
 from muri_opt.rounds.change_costs import changes_cost
 from muri_opt.solve.search import Search
-from muri_opt.verify import broken_rules, decision_value
 
 
 def spare_changes(search: Search, *backends: str) -> None:
@@ -20,7 +19,7 @@ def spare_changes(search: Search, *backends: str) -> None:
         return
     found = search.settled(before, *backends)
     then = before if found is None else found.decision
-    if then != before and not broken_rules(search.round_, search.rules, then):
+    if then != before and not search.audit.breaches(then):
         ranks = _rank(search, before), _rank(search, then)
         if ranks[1] > ranks[0]:
             search.decision, search.value = then, ranks[1][0]
@@ -31,6 +30,6 @@ def spare_changes(search: Search, *backends: str) -> None:
 
 def _rank(search: Search, decision: Decision) -> tuple[int, int, int]:
     """Return what makes one decision better than another: its value, then its cost, then its nodes."""
-    value = decision_value(search.round_, search.rules, decision)
+    value = search.audit.value(decision)
     nodes = sum(len(one.gpus) for one in decision.assignments)
     return value, -changes_cost(search.round_, decision), -nodes

@@ -181,7 +181,7 @@ class State:
         then, told, none = microseconds(now), self.told, frozenset[str]()
         passed = then - microseconds(self.now)
         jobs = {name: _after(job, passed, then, told.get(name, none)) for name, job in self.jobs.items()}
-        return {name: _anew(job) if name in promoted else job for name, job in jobs.items()} if promoted else jobs
+        return jobs | {name: _anew(jobs[name]) for name in promoted}
 
     def decide(self, now: float, number: int, decision: Decision, promoted: tuple[str, ...]) -> None:
         """Let time pass, and keep a decision until it is acknowledged; one before it that was not is dropped."""
