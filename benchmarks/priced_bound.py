@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from muri_opt.algorithms.knapsack import Answer, Options
+
+SAFE = 1 << 62
+"""Sums below this are exact in 64 bits; larger ones are counted in Python's integers."""
 
 
 def priced_bound(options: Options, answer: Answer) -> int:
@@ -13,12 +20,15 @@ def priced_bound(options: Options, answer: Answer) -> int:
     prices, over = answer.priced.prices, answer.priced.denominator
     assert min(prices, default=0) >= 0
     total = sum(price * has for price, has in zip(prices, options.capacity.tolist(), strict=True))
-    most = [0] * options.jobs
-    fitting = (options.use <= options.capacity).all(axis=1).tolist()
-    for job, value, use, fits in zip(
-        options.job.tolist(), options.value.tolist(), options.use.tolist(), fitting, strict=True
-    ):
-        if fits:
-            paid = sum(price * amount for price, amount in zip(prices, use, strict=True))
-            most[job] = max(most[job], over * value - paid)
-    return (total + sum(most)) // over
+    fitting = (options.use <= options.capacity).all(axis=1)
+    job, value, use = options.job[fitting], options.value[fitting], options.use[fitting]
+    largest = use.max(axis=0, initial=0).tolist()
+    reach = over * int(np.abs(value).max(initial=0)) + sum(p * most for p, most in zip(prices, largest, strict=True))
+    kind: Any = np.int64 if reach < SAFE else object
+    above = over * value.astype(kind)
+    for price, amount in zip(prices, use.T, strict=True):
+        above = above - price * amount.astype(kind)
+    most = np.zeros(options.jobs, dtype=kind)
+    np.maximum.at(most, job, above)
+    excess: list[int] = most.tolist()
+    return (total + sum(excess)) // over
