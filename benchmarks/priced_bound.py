@@ -30,5 +30,4 @@ def priced_bound(options: Options, answer: Answer) -> int:
         above = above - price * amount.astype(kind)
     most = np.zeros(options.jobs, dtype=kind)
     np.maximum.at(most, job, above)
-    excess: list[int] = most.tolist()
-    return (total + sum(excess)) // over
+    return int(total + sum(most.tolist())) // over
