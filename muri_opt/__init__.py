@@ -7,6 +7,7 @@ from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
     from muri_opt.errors import InputError as InputError, NoAnswer as NoAnswer, RefusalError as RefusalError
+    from muri_opt.replay.what_if.what_if import WhatIf as WhatIf, what_if as what_if
     from muri_opt.rounds import (
         Assignment as Assignment,
         Certificate as Certificate,
@@ -63,6 +64,7 @@ _all, _on_demand, _names = names_on_demand(
     __name__,
     {
         "muri_opt.errors": ("InputError", "NoAnswer", "RefusalError"),
+        "muri_opt.replay.what_if.what_if": ("WhatIf", "what_if"),
         "muri_opt.rounds": (
             "Assignment",
             "Certificate",

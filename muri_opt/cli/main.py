@@ -31,6 +31,8 @@ from muri_opt.cli import (
     solve,
     trace,
     verify,
+    what_if,
+    why,
     worst_case,
 )
 from muri_opt.cli.command import Command
@@ -44,6 +46,8 @@ COMMANDS: dict[str, Command] = {
         solve.COMMAND,
         verify.COMMAND,
         show.COMMAND,
+        why.COMMAND,
+        what_if.COMMAND,
         gap.COMMAND,
         loss.COMMAND,
         elastic.COMMAND,

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     from muri_opt.verify import verify
 
     round_ = round_from(arguments.round)
-    job = None if arguments.job is None else _job(round_, arguments.job)
+    job = None if arguments.job is None else job_named(round_, arguments.job)
     if arguments.result is None:
         return _undecided(arguments, round_, job)
     result = result_from(arguments.result)
@@ -74,7 +74,8 @@ def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) ->
     return Reply(round_text(round_, whole=arguments.all) + "\n" + present_text(round_, whole=arguments.all))
 
 
-def _job(round_: Round, name: str) -> Job:
+def job_named(round_: Round, name: str) -> Job:
+    """Return the job of an id, or refuse it with the nearest one."""
     from muri_opt.rounds.error_text import listed, shown
 
     place = round_.job_index.get(name)

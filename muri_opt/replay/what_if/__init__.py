@@ -1,0 +1,1 @@
+"""What would change: the same round with other nodes, quotas or jobs, and when each waiting job would start."""
