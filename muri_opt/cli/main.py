@@ -37,6 +37,7 @@ from muri_opt.cli import (
 )
 from muri_opt.cli.command import Command
 from muri_opt.cli.output import ExitCode, Reply
+from muri_opt.cli.serve import command as serve
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.report.format import printable
 
@@ -63,6 +64,7 @@ COMMANDS: dict[str, Command] = {
         policies.COMMAND,
         library.COMMAND,
         worst_case.COMMAND,
+        serve.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
     )

@@ -38,6 +38,11 @@ def what_if_text(found: WhatIf, *, whole: bool = False) -> str:
 
 def what_if_json(found: WhatIf) -> str:
     """Return the same as JSON."""
+    return _indented(what_if_content(found))
+
+
+def what_if_content(found: WhatIf) -> dict[str, Any]:
+    """Return what the JSON is made of."""
     content: dict[str, Any] = {
         "format": FORMAT,
         "policy": found.before.policy,
@@ -51,7 +56,7 @@ def what_if_json(found: WhatIf) -> str:
     }
     if found.starts_before is not None and found.starts_after is not None:
         content["start_times"] = {"now": found.starts_before, "then": found.starts_after}
-    return _indented(content)
+    return content
 
 
 def why_text(job: Job, result: Result, starts: StartTimes | None) -> str:
@@ -65,6 +70,11 @@ def why_text(job: Job, result: Result, starts: StartTimes | None) -> str:
 
 def why_json(job: Job, result: Result, starts: StartTimes | None) -> str:
     """Return the same as JSON; ``waiting`` is ``null`` for a job that runs."""
+    return _indented(why_content(job, result, starts))
+
+
+def why_content(job: Job, result: Result, starts: StartTimes | None) -> dict[str, Any]:
+    """Return what the JSON is made of."""
     content: dict[str, Any] = {
         "format": WHY_FORMAT,
         "job": job.id,
@@ -74,7 +84,7 @@ def why_json(job: Job, result: Result, starts: StartTimes | None) -> str:
     }
     if starts is not None and content["waiting"] is not None:
         content |= {"starts_in_seconds": starts.seconds.get(job.id), "assumed": starts.assumed}
-    return _indented(content)
+    return content
 
 
 def duration(seconds: float) -> str:

@@ -182,15 +182,15 @@ class Session:
         """Take out a node; the jobs on it wait again."""
         self._tell(NodeRemoved(node=node))
 
-    def decide(self, now: float) -> Step:
-        """Return what is to be done at a moment, which is not before the last.
+    def decide(self, now: float, limits: Limits | None = None) -> Step:
+        """Return what is to be done at a moment, which is not before the last; ``limits`` are for this time only.
 
         :class:`~muri_opt.NoAnswer` where there is no decision: none is possible, or none was found in time. Then
         nothing has changed, the time neither.
         """
         with self._lock:
             round_ = self.round_at(now)
-            result = solve_round(round_, self.policy, self.method, self.limits)
+            result = solve_round(round_, self.policy, self.method, limits or self.limits)
             decision = result.answer
             if not result.certificate.feasible:
                 raise _broken(result)
