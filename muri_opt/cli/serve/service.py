@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -29,10 +30,10 @@ from muri_opt.cli.serve.session_messages import (
     Submit,
 )
 from muri_opt.errors import InputError
+from muri_opt.solve.session.session import Session
 
 if TYPE_CHECKING:
     from muri_opt.rounds import Cluster, Limits
-    from muri_opt.solve.session.session import Session
 
 MOST_BYTES: Final = 64 << 20
 MOST_JOBS: Final = 100_000
@@ -120,31 +121,31 @@ class Service:
 
     def open(self, name: str, cluster: Cluster, policy: str, method: str, limits: Limits) -> tuple[Session, bool]:
         """Return a session, new or resumed from its journal, and whether it was resumed."""
-        from muri_opt.solve.session.session import Session
-
         if not _NAME.fullmatch(name):
             raise InputError("session", repr(name)[:80], "1 to 64 letters, digits, - and _")
+        journal = None if self.journals is None else self.journals / f"{name}.jsonl"
+        if name in self._sessions or (journal is not None and journal.exists()):
+            return self.session(name), True
+        return self._begun(name, lambda: Session(cluster, policy, method, limits, journal=journal)), False
+
+    def _begun(self, name: str, begin: Callable[[], Session]) -> Session:
         with self._lock:
-            if name in self._sessions:
-                return self._sessions[name], True
-            if len(self._sessions) >= MOST_SESSIONS:
-                raise RefusedMessage(TOO_LARGE, f"{MOST_SESSIONS} sessions are open; close one")
-            journal = None if self.journals is None else self.journals / f"{name}.jsonl"
-            resumed = journal is not None and journal.exists()
-            if journal is not None and resumed:
-                session = Session.resume(journal)
-            else:
-                session = Session(cluster, policy, method, limits, journal=journal)
-            self._sessions[name] = session
-            return session, resumed
+            if name not in self._sessions:
+                if len(self._sessions) >= MOST_SESSIONS:
+                    raise RefusedMessage(TOO_LARGE, f"{MOST_SESSIONS} sessions are open; close one")
+                self._sessions[name] = begin()
+            return self._sessions[name]
 
     def session(self, name: str) -> Session:
-        """Return an open session."""
+        """Return an open session, or one that a journal is left of: a process before this one had it."""
         with self._lock:
             found = self._sessions.get(name)
-        if found is None:
+        if found is not None:
+            return found
+        journal = None if self.journals is None or not _NAME.fullmatch(name) else self.journals / f"{name}.jsonl"
+        if journal is None or not journal.exists():
             raise RefusedMessage(NOT_FOUND, f"no session {name!r} is open; 'session/open' opens it")
-        return found
+        return self._begun(name, lambda: Session.resume(journal))
 
     def close(self, name: str) -> None:
         """Close a session."""

@@ -1,0 +1,86 @@
+"""The description of the HTTP interface (OpenAPI 3.1), made from the types of the messages."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any, Final
+
+import msgspec
+
+from muri_opt import __version__
+from muri_opt.cli.serve.problems import Problem
+from muri_opt.cli.serve.service import MESSAGES
+from muri_opt.rounds import Cluster, Job, Node, Result, Round
+
+_KNOWN: Final = {"round": Round, "result": Result, "cluster": Cluster, "node": Node, "jobs": Job}
+"""What parts of messages are that are kept as text until they are needed."""
+_PROBLEMS: Final = ("400", "401", "404", "408", "413", "422", "429", "500", "502", "503", "507")
+_TEMPLATE: Final = "#/components/schemas/{name}"
+
+
+def openapi() -> dict[str, Any]:
+    """Return the description."""
+    kinds = [*MESSAGES.values(), Problem, *_KNOWN.values()]
+    (*_, found), schemas = msgspec.json.schema_components(kinds, ref_template=_TEMPLATE)
+    del found
+    for schema in schemas.values():
+        schema.get("properties", {}).pop("do", None)  # the path says it
+        schema["required"] = [name for name in schema.get("required", ()) if name != "do"]
+        if "description" in schema:
+            schema["description"] = cleandoc(schema["description"]).partition("\n\n>>>")[0]
+    for kind in MESSAGES.values():
+        _say_parts(schemas[kind.__name__]["properties"])
+    paths = {f"/v1/{do}": {"post": _operation(do, kind)} for do, kind in MESSAGES.items()}
+    for path, words in (("/healthz", "The process is there"), ("/readyz", "Every solver is warm")):
+        paths[path] = {"get": _plain(words)}
+    paths["/metrics"] = {"get": _plain("Counts as Prometheus reads them")}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "muri-opt", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _say_parts(properties: dict[str, Any]) -> None:
+    """Say of parts that are kept as text what they are."""
+    for name, kind in _KNOWN.items():
+        part, reference = properties.get(name), {"$ref": _TEMPLATE.format(name=kind.__name__)}
+        if part == {}:
+            properties[name] = reference
+        elif part is not None and part.get("items") == {}:
+            part["items"] = reference
+
+
+def _operation(do: str, kind: type) -> dict[str, Any]:
+    described = cleandoc(kind.__doc__ or do)
+    schema = {"$ref": _TEMPLATE.format(name=kind.__name__)}
+    problem = {"$ref": _TEMPLATE.format(name=Problem.__name__)}
+    answers: dict[str, Any] = {"200": {"description": "The answer", "content": {"application/json": {}}}}
+    for status in _PROBLEMS:
+        answers[status] = {
+            "description": "A problem (RFC 9457)",
+            "content": {"application/problem+json": {"schema": problem}},
+        }
+    return {
+        "operationId": do,
+        "summary": described.partition("\n")[0],
+        "parameters": [
+            {
+                "name": "X-Deadline-Seconds",
+                "in": "header",
+                "description": "seconds from receipt until the answer is needed",
+                "schema": {"type": "number", "minimum": 0},
+            }
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "responses": answers,
+    }
+
+
+def _plain(words: str) -> dict[str, Any]:
+    return {"summary": words, "responses": {"200": {"description": words}, "503": {"description": "Not ready"}}}
