@@ -1,0 +1,104 @@
+"""A client of ``muri-opt serve`` in one file: standard library only, Python 3.8 or newer.
+
+Copy it beside your scheduler. Over HTTP::
+
+    client = HttpClient("http://127.0.0.1:8080", token="...")
+    result = client.ask("solve", round=round_, policy="srtf", deadline_seconds=1.0)
+
+or with a server of its own, over the standard streams (``command`` may name another Python)::
+
+    with StdioClient(["muri-opt", "serve", "--stdio", "--journals", "state/"]) as client:
+        client.ask("session/open", cluster=cluster, policy="srtf")
+
+What the server refuses is raised as ``Refused``, with its status, field, found and allowed. A server that has no free
+slot (429), or is being started (502, 503), is asked again after the time it names, until the deadline of the call.
+"""
+
+import http.client
+import json
+import subprocess
+import threading
+import time
+import urllib.parse
+
+AGAIN = (429, 502, 503)
+
+
+class Refused(Exception):
+    """A problem that the server has named."""
+
+    def __init__(self, problem):
+        super().__init__(problem.get("detail", ""))
+        self.problem = problem
+        self.status = problem.get("status", 500)
+        self.field = problem.get("field")
+        self.found = problem.get("found")
+        self.allowed = problem.get("allowed")
+
+
+class HttpClient:
+    """Asks a server over HTTP; a connection for each call, so that threads may share a client."""
+
+    def __init__(self, address, token=None, timeout=60.0):
+        parts = urllib.parse.urlsplit(address)
+        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._timeout = parts.netloc, timeout
+        self._headers = {"Content-Type": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = "Bearer " + token
+
+    def ask(self, do, **fields):
+        """Return the answer to a message; ``deadline_seconds`` also ends asking again."""
+        ends = time.monotonic() + fields.get("deadline_seconds", self._timeout)
+        while True:
+            status, again, answer = self._once(do, fields, ends)
+            if status == 200:
+                return answer
+            if status not in AGAIN or time.monotonic() + again >= ends:
+                raise Refused(answer)
+            time.sleep(again)
+
+    def _once(self, do, fields, ends):
+        if "deadline_seconds" in fields:
+            fields = dict(fields, deadline_seconds=max(0.0, ends - time.monotonic()))
+        connection = self._kind(self._host, timeout=self._timeout)
+        try:
+            connection.request("POST", "/v1/" + do, json.dumps(fields).encode(), self._headers)
+            reply = connection.getresponse()
+            text = reply.read()
+        finally:
+            connection.close()
+        return reply.status, float(reply.headers.get("Retry-After", 0)), json.loads(text.decode())
+
+
+class StdioClient:
+    """Asks a server that it starts, one message at a time; threads may share a client."""
+
+    def __init__(self, command):
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._turn = threading.Lock()
+
+    def ask(self, do, **fields):
+        """Return the answer to a message."""
+        with self._turn:
+            self._process.stdin.write(json.dumps(dict(fields, do=do)).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        if not line:
+            raise Refused({"status": 502, "detail": "the server has ended"})
+        reply = json.loads(line.decode())
+        if "problem" in reply:
+            raise Refused(reply["problem"])
+        return reply["answer"]
+
+    def close(self):
+        """End the server."""
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
