@@ -2,11 +2,12 @@
 
 Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others,
 and more of them.
-Where there is no browser, the checks that need one are left out, and the summary says so.
+Where there is no browser or no Slurm, the checks that need one are left out, and the summary says so.
 """
 
 from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
+from real_slurm import PACKAGES, SLURM
 
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=60)
@@ -14,7 +15,8 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = [item for item in items if CHROMIUM is None and item.get_closest_marker("browser")]
+    missing = [*(["browser"] if CHROMIUM is None else []), *([] if SLURM else ["slurm"])]
+    left_out = [item for item in items if any(item.get_closest_marker(marker) for marker in missing)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
@@ -23,3 +25,5 @@ def pytest_collection_modifyitems(config, items):
 def pytest_terminal_summary(terminalreporter):
     if CHROMIUM is None:
         terminalreporter.write_line("browser checks left out: no Chromium found", yellow=True)
+    if not SLURM:
+        terminalreporter.write_line(f"checks on a real Slurm left out: they need root and {PACKAGES}", yellow=True)

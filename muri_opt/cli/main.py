@@ -38,6 +38,7 @@ from muri_opt.cli import (
 from muri_opt.cli.command import Command
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.serve import command as serve
+from muri_opt.cli.slurm import command as slurm
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.report.format import printable
 
@@ -65,6 +66,7 @@ COMMANDS: dict[str, Command] = {
         library.COMMAND,
         worst_case.COMMAND,
         serve.COMMAND,
+        slurm.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
     )

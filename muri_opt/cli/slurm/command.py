@@ -1,0 +1,157 @@
+"""``muri-opt slurm``: snapshot, why, what-if, plan, apply and loop on the queue of a Slurm."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from muri_opt.cli.command import Command
+from muri_opt.cli.files import check_writable, write_text
+from muri_opt.cli.output import Reply, exit_code
+from muri_opt.cli.what_if import add_asking, add_scenario, limits_asked, scenario_reply
+from muri_opt.cli.why import add_why, why_reply
+from muri_opt.errors import InputError
+
+if TYPE_CHECKING:
+    from muri_opt.cli.slurm.apply import Applying
+    from muri_opt.cli.slurm.cluster import Source
+    from muri_opt.cli.slurm.plan import SlurmPlan
+    from muri_opt.cli.slurm.reader import Reading
+
+_EXAMPLES = """  muri-opt slurm snapshot --output round.json
+  muri-opt slurm snapshot --jobs squeue.json --nodes sinfo.json
+  muri-opt slurm why 1234 --when
+  muri-opt slurm what-if --add-nodes 2xa100:8
+  muri-opt slurm plan --partition train --policy srtf
+  muri-opt slurm loop --partition train --policy srtf --interval 10"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of the command."""
+    steps = parser.add_subparsers(title="steps", metavar="STEP", required=True)
+    snapshot = _step(steps, "snapshot", "the queue as a round of format 2, and what it could not say", _snapshot)
+    snapshot.add_argument("--output", metavar="FILE", help="write the round to a file")
+    snapshot.add_argument("--json", action="store_true", help="print what could not be said as JSON")
+    add_why(_step(steps, "why", "why a job waits, and what would let it start", _why))
+    what_if = _step(steps, "what-if", "the queue with other nodes, quotas or jobs", _what_if)
+    add_asking(what_if)
+    add_scenario(what_if)
+    what_if.add_argument("--picture", metavar="FILE.svg", help="write a picture of the changed round's decision")
+    what_if.add_argument("--all", action="store_true", help="list every job of a large queue")
+    plan = _step(steps, "plan", "the commands that would start held jobs; none is given", _plan)
+    apply = _step(steps, "apply", "give these commands, once", _apply)
+    loop = _step(steps, "loop", "give such commands again and again", _loop)
+    for step in (plan, apply, loop):
+        step.add_argument(
+            "--partition", metavar="P", action="append", default=[], help="whose held jobs may be started"
+        )
+        add_asking(step)
+    loop.add_argument(
+        "--interval", metavar="S", type=float, default=10.0, help="seconds between (default: %(default)s)"
+    )
+    loop.add_argument("--rounds", metavar="N", type=int, help="end after so many (default: when nothing is held)")
+
+
+def _step(steps: argparse._SubParsersAction, name: str, words: str, run: object) -> argparse.ArgumentParser:  # type: ignore[type-arg]
+    child: argparse.ArgumentParser = steps.add_parser(name, help=words, description=words, allow_abbrev=False)
+    child.add_argument("--jobs", metavar="FILE", help="what squeue --json has printed, instead of asking Slurm")
+    child.add_argument("--nodes", metavar="FILE", help="what sinfo or scontrol show nodes --json has printed")
+    child.set_defaults(step=run)
+    return child
+
+
+def run(arguments: argparse.Namespace) -> Reply:
+    """Take one step."""
+    reply: Reply = arguments.step(arguments)
+    return reply
+
+
+def _snapshot(arguments: argparse.Namespace) -> Reply:
+    check_writable(arguments.output)
+    from muri_opt.rounds.files import in_format
+    from muri_opt.rounds.round import ROUND_FORMATS
+
+    reading = _source(arguments).read()
+    if arguments.output is not None:
+        write_text(arguments.output, in_format(reading.round_, ROUND_FORMATS[1]).decode())
+    ledger = reading.ledger
+    return Reply(json.dumps(ledger.content(), indent=1) + "\n" if arguments.json else ledger.text())
+
+
+def _why(arguments: argparse.Namespace) -> Reply:
+    return why_reply(_source(arguments).read().round_, arguments)
+
+
+def _what_if(arguments: argparse.Namespace) -> Reply:
+    check_writable(arguments.picture)
+    return scenario_reply(_source(arguments).read().round_, arguments)
+
+
+def _plan(arguments: argparse.Namespace) -> Reply:
+    plan = _planned(_source(arguments).read(), arguments)
+    lines = [shlex.join(words) for words in plan.commands()]
+    if arguments.json:
+        content = {"commands": plan.commands(), "candidates": plan.candidates, "fingerprint": plan.round_.fingerprint}
+        return Reply(json.dumps(content, indent=1) + "\n", exit_code(plan.result))
+    told = f"# {len(plan.starts):,} of {len(plan.candidates):,} held jobs start, by {plan.result.policy}"
+    return Reply("\n".join([told, *lines]) + "\n", exit_code(plan.result))
+
+
+def _apply(arguments: argparse.Namespace) -> Reply:
+    applying, source = _applying(arguments)
+    plan = _planned(source.read(), arguments)
+    applying.apply(plan)
+    return Reply(code=exit_code(plan.result))
+
+
+def _loop(arguments: argparse.Namespace) -> Reply:
+    applying, source = _applying(arguments)
+    rounds = 0
+    while arguments.rounds is None or rounds < arguments.rounds:
+        plan = _planned(source.read(), arguments)
+        if not plan.candidates and arguments.rounds is None:
+            break
+        released = applying.apply(plan)
+        applying.note("round", candidates=len(plan.candidates), released=len(released), gap=plan.result.gap)
+        rounds += 1
+        time.sleep(arguments.interval)
+    return Reply()
+
+
+def _planned(reading: Reading, arguments: argparse.Namespace) -> SlurmPlan:
+    from muri_opt.cli.slurm.plan import plan_of
+
+    return plan_of(reading, set(arguments.partition), arguments.policy, arguments.method, limits_asked(arguments))
+
+
+def _applying(arguments: argparse.Namespace) -> tuple[Applying, Source]:
+    from muri_opt.cli.slurm.apply import Applying
+    from muri_opt.cli.slurm.cluster import Commands, run as give
+
+    if arguments.jobs is not None or arguments.nodes is not None:
+        raise InputError("--jobs", "files", "nothing: commands are given to the Slurm that they are made for")
+    if not arguments.partition:
+        raise InputError("--partition", "none", "the partitions whose held jobs may be started")
+    source = Commands()
+    return Applying(source, set(arguments.partition), give, sys.stdout), source
+
+
+def _source(arguments: argparse.Namespace) -> Source:
+    from muri_opt.cli.slurm.cluster import Commands, Files
+
+    if (arguments.jobs is None) != (arguments.nodes is None):
+        raise InputError("--jobs", "one of --jobs and --nodes", "both, or none to ask Slurm")
+    return Commands() if arguments.jobs is None else Files(arguments.jobs, arguments.nodes)
+
+
+COMMAND = Command(
+    name="slurm",
+    summary="read the queue of a Slurm: why jobs wait, what if, and which held jobs to start where",
+    examples=_EXAMPLES,
+    add_options=add_options,
+    run=run,
+)

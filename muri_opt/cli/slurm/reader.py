@@ -1,0 +1,223 @@
+"""Records of Slurm as a round of format 2, and a ledger of what the round could not say.
+
+Read are ``squeue --json`` with ``sinfo --json`` of 22.05, or with ``scontrol show nodes --json`` of 24.11 and later,
+which wrap numbers and list states. Nothing is guessed: what a record asks for and the round does not say is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+from muri_opt.cli.slurm.ledger import Ledger
+from muri_opt.cli.slurm.nodes import ALIKE, Nodes, Record
+from muri_opt.cli.slurm.text import gib, gpus_in, node_names, number, part, tasks, word
+from muri_opt.rounds import Cluster, Job, NodeRange, Plan, Round, Tenant, Within
+from muri_opt.rounds.job_demands import MAX_PRIORITY
+
+RUNNING: Final = frozenset({"RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT"})
+"""States in which a job holds what it was given."""
+WAITING: Final = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"})
+HELD: Final = frozenset({"JobHeldUser", "JobHeldAdmin", "Dependency", "Reservation", "DependencyNeverSatisfied"})
+MINUTE: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A round, the ledger of what is not in it, and the record of every job by its id in the round."""
+
+    round_: Round
+    ledger: Ledger
+    records: Mapping[str, Record]
+
+
+def read_slurm(jobs: Sequence[Record], nodes: Sequence[Record], now: float | None = None) -> Reading:
+    """Return the records of jobs that run or wait as a round; ``now`` is taken from the records if it is not given."""
+    ledger = Ledger(jobs_read=len(jobs), nodes_read=len(nodes))
+    live = [job for job in jobs if word(job.get("job_state")) in RUNNING | WAITING]
+    ledger.over = len(jobs) - len(live)
+    moments = (number(job.get(field)) for job in live for field in ("submit_time", "last_sched_evaluation"))
+    moment = max(moments, default=0.0) if now is None else now
+    read = Nodes(nodes, live, ledger)
+    reader = _Reader(nodes=read, ledger=ledger, now=moment)
+    found, records = list[Job](), dict[str, Record]()
+    for record in live:
+        for job in reader.jobs(record):
+            found.append(job)
+            records[job.id] = record
+    cluster = Cluster(levels=tuple(read.levels), nodes=tuple(read.nodes), tenants=tuple(reader.tenants.values()))
+    round_ = Round(format="muri-opt/round/2", name="slurm", now=moment, cluster=cluster, jobs=tuple(found))
+    return Reading(round_=round_, ledger=ledger, records=records)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """The GPUs of a job at its least size, on how many nodes, and how many on each node where that is said."""
+
+    gpus: int
+    gpu_type: str | None
+    least: int
+    most: int | None
+    each: int | None
+    widest: int
+
+
+class _Reader:
+    """Reads one record after another; tenants are added as jobs name them."""
+
+    def __init__(self, *, nodes: Nodes, ledger: Ledger, now: float) -> None:
+        self._nodes, self._ledger, self._now = nodes, ledger, now
+        self.tenants: dict[str, Tenant] = {}
+
+    def jobs(self, job: Record) -> Iterator[Job]:
+        """Yield the job of a record, or the tasks of an array, or nothing where a round cannot hold it."""
+        name = str(job.get("job_id"))
+        if number(job.get("het_job_id")):
+            self._ledger.job(name, "heterogeneous job")
+            return
+        shape = _shape(job)
+        if shape is None:
+            self._without_gpus(name, job)
+            return
+        if word(job.get("job_state")) in RUNNING and _placement(job) is None:
+            self._ledger.job(name, "runs, and its record does not say on which GPUs")
+            return
+        if job.get("licenses"):
+            self._ledger.job(name, f"licences: {job['licenses']}")
+        account = str(job.get("account") or "") or None
+        if account is not None:
+            self.tenants.setdefault(account, Tenant(id=account))
+        several = tasks(job.get("array_task_string"))
+        said = self._said(name, job, shape) | {"tenant": account}
+        if several and number(job.get("array_max_tasks")):
+            own = f"array-{name}"
+            most = int(number(job["array_max_tasks"])) * shape.gpus
+            self.tenants[own] = Tenant(id=own, parent=account, quota_gpus=most)
+            said["tenant"] = own
+        names = [f"{name}_{task}" for task in several] or [name]
+        yield from (Job(id=one, gpus=shape.gpus, **said) for one in names)
+
+    def _without_gpus(self, name: str, job: Record) -> None:
+        """Take what a running job without GPUs has off its nodes; one that waits is not in the round."""
+        held = [one for one in node_names(job.get("nodes")) if one in self._nodes.by_name]
+        if word(job.get("job_state")) not in RUNNING or not held:
+            self._ledger.job(name, "asks for no GPUs, and waits")
+            return
+        self._ledger.job(name, "asks for no GPUs: its CPUs and memory are taken off its nodes")
+        cpus, memory = number(job.get("cpus")), gib(job.get("tres_alloc_str")) or gib(job.get("tres_req_str")) or 0.0
+        for node in held:
+            self._nodes.less(node, cpus / len(held), memory / len(held))
+
+    def _said(self, name: str, job: Record, shape: _Shape) -> dict[str, Any]:
+        """Return the fields of a job beside its id, GPUs and tenant."""
+        features, runs = str(job.get("features") or ""), word(job.get("job_state")) in RUNNING
+        alike = features.startswith("[")
+        self._note(name, job, shape)
+        begins = number(job.get("eligible_time"))
+        limit = MINUTE * number(job.get("time_limit"))
+        each = shape.each or 0
+        widths = range(shape.least, shape.widest + 1) if shape.widest > shape.least else ()
+        executed = max(self._now - (number(job.get("start_time")) or self._now), 0.0) if runs else 0.0
+        return {
+            "user": str(job.get("user_name") or "") or None,
+            "submitted": number(job.get("submit_time")),
+            "cpus": number(job.get("cpus")),
+            "memory_gib": self._memory(name, job, shape),
+            "state": "running" if runs else "waiting",
+            "placement": _placement(job) if runs else None,
+            "executed_seconds": executed if runs else None,
+            **_length(limit - executed if limit else None),
+            "priority": min(int(number(job.get("priority"))), MAX_PRIORITY),
+            "gpu_types": None if shape.gpu_type is None else (shape.gpu_type,),
+            "nodes": NodeRange(least=shape.least, most=shape.most),
+            "even": shape.each is not None,
+            "plans": tuple(Plan(name=f"{n} nodes", gpus=n * each, nodes=n, throughput=float(n)) for n in widths)
+            or None,
+            "requires": tuple(_requires(job, features)),
+            "excludes": (f"nodes={job['excluded_nodes']}",) if job.get("excluded_nodes") else (),
+            "within": Within(level=ALIKE + features[1:-1]) if alike else None,
+            "preemptible": False,
+            "held": None if runs else _held(job),
+            "not_before": begins if begins > self._now and not runs else None,
+            "deadline": number(job.get("deadline")) or None,
+            "time_limit_seconds": limit or None,
+        }
+
+    def _note(self, name: str, job: Record, shape: _Shape) -> None:
+        """Note what a record asks for that a round cannot say."""
+        if job.get("required_nodes") and len(node_names(job["required_nodes"])) < shape.least:
+            self._ledger.job(name, "some of its nodes, and any others")
+        if number(job.get("required_switches")):
+            self._ledger.job(name, "switches")
+        if word(job.get("shared")) == "none" and any(node.gpus != shape.each for node in self._nodes.nodes):
+            self._ledger.job(name, "exclusive nodes of which it asks for some GPUs only")
+
+    def _memory(self, name: str, job: Record, shape: _Shape) -> float:
+        """Return its memory in all: what it has or asks for, or all memory of its nodes."""
+        if word(job.get("job_state")) in RUNNING:
+            return gib(job.get("tres_alloc_str")) or gib(job.get("tres_req_str")) or 0.0
+        if number(job.get("memory_per_node")) or number(job.get("memory_per_cpu")):
+            return gib(job.get("tres_req_str")) or 0.0
+        least, several = self._nodes.memory(job, shape.gpu_type)
+        if several:
+            self._ledger.job(name, "asks for no memory and is given all of a node: counted as that of the smallest")
+        return least * shape.least
+
+
+def _shape(job: Record) -> _Shape | None:
+    """Return what a job asks for in GPUs, or ``None`` where it asks for none."""
+    least = part(job.get("tres_req_str"), "node") or int(number(job.get("node_count"))) or 1
+    most = int(number(job.get("max_nodes"))) or None
+    times = {"tres_per_node": least, "tres_per_job": 1, "tres_per_task": int(number(job.get("tasks"))) or 1}
+    for field, multiple in times.items():
+        asked = gpus_in(job.get(field))
+        if asked:
+            count, whole = sum(asked.values()), field == "tres_per_node"
+            return _Shape(
+                gpus=count * multiple,
+                gpu_type=next(iter(asked)) if len(asked) == 1 else None,
+                least=least,
+                most=least if whole else max(most, least) if most else None,
+                each=count if whole else None,
+                widest=max(most or least, least) if whole else least,
+            )
+    return None
+
+
+def _length(seconds: float | None) -> dict[str, Any]:
+    """Return how long a job takes, for policies that ask for it: to its time limit, in iterations of a second."""
+    if seconds is None:
+        return {}
+    return {"iteration_seconds": 1.0, "remaining_iterations": max(ceil(seconds), 1)}
+
+
+def _plan(each: int, width: int) -> Plan:
+    return Plan(name=f"{width} nodes", gpus=width * each, nodes=width, throughput=float(width))
+
+
+def _requires(job: Record, features: str) -> Iterator[str]:
+    if job.get("partition"):
+        yield f"partition={job['partition']}"
+    if features and not features.startswith("["):
+        yield from [features] if "|" in features else features.split("&")
+    if job.get("required_nodes"):
+        yield f"nodes={job['required_nodes']}"
+
+
+def _held(job: Record) -> str | None:
+    reason = word(job.get("state_reason"))
+    if reason not in HELD and not job.get("hold"):
+        return None
+    words = (reason if reason in HELD else "JobHeldUser", job.get("dependency"), job.get("resv_name"))
+    return " ".join(str(one) for one in words if one)
+
+
+def _placement(job: Record) -> dict[str, int] | None:
+    """Return the GPUs of a running job on each of its nodes, if its record says them."""
+    names, details = node_names(job.get("nodes")), job.get("gres_detail") or ()
+    held = [sum(gpus_in(one).values()) for one in details]
+    if not names or len(names) != len(held):
+        return None
+    return {name: gpus for name, gpus in zip(names, held, strict=True) if gpus} or None

@@ -1,0 +1,89 @@
+"""The steps of ``muri-opt slurm`` on a real Slurm with fake GPUs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_slurm import RealSlurm, real_slurm
+
+ROOT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.slurm
+KINDS = {"a100": {"gpu01", "gpu02"}, "v100": {"gpu03", "gpu04"}}
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[RealSlurm]:
+    folder = Path(tempfile.mkdtemp(prefix="slurm"))  # sockets have short paths only
+    with real_slurm(folder, 18_000 + os.getpid() % 1_000) as found:
+        yield found
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def ours(slurm: RealSlurm, *words: str) -> str:
+    """Return what ``muri-opt slurm`` prints."""
+    command = [sys.executable, "-m", "muri_opt", "slurm", *words]
+    done = subprocess.run(command, env=slurm.environment, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_held_jobs_are_started_where_they_were_planned(slurm: RealSlurm) -> None:
+    typed = [slurm.submit("-N1", f"--gres=gpu:{kind}:2", "--mem=1000") for kind in ("a100", "v100", "a100")]
+    wide = slurm.submit("-N2", "--gres=gpu:v100:4", "--mem=1000")
+    free = slurm.submit("-N1", "--gres=gpu:1", "--mem=1000", "-p", "prod")
+    plan = json.loads(ours(slurm, "plan", "--partition", "train", "--policy", "srtf", "--json"))
+    assert set(plan["candidates"]) == {*typed, wide}
+    lines = [json.loads(line) for line in ours(slurm, "loop", "--partition", "train", "--interval", "0.5").splitlines()]
+    planned = {line["job"]: set(line["nodes"]) for line in lines if line["do"] == "place"}
+    assert set(planned) == {*typed, wide}
+    found = slurm.wait("COMPLETED", "COMPLETING", jobs=[*typed, wide])
+    for job, kind in zip(typed, ("a100", "v100", "a100"), strict=True):
+        assert {found[job]["nodes"]} == planned[job] <= KINDS[kind]
+    assert planned[wide] == KINDS["v100"]
+    assert found[free]["state_reason"] == "JobHeldUser"  # its partition has not opted in
+    slurm.run("scancel", free)
+
+
+def test_why_names_the_memory_and_who_holds_it(slurm: RealSlurm) -> None:
+    holds = slurm.submit("-N1", "--gres=gpu:1", "-w", "gpu03", seconds=60, held=False)
+    slurm.wait("RUNNING", jobs=[holds])
+    waits = slurm.submit("-N1", "--gres=gpu:1", "-w", "gpu03", "--mem=1000", held=False)
+    told = ours(slurm, "why", waits, "--when")
+    assert f"with its memory ('{holds}' holds 125 GiB)" in told
+    assert "would start  in" in told
+    slurm.run("scancel", holds)
+    slurm.wait("RUNNING", "COMPLETED", "COMPLETING", jobs=[waits])
+
+
+def test_a_loop_that_is_killed_and_begun_again_loses_and_repeats_nothing(slurm: RealSlurm) -> None:
+    jobs = [slurm.submit("-N1", "--gres=gpu:4", "--mem=1000", seconds=0.5) for _ in range(8)]
+    command = [sys.executable, "-m", "muri_opt", "slurm", "loop", "--partition", "train", "--interval", "0.3"]
+    with subprocess.Popen(command, env=slurm.environment, stdout=subprocess.PIPE, cwd=ROOT) as first:
+        assert first.stdout is not None
+        first.stdout.readline()  # it has placed one job, and released none yet or some
+        first.send_signal(signal.SIGKILL)
+    lines = [json.loads(line) for line in ours(slurm, *command[4:]).splitlines()]
+    found = slurm.wait("COMPLETED", "COMPLETING", jobs=jobs)
+    assert [found[job]["restart_cnt"] for job in jobs] == [0] * len(jobs)
+    released = [job for line in lines if line["do"] == "release" for job in line["jobs"]]
+    assert len(released) == len(set(released))
+    assert set(released) <= set(jobs)
+
+
+def test_a_job_that_was_not_planned_is_not_touched(slurm: RealSlurm) -> None:
+    other = slurm.submit("-N1", "--gres=gpu:1", "--mem=1000", "--comment=mine")
+    slurm.run("scontrol", "hold", other)
+    before = slurm.jobs()[other]
+    ours(slurm, "apply", "--partition", "prod")
+    assert slurm.jobs()[other]["state_reason"] == before["state_reason"]
+    assert slurm.jobs()[other]["required_nodes"] == before["required_nodes"]
+    slurm.run("scancel", other)
