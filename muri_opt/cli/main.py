@@ -36,6 +36,7 @@ from muri_opt.cli import (
     worst_case,
 )
 from muri_opt.cli.command import Command
+from muri_opt.cli.kube import command as kube
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.serve import command as serve
 from muri_opt.cli.slurm import command as slurm
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Command] = {
         worst_case.COMMAND,
         serve.COMMAND,
         slurm.COMMAND,
+        kube.COMMAND,
         export.COMMAND,
         doctor.COMMAND,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from muri_opt.cli.slurm.ledger import Ledger
+from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.slurm.text import gpus_in, node_names, node_state, number, word
 from muri_opt.errors import InputError
 from muri_opt.rounds import Node

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
-from muri_opt.cli.slurm.ledger import Ledger
+from muri_opt.cli.ledger import Ledger
 from muri_opt.cli.slurm.nodes import ALIKE, Nodes, Record
 from muri_opt.cli.slurm.text import gib, gpus_in, node_names, number, part, tasks, word
 from muri_opt.rounds import Cluster, Job, NodeRange, Plan, Round, Tenant, Within

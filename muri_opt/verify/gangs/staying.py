@@ -38,7 +38,10 @@ def open_round(round_: Round, rules: GangRules) -> Round:
         if job.stays and job.id not in kept:
             least[job.tenant or ""] += job.gpus
     used, least = with_parents(round_, used), with_parents(round_, least)
-    quotas = {tenant: max(least[tenant], most - used[tenant]) for tenant, most in most_gpus(round_).items()}
+    everything = round_.cluster.total_gpus  # what may be borrowed can be more than a quota can say
+    quotas = {
+        tenant: min(max(least[tenant], most - used[tenant]), everything) for tenant, most in most_gpus(round_).items()
+    }
     tenants = tuple(
         replace(tenant, quota_gpus=quotas.get(tenant.id), quota_by_type=None, borrow_gpus=None, lend_gpus=None)
         for tenant in round_.cluster.tenants

@@ -158,3 +158,9 @@ def test_a_wrong_reason_is_found() -> None:
     told = [(breach.rule, breach.detail) for breach in wrong_reasons(round_, placed(round_, {}), "fifo")]
     assert decision.waiting[0].reason.value == "quota"
     assert told == [("waiting-reason", "said priority; it is quota")]
+
+
+def test_a_tenant_may_borrow_more_than_a_quota_can_say() -> None:
+    boundless = Tenant(id="x", parent="o", quota_gpus=2, borrow_gpus=1_000_000)
+    result = solve_round(asked((Tenant(id="o", quota_gpus=4), boundless, HALF), ("x", 3)), "fifo", "heuristic")
+    assert (result.value, result.bound) == (1, 1)

@@ -1,0 +1,1 @@
+"""``muri-opt kube``: snapshots of Kubernetes, Kueue, KAI Scheduler and Volcano as rounds."""
