@@ -2,20 +2,24 @@
 
 Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others,
 and more of them.
-Where there is no browser or no Slurm, the checks that need one are left out, and the summary says so.
+Where there is no browser, Slurm or Go, the checks that need one are left out, and the summary says so.
 """
+
+import shutil
 
 from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
 from real_slurm import PACKAGES, SLURM
 
+THERE = {"browser": CHROMIUM is not None, "slurm": SLURM, "go": shutil.which("go") is not None}
+"""What some checks need, and whether it is here."""
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=60)
 settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(config, items):
-    missing = [*(["browser"] if CHROMIUM is None else []), *([] if SLURM else ["slurm"])]
+    missing = [marker for marker, there in THERE.items() if not there]
     left_out = [item for item in items if any(item.get_closest_marker(marker) for marker in missing)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -27,3 +31,5 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("browser checks left out: no Chromium found", yellow=True)
     if not SLURM:
         terminalreporter.write_line(f"checks on a real Slurm left out: they need root and {PACKAGES}", yellow=True)
+    if not THERE["go"]:
+        terminalreporter.write_line("checks of the client in Go left out: no Go found", yellow=True)

@@ -1,12 +1,15 @@
-"""The client of one file, against servers that really run."""
+"""The clients of one file, against servers that really run."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
 import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,16 +53,30 @@ def test_over_the_standard_streams(client: Any, tmp_path: Path) -> None:
         server.ask("session/state")
 
 
-def test_over_http(client: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "muri_opt", "serve", "--http", "0", "--slots", "1", "--journals", str(tmp_path)]
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Start a server and return its address."""
+    command = [sys.executable, "-m", "muri_opt", "serve", "--http", "0", "--slots", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        address = process.stdout.readline().rpartition(" ")[2].strip()
-        server = client.HttpClient(address)
-        # The solvers are being started: the client asks again until they are there.
-        assert server.ask("solve", round=ROUND, policy="fifo", deadline_seconds=600)["value"] == 5
-        with pytest.raises(client.Refused, match="no-such-job"):
-            server.ask("why", round=ROUND, job="no-such-job")
+        yield process.stdout.readline().rpartition(" ")[2].strip()
         process.terminate()
+
+
+def test_over_http(client: Any, address: str) -> None:
+    server = client.HttpClient(address)
+    # The solvers are being started: the client asks again until they are there.
+    assert server.ask("solve", round=ROUND, policy="fifo", deadline_seconds=600)["value"] == 5
+    with pytest.raises(client.Refused, match="no-such-job"):
+        server.ask("why", round=ROUND, job="no-such-job")
     with pytest.raises(OSError, match="refused"):
-        server.ask("session/state")
+        client.HttpClient("http://127.0.0.1:9").ask("session/state")
+
+
+@pytest.mark.go
+def test_the_client_in_go(address: str) -> None:
+    said = {"MURI_OPT_ADDRESS": address, "MURI_OPT_ROUND": str(ROOT / "instances" / "toy" / "two-gangs.json")}
+    command = [shutil.which("go") or "go", "test", "-count=1", "./..."]  # it vets them, too
+    folder, environment = ROOT / "clients" / "go", {**os.environ, **said, "GOTOOLCHAIN": "local"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr

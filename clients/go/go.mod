@@ -1,0 +1,3 @@
+module muriopt
+
+go 1.19
