@@ -2,6 +2,10 @@
 
 A ``console`` block holds commands behind ``$`` and what they print; a line of three dots stands for any lines. Times
 are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line.
+
+The commands of a page run here, one after another, with the solver process of the one before: starting Python again
+for each would take most of the time. The demo, modules of Python, and the page whose package has to be installed
+first run in processes of their own.
 """
 
 import os
@@ -16,12 +20,15 @@ from proved_answers import overstated, overstated_result
 from toy_package import files_of, install
 
 from muri_opt import Result
+from muri_opt.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("formulations/**/*.md")])
 PRINTING = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL)
 """Python, and the text right after it, which is what it prints."""
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+WIDTH = "120"
+"""Columns of the terminal for which the pages were written."""
 SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
 
 
@@ -38,7 +45,15 @@ def blocks(page, kind):
     return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
 
 
-def run(command, folder):
+def run_here(command, capsys):
+    """Run ``muri-opt`` in this process, in the folder where it is."""
+    code = main(shlex.split(command)[1:])
+    out, err = capsys.readouterr()
+    return code, out + err
+
+
+def run_alone(command, folder):
+    """Run a command in a process of its own."""
     words = shlex.split(command)
     assert words[0] in ("muri-opt", "python"), f"no test knows how to run: {command}"
     start = [sys.executable, "-m", "muri_opt"] if words[0] == "muri-opt" else [sys.executable]
@@ -48,7 +63,7 @@ def run(command, folder):
         capture_output=True,
         text=True,
         timeout=900,
-        env={**os.environ, "COLUMNS": "120", "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")])},
+        env={**os.environ, "COLUMNS": WIDTH, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")])},
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -72,15 +87,18 @@ def masked(text):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_of_a_page_print_what_it_shows(page, desk):
+def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypatch):
     makefile = (ROOT / "Makefile").read_text()
-    if files_of(page):
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    installed = bool(files_of(page))
+    if installed:
         install(page, desk)
     for command, lines in shown(page):
         if command.startswith("make "):
             assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
             continue
-        code, printed = run(command, desk)
+        here = command.startswith("muri-opt ") and not installed
+        code, printed = run_here(command, capsys) if here else run_alone(command, desk)
         assert code == 0, f"{command}\n{printed}"
         assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
         assert overstated(printed) == [], command
@@ -107,7 +125,7 @@ def test_the_demo_ends_with_a_proof_and_a_picture(desk):
     commands = [line.strip().removeprefix("$(BIN)/") for line in recipe.splitlines() if "$(BIN)/muri-opt" in line]
     printed = ""
     for command in commands:
-        code, text = run(command, desk)
+        code, text = run_alone(command, desk)
         assert code == 0, text
         printed += text
     for word in ("value", "bound", "gap", "proof"):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from muri_opt import parse_round
+from muri_opt import POLICIES, parse_round
 from muri_opt.testing import (
     INVARIANTS,
     RATIONALITY,
@@ -59,13 +59,23 @@ def test_many_rounds_find_the_bugs_that_show_in_one_or_in_many(allocator, words)
     assert len(round_.cluster.nodes) == 1
 
 
+def drive(policy, examples):
+    machine = allocator_machine(published(policy), policy=policy)
+    run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=examples))
+    assert machine.TestCase is not None
+
+
 @pytest.mark.parametrize(
     "policy", ["fifo", "muri-s", "afs-l", "rubick", "philly", "optimus-ps", "aiturbo:patience=inf"]
 )
 def test_published_policies_are_driven_over_many_rounds(policy):
-    machine = allocator_machine(published(policy), policy=policy)
-    run_state_machine_as_test(machine, settings=settings(QUICK, max_examples=8))
-    assert machine.TestCase is not None
+    drive(policy, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_is_driven_over_more_rounds(policy):
+    drive(policy, 30)
 
 
 def test_a_machine_reports_an_allocator_that_fails():

@@ -10,6 +10,8 @@ from muri_opt.testing import INVARIANTS, RATIONALITY, SAFETY, check_allocator, f
 
 PLANTED = LIMITS | ANSWERS
 POLICIES = ("fifo", "srtf", "srsf", "las", "max-min", "tiresias")
+SELDOM = {"MemoryOfFirstNodeOnly": 300, "TakesWhatTheTableOffers": 300}
+"""Bugs that show in few rounds, and how many rounds are drawn for them; all others show within 120 of this seed."""
 
 
 def found_small(kind, seed, examples):
@@ -30,7 +32,7 @@ def test_there_are_bugs_for_all_that_a_round_can_say():
 
 @pytest.mark.parametrize("kind", PLANTED, ids=lambda kind: kind.__name__)
 def test_a_planted_bug_is_found_by_default_and_small(kind):
-    found = found_small(kind, 0, 500)
+    found = found_small(kind, 0, SELDOM.get(kind.__name__, 120))
     if PLANTED[kind] != "deterministic":
         again = INVARIANTS[PLANTED[kind]].check(kind(), parse_round(found.json.encode()))
         assert again is not None or kind.__name__ == "RemembersByNames"
@@ -45,7 +47,7 @@ def test_a_planted_bug_is_found_under_other_seeds(kind, seed):
 
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_correct_allocator_is_not_accused(name):
-    assert check_allocator(CORRECT[name], max_examples=500).ok
+    assert check_allocator(CORRECT[name], max_examples=300).ok
 
 
 @pytest.mark.parametrize("policy", POLICIES)
