@@ -89,6 +89,11 @@ class JobConfiguration:
         """Servers, workers and shares of a worker: what a step makes one more or one less of."""
         return self.tasks + self.share
 
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """Servers, workers and shares of a worker: a step makes one of them one more or one less."""
+        return self.servers, self.workers, self.share
+
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans: those of the configuration."""
         return self.service

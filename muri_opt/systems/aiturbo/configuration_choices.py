@@ -10,7 +10,8 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.systems.plans.next_configurations import is_predictable
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
+from muri_opt.systems.plans.plan_ladder import Configuration
+from muri_opt.systems.plans.plan_rows import steps_of_jobs
 
 
 class Choices:
@@ -21,7 +22,7 @@ class Choices:
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:
         self._jobs = round_.jobs
-        known = [steps_of(job) for job in round_.jobs]
+        known = steps_of_jobs(round_.jobs)
         self.here = [mine[job.plan or ""] for job, mine in zip(round_.jobs, known, strict=True)]
         self.steps = [job.remaining_iterations if is_predictable(job) else None for job in round_.jobs]
         self._ways: list[dict[Configuration, list[int]]] = [{} for _ in round_.jobs]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -31,17 +30,12 @@ class PlanAllocation:
         self.free = FreeNodes(round_, options)
         self.seats: dict[int, Seat] = {}
         self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
-        self._at_home = {
-            o: home
-            for home in np.flatnonzero(options.home >= 0).tolist()
-            for o in options.of_job(options.job[home])
-            if options.plan[o] == options.plan[home]
-        }
+        self._at_home = options.same_at_home
 
-    @cached_property
+    @property
     def best_first(self) -> list[list[int]]:
-        """The options of each job as :func:`by_worth` sorts them."""
-        return by_worth(self.options)
+        """The options of each job, worth most first; equal ones without a restart first, then the smallest."""
+        return self.options.best_first
 
     @property
     def chosen(self) -> dict[int, Ints]:
@@ -54,6 +48,14 @@ class PlanAllocation:
         self.seats[job] = Seat(option, nodes)
         for node in nodes.tolist():
             self.on_node[node].add(job)
+
+    def take_all(self, chosen: Mapping[int, Ints]) -> None:
+        """Seat jobs by options on nodes where they have room together; none of them has a seat."""
+        self.free.take_all(chosen)
+        for job, (option, nodes) in zip(self.options.job[list(chosen)].tolist(), chosen.items(), strict=True):
+            self.seats[job] = Seat(option, nodes)
+            for node in nodes.tolist():
+                self.on_node[node].add(job)
 
     def leave(self, job: int) -> None:
         """Take its seat from a job."""
@@ -77,6 +79,8 @@ class PlanAllocation:
             kept = self.seat_for(self._at_home[option])
             if kept is not None:
                 return kept
+        if not self.options.moves[option] and option not in self.options.larger:
+            return self._home_seat(option)
         room = np.flatnonzero(self.free.room(option))
         parts = int(self.options.q[option])
         if len(room) < parts:
@@ -90,6 +94,18 @@ class PlanAllocation:
         if option in self.options.larger:
             return self._with_larger_parts(option, order)
         return Seat(option, np.sort(order[:parts]))
+
+    def _home_seat(self, option: int) -> Seat | None:
+        """Return the nodes that a job holds, if all of them have room for a part of an option there."""
+        options = self.options
+        nodes = options.homes[options.home[option]]
+        part = options.g[option], options.c[option], options.m[option]
+        for left, need in zip(self.free.left, part, strict=True):
+            if (left[nodes] < need).any():
+                return None
+        if not options.hosts[options.kind[option], nodes].all():
+            return None
+        return Seat(option, np.sort(nodes))
 
     def _with_larger_parts(self, option: int, order: Ints) -> Seat | None:
         """Return the first of some nodes that have room for a part of an option, with larger parts where they fit."""
@@ -116,9 +132,7 @@ class PlanAllocation:
         """Seat a job by the first of the options that fits; return whether one did, within its tenant's quota."""
         if job in self.seats or not self.free.within_quota(job):
             return False
-        for option in wanted:
-            if self.options.home[option] < 0 and not self.free.fits(option):
-                continue  # many jobs need the same, so that this is often known
+        for option in self.free.first_fitting(wanted):
             seat = self.seat_for(option, own)
             if seat is not None:
                 self.take(job, *seat)
@@ -137,8 +151,37 @@ class PlanAllocation:
 
     def stay(self, jobs: Iterable[int]) -> None:
         """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
-        for job in jobs:
-            self.start(job, (o for o in self.best_first[job] if self.options.home[o] >= 0))
+        options, queue = self.options, list(jobs)
+        if not self.stay_together(queue, -options.e, *options.totals):
+            moves = options.moves
+            for job in queue:
+                self.start(job, (o for o in self.best_first[job] if not moves[o]))
+
+    def stay_together(self, queue: Iterable[int], *keys: Ints) -> bool:
+        """Seat each running job by its first option at home in the order of some keys, if there is room for all.
+
+        Return whether there is. Who comes first then makes no difference: it is as if one after another was seated.
+        """
+        options, free = self.options, self.free
+        if options.larger or self.seats:
+            return False
+        every = np.flatnonzero(options.home >= 0)
+        ranked = every[np.lexsort((*(key[every] for key in reversed(keys)), options.job[every]))]
+        jobs, first = np.unique(options.job[ranked], return_index=True)
+        of_job = dict(zip(jobs.tolist(), ranked[first].tolist(), strict=True))
+        homes = np.array([of_job[job] for job in queue if job in of_job], dtype=np.int64)
+        nodes = [options.homes[home] for home in options.home[homes].tolist()]
+        of = np.repeat(homes, [len(some) for some in nodes])
+        node = np.concatenate([np.zeros(0, dtype=np.int64), *nodes])
+        taken = np.zeros_like(free.left)
+        np.add.at(taken.T, node, np.column_stack([options.g[of], options.c[of], options.m[of]]))
+        if (taken > free.left).any() or not options.hosts[options.kind[of], node].all():
+            return False
+        if not free.within_quotas(options.job[homes]):
+            return False
+        seats = zip(homes.tolist(), nodes, strict=True)
+        self.take_all({home: some if len(some) == 1 else np.sort(some) for home, some in seats})
+        return True
 
 
 def arrivals(round_: Round) -> list[int]:
@@ -155,7 +198,7 @@ def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
 
 def by_worth(options: PlanOptions) -> list[list[int]]:
     """Return the options of each job, worth most first; equal ones without a restart first, then the smallest."""
-    return ranked(options, -options.e, options.home < 0, *sizes(options))
+    return options.best_first
 
 
 def ranked(options: PlanOptions, *keys: NDArray[Any]) -> list[list[int]]:

@@ -26,8 +26,7 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
     ['a']
     """
     free = FreeNodes(round_, options)
-    for o, nodes in chosen.items():
-        free.take(o, nodes)
+    free.take_all(chosen)
     running = {int(options.job[o]) for o in chosen}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     rules = PlanBindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))

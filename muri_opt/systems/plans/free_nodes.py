@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,9 @@ class FreeNodes(FreeCapacity):
         self.options = options
         self._tenant = np.where(options.guaranteed, self.amounts.tenant, -1)
         self._parts = np.column_stack([options.g, options.c, options.m])[:, :, None]
-        self._fitting: set[tuple[int, ...]] = set()
-        self._full: set[tuple[int, ...]] = set()
-
-    @cached_property
-    def demands(self) -> list[tuple[int, ...]]:
-        """What decides where each option has room: options with the same demand fit on the same nodes."""
-        o = self.options
-        found = list(zip(*(column.tolist() for column in (o.q, o.g, o.c, o.m, o.kind, o.home)), strict=True))
-        for option, (count, part) in o.larger.items():
-            found[option] = (*found[option], count, *part)
-        return found
+        self._demand = options.demand
+        self._fitting: set[int] = set()
+        self._full: set[int] = set()
 
     def room(self, option: int) -> NDArray[np.bool_]:
         """Return which nodes have room now for a part of the option, of those that may have one."""
@@ -58,7 +50,7 @@ class FreeNodes(FreeCapacity):
 
         Most of many jobs need what others do: it is looked up once, until there is more or less room.
         """
-        demand = self.demands[option]
+        demand = self._demand[option]
         if demand not in self._full and demand not in self._fitting:
             enough = int(np.count_nonzero(self.room(option))) >= int(self.options.q[option])
             if enough and option in self.options.larger:  # who has room for a larger part has it for a smaller one
@@ -66,14 +58,48 @@ class FreeNodes(FreeCapacity):
             (self._fitting if enough else self._full).add(demand)
         return demand in self._fitting
 
+    def first_fitting(self, wanted: Iterable[int]) -> Iterator[int]:
+        """Yield those of some options that may fit now: all at home, and of the others those that do."""
+        full, demand, moves = self._full, self._demand, self.options.moves
+        for option in wanted:
+            if moves[option] and (demand[option] in full or not self.fits(option)):
+                continue  # many jobs need the same, so that this is often known
+            yield option
+
     def within_quota(self, job: int) -> bool:
         """Return whether the job may start beside what is placed: only guaranteed jobs use a quota."""
         return self.has_quota(int(self._tenant[job]), int(self.amounts.g[job]))
+
+    def within_quotas(self, jobs: Ints) -> bool:
+        """Return whether all of some jobs may start together."""
+        charged, enough = list[tuple[int, int]](), True
+        for job in jobs[self.options.guaranteed[jobs]].tolist():
+            enough = enough and self.within_quota(job)
+            charged.append((int(self._tenant[job]), int(self.amounts.g[job])))
+            self.charge(*charged[-1])
+        for tenant, gpus in charged:
+            self.charge(tenant, -gpus)
+        return enough
 
     def take(self, option: int, nodes: Ints) -> None:
         """Place one part of the option on each of the nodes, the larger ones on the first of them."""
         self._fitting.clear()
         self._move(option, nodes, 1)
+
+    def take_all(self, chosen: Mapping[int, Ints]) -> None:
+        """Place all of some options on their nodes."""
+        if not chosen:
+            return
+        self._fitting.clear()
+        o, some = self.options, np.fromiter(chosen, dtype=np.int64, count=len(chosen))
+        taken = np.zeros_like(self.left)
+        of = np.repeat(some, [len(nodes) for nodes in chosen.values()])
+        np.add.at(taken.T, np.concatenate(list(chosen.values())), self._parts[of, :, 0])
+        self.left -= taken
+        for option in o.larger.keys() & chosen.keys():
+            self.occupy(chosen[option][: o.larger[option].number], *o.more(option))
+        for job in o.job[some[o.guaranteed[o.job[some]]]].tolist():
+            self.charge(int(self._tenant[job]), int(self.amounts.g[job]))
 
     def give(self, option: int, nodes: Ints) -> None:
         """Undo :meth:`take`."""

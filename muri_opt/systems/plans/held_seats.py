@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -32,7 +32,22 @@ class HeldSeats(PlanAllocation):
         """Seat a job by the first of the options that fits; return whether one did, within its tenant's quota."""
         if job in self.seats or not self.free.within_quota(job):
             return False
-        return any(self._fits(option) and self.offer(job, option, own) for option in wanted)
+        return any(self.offer(job, option, own) for option in self.free.first_fitting(wanted))
+
+    def take_all(self, chosen: Mapping[int, Ints]) -> None:
+        """Seat jobs by options on nodes where they have room together; none of them has a seat.
+
+        Those that are already where they are to stay need no more room.
+        """
+        known = {} if self._all is None else self._all.seats
+        jobs = self.options.job[list(chosen)].tolist()
+        if self._all is None or all(
+            job in known and known[job].option == option for job, option in zip(jobs, chosen, strict=True)
+        ):
+            super().take_all(chosen)
+            return
+        for job, (option, nodes) in zip(jobs, chosen.items(), strict=True):
+            self.take(job, option, nodes)
 
     def take(self, job: int, option: int, nodes: Ints) -> None:
         """Seat a job that has no seat; jobs still to come that are in the way lose theirs."""
@@ -88,7 +103,7 @@ class HeldSeats(PlanAllocation):
 
     def _fits(self, option: int) -> bool:
         """Return whether an option may have room; many jobs need the same, so that this is often known."""
-        return bool(self.options.home[option] >= 0) or self.free.fits(option)
+        return not self.options.moves[option] or self.free.fits(option)
 
     def _clear(self, everyone: PlanAllocation, seat: Seat) -> None:
         """Let jobs still to come leave nodes, the latest first, until there is room for a seat."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -23,7 +25,7 @@ _ANYWHERE: Final = -1
 LARGEST: Final = 1 << 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PlanOptions:
     """The options of a round, those of a job together, under the letters of the chapter *planning*.
 
@@ -91,7 +93,7 @@ class PlanOptions:
             mask[self.homes[self.home[option]][self.larger[option].number :]] = False
         return mask
 
-    @property
+    @cached_property
     def totals(self) -> tuple[Ints, Ints, Ints]:
         """The GPUs, milli-CPUs and MiB of all parts of each option."""
         gpus, milli, mib = self.q * self.g, self.q * self.c, self.q * self.m
@@ -105,6 +107,43 @@ class PlanOptions:
         """Return what a larger part of an option that has some takes more than the others."""
         part = self.larger[option].part
         return part.gpus - int(self.g[option]), part.milli - int(self.c[option]), part.mib - int(self.m[option])
+
+    @cached_property
+    def best_first(self) -> list[list[int]]:
+        """The options of each job, worth most first; equal ones without a restart first, then the smallest."""
+        gpus, milli, mib = self.totals
+        order: list[int] = np.lexsort((mib, milli, gpus, self.home < 0, -self.e, self.job)).tolist()
+        return [order[begin:end] for begin, end in pairwise(self.first.tolist())]
+
+    @cached_property
+    def demands(self) -> list[tuple[int, ...]]:
+        """What decides where each option has room: options with the same demand fit on the same nodes."""
+        columns = (self.q, self.g, self.c, self.m, self.kind, self.home)
+        found = list(zip(*(column.tolist() for column in columns), strict=True))
+        for option, (count, part) in self.larger.items():
+            found[option] = (*found[option], count, *part)
+        return found
+
+    @cached_property
+    def demand(self) -> list[int]:
+        """The number of each option's demand, the same for equal ones."""
+        known: dict[tuple[int, ...], int] = {}
+        return [known.setdefault(demand, len(known)) for demand in self.demands]
+
+    @cached_property
+    def moves(self) -> list[bool]:
+        """Whether each option is anywhere, not just on the nodes that its job holds."""
+        return (self.home < 0).tolist()
+
+    @cached_property
+    def same_at_home(self) -> dict[int, int]:
+        """For the options of plans that a job is at home with: the one at home, for that one itself."""
+        return {
+            o: home
+            for home in np.flatnonzero(self.home >= 0).tolist()
+            for o in self.of_job(self.job[home])
+            if self.plan[o] == self.plan[home]
+        }
 
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:

@@ -105,7 +105,7 @@ class PlanBindingRules:
 
     def _wants(self, job: int, mine: range) -> _Wants:
         """Return the smallest of the options, and where it and all of them may be."""
-        demands = self._free.demands
+        demands = self._options.demands
         size, gpus = demands[self._smallest[job]][:4], int(self._gpus[self._smallest[job]])
         places = frozenset([demands[o][4:6] for o in mine])
         alike = places if len(places) == 1 else frozenset([demands[o][4:6] for o in mine if demands[o][:4] == size])

@@ -64,6 +64,10 @@ class Configuration(Hashable, Protocol):
     def steps(self) -> int:
         """A number that every step makes one more or one less."""
 
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """Three numbers: a step makes one of them one more or one less."""
+
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans."""
 
@@ -138,6 +142,11 @@ class Rung:
     def steps(self) -> int:
         """The place on the ladder."""
         return self.place
+
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """The place on the ladder, and nothing else that a step could change."""
+        return self.place, 0, 0
 
     def units(self, plan: Plan) -> int:
         """Return the service units of one of its plans."""

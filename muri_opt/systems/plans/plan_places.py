@@ -50,7 +50,10 @@ class PlanPlaces:
 
         A job that runs there may stay there, whatever it asks of a start.
         """
-        types = plan.types
+        return self.of_types(plan.types)
+
+    def of_types(self, types: tuple[str, ...] | None) -> int | None:
+        """Return the kind of all nodes of some GPU types, or ``None`` where there are none."""
         if types not in self._of_types:
             mask = self._mask(types or ())
             self._of_types[types] = self._kind(mask) if mask.any() else None

@@ -9,13 +9,23 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.errors import InputError
-from muri_opt.rounds import Job, Plan, Round
+from muri_opt.rounds import Plan, Round
 from muri_opt.rounds.amounts import Amounts, Ints
 from muri_opt.rounds.memoise import last_recalled
-from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, mebibytes, milli_cpus
-from muri_opt.systems.plans.plan_parts import entries_of
 from muri_opt.systems.plans.plan_places import PlanPlaces
+from muri_opt.systems.plans.plan_rows import (
+    GPUS,
+    MIB,
+    MILLI,
+    NAME,
+    NODES,
+    STRATEGY,
+    TOTAL,
+    TYPES,
+    PlanRowReader,
+    PlanRows,
+    plan_row_reader,
+)
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -26,10 +36,15 @@ class PlanTable:
     """Plan i of the round is ``plans[i]``, of job ``job[i]``; those of job j are ``first[j]`` up to ``first[j + 1]``.
 
     Each of its ``nodes[i]`` parts takes ``gpus[i]`` GPUs, ``milli[i]`` milli-CPUs and ``mib[i]`` MiB, on nodes of
-    ``kind[i]`` of the ``places``. ``fits[i]`` says whether they all find room in the empty cluster.
+    ``kind[i]`` of the ``places``. ``fits[i]`` says whether they all find room in the empty cluster. ``name[i]`` and
+    ``strategy[i]`` are numbers, as the ``reader`` tells; ``rows[j]`` are the plans of job j by themselves.
     """
 
     plans: Sequence[Plan]
+    rows: Sequence[PlanRows]
+    reader: PlanRowReader
+    name: Ints
+    strategy: Ints
     job: Ints
     first: Ints
     nodes: Ints
@@ -54,66 +69,39 @@ class PlanTable:
 
 @last_recalled
 def _table(round_: Round) -> PlanTable | None:
-    places = PlanPlaces(round_)
-    every = [job.plans or () for job in round_.jobs]
-    if places.are_asked or not all(every) or any(_clash(job) for job in round_.jobs):
+    places, reader = PlanPlaces(round_), plan_row_reader()
+    if places.are_asked or not all(job.plans for job in round_.jobs):
         return None
-    plans = list(chain.from_iterable(every))
-    first = np.cumsum([0, *map(len, every)], dtype=np.int64)
-    job = np.repeat(np.arange(len(every)), np.diff(first))
-    total = np.array([plan.gpus for plan in plans], dtype=np.int64)
-    nodes = np.array([plan.nodes for plan in plans], dtype=np.int64)
-    if (total % nodes).any():
+    rows = reader.rows(round_.jobs)
+    if rows is None:
         return None
-    share = np.maximum(round_.amounts.g, 1)
-    asked_milli = np.array([milli_cpus(one.cpus or 0.0) for one in round_.jobs], dtype=np.int64)
-    asked_mib = np.array([mebibytes(one.memory_gib or 0.0) for one in round_.jobs], dtype=np.int64)
-    milli = _amounts([plan.cpus for plan in plans], MILLI_PER_CPU, total * -(-asked_milli // share)[job])
-    mib = _amounts([plan.memory_gib for plan in plans], MIB_PER_GIB, total * -(-asked_mib // share)[job])
-    part = (total // nodes, -(-milli // nodes), -(-mib // nodes))
-    kind = _kinds(places, plans)
+    first = np.cumsum([0, *(len(one.throughput) for one in rows)], dtype=np.int64)
+    numbers = np.concatenate([np.zeros((0, TYPES + 1), dtype=np.int64), *(one.numbers for one in rows)])
+    nodes, part = numbers[:, NODES].copy(), (numbers[:, GPUS].copy(), numbers[:, MILLI].copy(), numbers[:, MIB].copy())
+    kind = _kinds(places, reader)[numbers[:, TYPES]]
     return PlanTable(
-        plans=plans,
-        job=job,
+        plans=list(chain.from_iterable(one.plans for one in rows)),
+        rows=rows,
+        reader=reader,
+        name=numbers[:, NAME].copy(),
+        strategy=numbers[:, STRATEGY].copy(),
+        job=np.repeat(np.arange(len(rows)), np.diff(first)),
         first=first,
         nodes=nodes,
-        total=total,
+        total=numbers[:, TOTAL].copy(),
         gpus=part[0],
         milli=part[1],
         mib=part[2],
         kind=kind,
         fits=_fits(round_.amounts, places.hosts, kind, part, nodes),
-        throughput=np.array([plan.throughput for plan in plans], dtype=np.float64),
+        throughput=np.concatenate([np.zeros(0), *(one.throughput for one in rows)]),
         places=places,
     )
 
 
-def _clash(job: Job) -> bool:
-    """Return whether two plans of a job are such that a decision could not tell them apart."""
-    plans = job.plans or ()
-    if len({plan.name for plan in plans}) == len(plans):
-        return False
-    if len({(plan.name, plan.gpus, plan.nodes) for plan in plans}) == len(plans):
-        return False
-    try:
-        entries_of(job)
-    except InputError:
-        return True
-    return False
-
-
-def _amounts(said: Sequence[float | None], unit: int, usual: Ints) -> Ints:
-    """Return what plans say, in whole parts of a unit, or what is usual where they say nothing."""
-    amounts = np.array(said, dtype=np.float64)  # nothing becomes NaN
-    nothing = np.isnan(amounts)
-    return np.where(nothing, usual, np.rint(np.where(nothing, 0.0, amounts) * unit).astype(np.int64))
-
-
-def _kinds(places: PlanPlaces, plans: Sequence[Plan]) -> Ints:
-    """Return the kind of places of each plan, -1 where no node has its GPU type."""
-    if all(plan.gpu_type is None and plan.gpu_types is None for plan in plans):
-        return np.zeros(len(plans), dtype=np.int64)
-    found = (places.by_type(plan) for plan in plans)
+def _kinds(places: PlanPlaces, reader: PlanRowReader) -> Ints:
+    """Return the kind of places of each number of GPU types, -1 where no node has them."""
+    found = (places.of_types(types) for types in reader.types)
     return np.array([-1 if kind is None else kind for kind in found], dtype=np.int64)
 
 

@@ -102,8 +102,7 @@ def undone(round_: Round, options: PlanOptions, chosen: Chosen, *, equal: bool =
     if not away:
         return chosen
     seating = PlanAllocation(round_, options)
-    for option, nodes in chosen.items():
-        seating.take(int(options.job[option]), option, nodes)
+    seating.take_all(chosen)
     away.sort(key=lambda job: -change_cost(round_.jobs[job]))
     while away:
         left = [job for job in away if not _back(seating, job, homes[job], equal=equal)]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Job, Plan, Round
+from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.next_configurations import next_names, reads_names
-from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
+from muri_opt.systems.plans.next_configurations import is_predictable, reads_names
 from muri_opt.systems.plans.plan_parts import check_strategy
-from muri_opt.systems.plans.plan_rules import PlanRules, strategy
+from muri_opt.systems.plans.plan_rules import PlanRules
 from muri_opt.systems.plans.plan_table import Bools, PlanTable
 from muri_opt.systems.plans.table_values import TableValues
-
-_strategy = lru_cache(maxsize=4096)(strategy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,10 +37,13 @@ def table_options(round_: Round, rules: PlanRules) -> TableOptions | None:
     try:
         for job in round_.jobs:
             check_strategy(job, rules.change)
-        known = [steps_of(job) for job in round_.jobs] if reads_names(rules) else None
-        allowed = table.fits & _may_run(round_, table, rules) & _named(round_, table, rules, known)
+        known = [rows.configurations for rows in table.rows] if reads_names(rules) else None
+        present = (
+            table.name == np.array([table.reader.name(job.plan) for job in round_.jobs], dtype=np.int64)[table.job]
+        )
+        allowed = table.fits & _may_run(round_, table, rules) & _named(round_, table, rules, present)
         places = np.flatnonzero(allowed)
-        staying = _homes(round_, table)[places]
+        staying = (present & _as_held(round_, table))[places]
         at = np.repeat(places, 1 + staying)
         home = np.zeros(len(at), dtype=np.bool_)
         home[(np.cumsum(1 + staying) - 1 - staying)[staying]] = True
@@ -62,36 +60,42 @@ def _may_run(round_: Round, table: PlanTable, rules: PlanRules) -> Bools:
     if rules.change in ("plans", "neither"):
         found &= table.total == round_.amounts.g[table.job]
     if rules.change in ("resources", "neither"):
-        mine = [_strategy(job.plan or "") for job in round_.jobs]
-        pairs = zip(table.plans, table.job.tolist(), strict=True)
-        found &= np.array([_strategy(plan.name) == mine[job] for plan, job in pairs], dtype=np.bool_)
+        mine = np.array([table.reader.strategy(job.plan or "") for job in round_.jobs], dtype=np.int64)
+        found &= table.strategy == mine[table.job]
     return found
 
 
-def _named(
-    round_: Round, table: PlanTable, rules: PlanRules, known: Sequence[Mapping[str, Configuration]] | None
-) -> Bools:
-    """Return which plans have a name that their job may run by next."""
-    found = np.ones(len(table.plans), dtype=np.bool_)
-    first = table.first.tolist()
-    for j, job in enumerate(round_.jobs):
-        names = next_names(job, rules, {} if known is None else known[j])
-        if names is None:
-            continue
-        found[first[j] : first[j + 1]] = [plan.name in names for plan in job.plans or ()]
-    return found
+def _named(round_: Round, table: PlanTable, rules: PlanRules, present: Bools) -> Bools:
+    """Return which plans have a name that their job may run by next; ``present`` are those of the name it has.
+
+    It is what :func:`.next_names` tells of a single job.
+    """
+    jobs, every = round_.jobs, np.ones(len(table.job), dtype=np.bool_)
+    stepwise = rules.change in ("neighbours", "configurations")
+    same = [rules.change == "same" or (rules.counts_time and not is_predictable(job)) for job in jobs]
+    if not stepwise and not any(same):
+        return every
+    if any(job.plan is None for job, alike in zip(jobs, same, strict=True) if stepwise or alike):
+        raise InputError("plan", "nothing", "the plan it has or asks for")
+    near = every
+    if stepwise:
+        positions = np.concatenate([np.zeros((0, 4), dtype=np.int64), *(rows.positions for rows in table.rows)])
+        now, here = np.flatnonzero(present), np.zeros((len(jobs), 4), dtype=np.int64)
+        if len(np.unique(table.job[now])) < len(jobs):
+            raise InputError("plan", "another one", "one of the job's plans")
+        here[table.job[now]] = positions[now]
+        apart = np.abs(positions - here[table.job])
+        near = apart[:, :3].sum(axis=1) <= 1 if rules.change == "neighbours" else every
+        near = near if rules.switch else near & (apart[:, 3] == 0)
+    return np.where(np.array(same, dtype=np.bool_)[table.job], present, near)
 
 
-def _homes(round_: Round, table: PlanTable) -> Bools:
-    """Return the plans by which a running job can keep its nodes without a restart."""
-    found = np.zeros(len(table.plans), dtype=np.bool_)
-    first = table.first.tolist()
+def _as_held(round_: Round, table: PlanTable) -> Bools:
+    """Return the plans of as many parts, each of as many GPUs, as the running job has now."""
+    nodes, gpus = np.zeros(len(round_.jobs), dtype=np.int64), np.zeros(len(round_.jobs), dtype=np.int64)
     for j, job in enumerate(round_.jobs):
         if job.state == "running" and job.placement:
-            found[first[j] : first[j + 1]] = [_is_home(job, plan) for plan in job.plans or ()]
-    return found
-
-
-def _is_home(job: Job, plan: Plan) -> bool:
-    held = job.placement or {}
-    return plan.name == job.plan and plan.nodes == len(held) and set(held.values()) == {plan.gpus // plan.nodes}
+            held = set(job.placement.values())
+            if len(held) == 1:
+                nodes[j], gpus[j] = len(job.placement), held.pop()
+    return (table.nodes == nodes[table.job]) & (table.gpus == gpus[table.job])

@@ -99,9 +99,7 @@ class TableValues:
             best = np.maximum.reduceat(np.where(table.fits, table.throughput, 0.0), first)
             return np.where(best > 0, best, 1.0)
         asked = table.total == self._round.amounts.g[table.job]
-        names = [job.plan for job in self._jobs]
-        pairs = zip(table.plans, table.job.tolist(), strict=True)
-        named = np.array([plan.name == names[job] for plan, job in pairs], dtype=np.bool_)
+        named = table.name == np.array([table.reader.name(job.plan) for job in self._jobs], dtype=np.int64)[table.job]
         own = np.maximum.reduceat(np.where(asked & named, table.throughput, 0.0), first)
         best = np.maximum.reduceat(np.where(asked, table.throughput, 0.0), first)
         if not best.all():
@@ -168,9 +166,7 @@ class TableValues:
         """Return what a second of each option counts."""
         if rules.objective != "service" or self._known is None:
             return np.full(len(self._at), float(HUNDREDTHS))
-        plans, known = self._table.plans, self._known
-        pairs = zip(self._job.tolist(), self._at.tolist(), strict=True)
-        return np.array([known[job][plans[at].name].units(plans[at]) for job, at in pairs], dtype=np.float64)
+        return np.concatenate([np.zeros(0), *(rows.units for rows in self._table.rows)])[self._at]
 
 
 def _holds(job: Job) -> bool:

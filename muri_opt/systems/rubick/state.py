@@ -58,7 +58,10 @@ class State(PlanAllocation):
         homes: dict[int, list[int]] = {}
         for o in np.flatnonzero(options.home >= 0).tolist():
             homes.setdefault(int(options.job[o]), []).append(o)
-        for job in guaranteed_first(options, [job for job in self.rank if job in homes]):
+        queue = guaranteed_first(options, [job for job in self.rank if job in homes])
+        if self.stay_together(queue, *options.totals):
+            return
+        for job in queue:
             self.start(job, sorted(homes[job], key=self.curves.total.__getitem__))
 
     def within_reach(self, job: int) -> list[int]:

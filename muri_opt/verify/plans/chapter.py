@@ -26,6 +26,7 @@ from muri_opt.verify.plans.dual_bound import planned_bound
 from muri_opt.verify.plans.optimum import planned_optimum
 from muri_opt.verify.plans.plan_choices import PlanChoices, has_shape
 from muri_opt.verify.plans.rules import plan_breaches, plan_reasons, taken_by_plans
+from muri_opt.verify.plans.rules_at_once import keeps_rules, reasons_at_once
 from muri_opt.verify.plans.value import Planned
 from muri_opt.verify.settings import Setting, one_of
 
@@ -76,6 +77,10 @@ class PlanChapter(Chapter):
         """Return what a decision is worth."""
         return self.menu.value(self.round_, decision)
 
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks; most break none, which is seen in one look at all of it."""
+        return [] if keeps_rules(self.round_, self.menu, decision, self.quota_gpus) else super().breaches(decision)
+
     def least_gpus(self, members: Sequence[Job], assignment: Assignment) -> int:
         """Return 0 where a job has the plan it names, if it names one, in a form that needs no GPU."""
         names = {plan.name for job in members for plan in job.plans or () if plan.gpus == 0}
@@ -119,7 +124,9 @@ class PlanChapter(Chapter):
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits."""
-        return plan_reasons(self.round_, self.menu, decision, self.held_of_tenants(decision))
+        held = self.held_of_tenants(decision)
+        found = reasons_at_once(self.round_, self.menu, decision, held)
+        return plan_reasons(self.round_, self.menu, decision, held) if found is None else found
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality, and of counting GPUs where that leaves a gap."""

@@ -7,6 +7,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.counting import Pool, counted_best
+from muri_opt.verify.plans.menu_columns import MenuColumns
 from muri_opt.verify.plans.plan_choices import PlanChoices
 
 _MOST_STEPS = 50_000_000
@@ -25,14 +26,28 @@ def counted_plans(round_: Round, menu: PlanChoices) -> int | None:
         gpus = menu.columns.pieces[some, 0] * menu.columns.parts[some]
         if total * len(np.unique(menu.columns.owner[some] * (int(gpus.max(initial=0)) + 1) + gpus)) > _MOST_STEPS:
             return None
-    tables = [_by_gpus(menu, job) for job in range(len(round_.jobs))]
+    tables = _column_tables(menu, menu.columns) if menu.columns is not None else _tables(menu)
     return counted_best(total, [Pool(tables, total)], steps=_MOST_STEPS)
 
 
-def _by_gpus(menu: PlanChoices, job: int) -> dict[int, int]:
-    """Return the best value of a job for each number of GPUs it may run with."""
-    table: dict[int, int] = {}
-    for way in menu.ways[job]:
-        value = menu.weights[job] * (menu.bonus[job] + way.best)
-        table[way.plan.gpus] = max(value, table.get(way.plan.gpus, 0))
-    return table
+def _tables(menu: PlanChoices) -> list[dict[int, int]]:
+    """Return the best value of each job for each number of GPUs it may run with."""
+    tables: list[dict[int, int]] = []
+    for ways, bonus, weight in zip(menu.ways, menu.bonus, menu.weights, strict=True):
+        table: dict[int, int] = {}
+        for way in ways:
+            table[way.plan.gpus] = max(weight * (bonus + way.best), table.get(way.plan.gpus, 0))
+        tables.append(table)
+    return tables
+
+
+def _column_tables(menu: PlanChoices, columns: MenuColumns) -> list[dict[int, int]]:
+    """Return the same from columns."""
+    tables: list[dict[int, int]] = [{} for _ in menu.round_.jobs]
+    some = np.flatnonzero(columns.open)
+    told = (columns.owner[some], columns.pieces[some, 0] * columns.parts[some], columns.best[some])
+    for job, gpus, best in zip(*(column.tolist() for column in told), strict=True):
+        table, value = tables[job], menu.weights[job] * (menu.bonus[job] + best)
+        if value > table.get(gpus, -1):
+            table[gpus] = max(value, 0)
+    return tables

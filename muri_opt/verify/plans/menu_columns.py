@@ -9,18 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Job, Plan, Round
-from muri_opt.verify.amounts import need_of
-from muri_opt.verify.plans.next_configurations import Steps, is_stepwise, may_step_to, steps_left, tasks_of
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.plans.next_configurations import is_stepwise, steps_left
 from muri_opt.verify.plans.places import Places, Spot
-from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, strategy_of
+from muri_opt.verify.plans.plan_parts import Entry, Piece
+from muri_opt.verify.plans.plan_rows import (
+    GPUS,
+    NAME,
+    PARTS,
+    PIECE_GPUS,
+    PIECE_MIB,
+    STRATEGY,
+    TYPES,
+    PlanReader,
+    PlanRows,
+    reader,
+)
 from muri_opt.verify.plans.value import Planned, is_shut, kept_of, one_value, reference_of
 
 Ints = NDArray[np.int64]
@@ -33,39 +44,50 @@ _MOST: Final = 1e12
 _SURE: Final = 1e-12
 """An estimate this far from a whole number, relative to it, is on the right side of that."""
 _WORD: Final = 1 << 62
-_strategy = lru_cache(maxsize=4096)(strategy_of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
-    ``pieces[i]``, or ``each[i]``, is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``. A job
-    may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]``
-    are what that is worth.
+    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``; ``name[i]`` is the
+    number of its name, as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds
+    if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is worth. There are so many ``nodes``.
     """
 
-    plans: Sequence[Plan]
+    jobs: Sequence[Job]
+    nodes: int
+    words: PlanReader
     owner: Ints
     begin: Ints
     kind: Ints
     spots: Sequence[Spot]
+    name: Ints
     pieces: Ints
-    each: Sequence[Piece]
     parts: Ints
     open: Bools
     stays: Bools
     away: Ints
     home: Ints
 
-    @property
+    @cached_property
     def best(self) -> Ints:
         """The most that each plan is worth."""
         return np.where(self.stays, np.maximum(self.away, self.home), self.away)
 
+    @cached_property
+    def hosts(self) -> Bools:
+        """``[k, s]``: whether node s is one for plans of kind k."""
+        found = np.zeros((len(self.spots), self.nodes), dtype=np.bool_)
+        for kind, spot in enumerate(self.spots):
+            found[kind, list(spot)] = True
+        return found
+
     def entry(self, place: int) -> Entry:
         """Return one of the plans with its parts."""
-        return Entry(self.plans[place], self.each[place])
+        job = int(self.owner[place])
+        plan = (self.jobs[job].plans or ())[place - int(self.begin[job])]
+        return Entry(plan, Piece._make(self.pieces[place].tolist()))
 
 
 def read_columns(round_: Round, planned: Planned, places: Places) -> MenuColumns | None:
@@ -80,61 +102,49 @@ def read_columns(round_: Round, planned: Planned, places: Places) -> MenuColumns
 
 
 def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None:
-    jobs = round_.jobs
-    plans = [plan for job in jobs for plan in job.plans or ()]
-    begin = np.concatenate([[0], np.cumsum([len(job.plans or ()) for job in jobs])]).astype(np.int64)
-    owner = np.repeat(np.arange(len(jobs)), np.diff(begin))
-    parts = np.array([plan.nodes for plan in plans], dtype=np.int64)
-    gpus = np.array([plan.gpus for plan in plans], dtype=np.int64)
-    if np.any(gpus % parts) or not all(map(_are_distinct, jobs)):
+    jobs, words = round_.jobs, reader()
+    rows = words.read(jobs)
+    if rows is None:
         return None
-    needs = [need_of(job) for job in jobs]
-    usual = np.array([(need.milli, need.mebibytes) for need in needs], dtype=np.int64).reshape(-1, 2)[owner]
-    milli = _said([plan.cpus for plan in plans], 1000, gpus * usual[:, 0])
-    mebibytes = _said([plan.memory_gib for plan in plans], 1024, gpus * usual[:, 1])
-    pieces = np.column_stack([gpus // parts, (milli + parts - 1) // parts, (mebibytes + parts - 1) // parts])
-    kinds: dict[tuple[str, ...] | None, int] = {}
-    kind = np.array([kinds.setdefault(plan.types, len(kinds)) for plan in plans], dtype=np.int64)
+    begin = np.concatenate([[0], np.cumsum([len(one.plans) for one in rows])]).astype(np.int64)
+    owner = np.repeat(np.arange(len(jobs)), np.diff(begin))
+    numbers = np.concatenate([np.zeros((0, TYPES + 1), dtype=np.int64), *(one.numbers for one in rows)])
+    parts, gpus, name = numbers[:, PARTS], numbers[:, GPUS], numbers[:, NAME]
+    pieces = numbers[:, PIECE_GPUS : PIECE_MIB + 1]
+    known, kind = np.unique(numbers[:, TYPES], return_inverse=True)
     types = places.floor.types
-    spots = [frozenset(at for at, one in enumerate(types) if some is None or one in some) for some in kinds]
+    sets = [words.types[some] for some in known.tolist()]
+    spots = [frozenset(at for at, one in enumerate(types) if some is None or one in some) for some in sets]
     fits = _fitting(places, kind, spots, pieces, parts)
-    speed = np.array([plan.throughput for plan in plans], dtype=np.float64)
+    speed = np.concatenate([np.zeros(0), *(one.speed for one in rows)])
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
-    open_ = fits & (speed >= promise[owner]) & _changes(round_, planned, plans, owner) & _steps(jobs, planned, begin)
-    stays = np.zeros(len(plans), dtype=np.bool_)
-    for place, job in enumerate(jobs):
-        if job.state == "running" and job.placement:
-            stays[begin[place] : begin[place + 1]] = [_is_present(job, plan) for plan in job.plans or ()]
-    values = _Values(round_, planned, plans, owner, begin, speed, fits, open_)
+    open_ = fits & (speed >= promise[owner])
+    if planned.change in ("plans", "neither"):
+        open_ &= gpus == np.array([job.gpus for job in jobs], dtype=np.int64)[owner]
+    if planned.change in ("resources", "neither"):
+        if any(job.plan is None for job in jobs):
+            raise InputError("plan", "nothing", "the plan it was given")
+        own = np.array([words.strategy(job.plan or "") for job in jobs], dtype=np.int64)
+        open_ &= numbers[:, STRATEGY] == own[owner]
+    present = np.array([words.number(job.plan) for job in jobs], dtype=np.int64)[owner] == name
+    open_ &= _near(jobs, planned, rows, owner, present)
+    values = _Values(round_, planned, rows, owner, begin, speed, fits, open_)
     return MenuColumns(
-        plans=plans,
+        jobs=jobs,
+        nodes=len(types),
+        words=words,
         owner=owner,
         begin=begin,
-        kind=kind,
+        kind=kind.reshape(-1),
         spots=spots,
+        name=name,
         pieces=pieces,
-        each=list(map(Piece._make, pieces.tolist())),
         parts=parts,
         open=open_,
-        stays=stays,
+        stays=present & _as_held(jobs, owner, parts, pieces[:, 0]),
         away=values.found(restart=True),
         home=values.found(restart=False),
     )
-
-
-def _are_distinct(job: Job) -> bool:
-    """Return whether the plans of a job differ so that no decision confuses them; refuse them if some do not."""
-    plans = job.plans or ()
-    named = len({plan.name for plan in plans}) == len(plans)
-    if not named and len({(plan.name, plan.gpus, plan.nodes) for plan in plans}) < len(plans):
-        entries_of(job)
-    return True
-
-
-def _said(amounts: Sequence[float | None], unit: int, usual: Ints) -> Ints:
-    """Return amounts in parts of a unit, where nothing is said the usual ones."""
-    told = np.array(amounts, dtype=np.float64)
-    return np.where(np.isnan(told), usual, np.rint(np.nan_to_num(told) * unit).astype(np.int64))
 
 
 def _fitting(places: Places, kind: Ints, spots: Sequence[Spot], pieces: Ints, parts: Ints) -> Bools:
@@ -157,81 +167,38 @@ def _fitting(places: Places, kind: Ints, spots: Sequence[Spot], pieces: Ints, pa
     return np.array(able, dtype=np.bool_)[back.reshape(-1)]
 
 
-def _changes(round_: Round, planned: Planned, plans: Sequence[Plan], owner: Ints) -> Bools:
-    """Return which plans are of the strategy and of the GPUs that the policy leaves to their jobs."""
-    may = np.ones(len(plans), dtype=np.bool_)
-    jobs, change = round_.jobs, planned.change
-    if change in ("resources", "neither"):
-        if any(job.plan is None for job in jobs):
-            raise InputError("plan", "nothing", "the plan it was given")
-        own = [_strategy(job.plan or "") for job in jobs]
-        same = (_strategy(plan.name) == own[job] for plan, job in zip(plans, owner.tolist(), strict=True))
-        may &= np.fromiter(same, dtype=np.bool_, count=len(plans))
-    if change in ("plans", "neither"):
-        asks = np.array([job.gpus for job in jobs], dtype=np.int64)
-        may &= np.array([plan.gpus for plan in plans], dtype=np.int64) == asks[owner]
-    return may
+def _near(jobs: Sequence[Job], planned: Planned, rows: Sequence[PlanRows], owner: Ints, present: Bools) -> Bools:
+    """Return which plans are no further than the policy lets jobs go from what they have, their ``present`` plans."""
+    change = planned.change
+    stepwise = is_stepwise(change)
+    if not stepwise and change != "same" and not planned.counts_time:
+        return np.ones(len(owner), dtype=np.bool_)
+    fixed = np.array([change == "same" or steps_left(job) is None for job in jobs], dtype=np.bool_)
+    if any(job.plan is None for job in jobs if stepwise or change == "same" or steps_left(job) is None):
+        raise InputError("plan", "nothing", "the configuration it has")
+    steps = np.concatenate([np.zeros((0, 4), dtype=np.int64), *(one.steps for one in rows)])
+    if not stepwise:
+        return np.where(fixed[owner], present, True)
+    here = np.zeros((len(jobs), 4), dtype=np.int64)
+    some = np.flatnonzero(present)
+    here[owner[some]] = steps[some]
+    if len(np.unique(owner[some])) < len(jobs):
+        raise InputError("plan", "another one", "one of its plans")
+    apart = np.abs(steps - here[owner])
+    near = np.ones(len(owner), dtype=np.bool_) if change == "configurations" else apart[:, :3].sum(axis=1) <= 1
+    if not planned.switch:
+        near &= apart[:, 3] == 0
+    return np.where(fixed[owner], present, near)
 
 
-def _steps(jobs: Sequence[Job], planned: Planned, begin: Ints) -> Bools:
-    """Return which plans are no further than the policy lets jobs go from what they have."""
-    may = np.ones(int(begin[-1]), dtype=np.bool_)
-    if planned.change not in ("same", "neighbours", "configurations") and not planned.counts_time:
-        return may
-    near = _Near(planned)
+def _as_held(jobs: Sequence[Job], owner: Ints, parts: Ints, gpus: Ints) -> Bools:
+    """Return which plans have as many parts as their job holds nodes, with the GPUs that it holds on each."""
+    nodes, each = np.zeros(len(jobs), dtype=np.int64), np.full(len(jobs), -1, dtype=np.int64)
     for place, job in enumerate(jobs):
-        may[begin[place] : begin[place + 1]] = near.of(job)
-    return may
-
-
-class _Near:
-    """Which plans jobs may go to; jobs with plans of the same names that have the same one are looked at once."""
-
-    def __init__(self, planned: Planned) -> None:
-        self._planned = planned
-        self._known: dict[tuple[object, ...], list[bool]] = {}
-
-    def of(self, job: Job) -> list[bool]:
-        """Return for each plan of a job whether it may run by it next."""
-        planned, plans = self._planned, job.plans or ()
-        key = (job.plan, steps_left(job) is None, tuple((plan.name, plan.gpus) for plan in plans))
-        found = self._known.get(key)
-        if found is None:
-            told = _tell_tasks(plans)
-            entries = () if told else entries_of(job)
-            steps = Steps.of(job, entries) if is_stepwise(planned.change) else None
-            if told and (is_stepwise(planned.change) or planned.change == "same" or planned.objective == "service"):
-                _check_shares(plans)
-            found = [
-                may_step_to(job, plan, steps, planned.change, planned.objective, switch=planned.switch)
-                for plan in plans
-            ]
-            if told:  # else the order of plans goes by what they take, which names do not tell
-                self._known[key] = found
-        return found
-
-
-def _tell_tasks(plans: Sequence[Plan]) -> bool:
-    try:
-        for plan in plans:
-            tasks_of(plan.name)
-    except InputError:
-        return False
-    return True
-
-
-def _check_shares(plans: Sequence[Plan]) -> None:
-    for plan in plans:
-        tasks = tasks_of(plan.name)
-        if tasks.workers * tasks.shares != plan.gpus:
-            raise InputError("plans", str(plan.gpus), "the GPUs that the name tells")
-
-
-def _is_present(job: Job, plan: Plan) -> bool:
-    """Return whether a job runs by a plan now, by its name, its nodes and the GPUs on each."""
-    held = job.placement or {}
-    each = plan.gpus // plan.nodes
-    return plan.name == job.plan and len(held) == plan.nodes and all(gpus == each for gpus in held.values())
+        if job.state == "running" and job.placement:
+            sizes = set(job.placement.values())
+            nodes[place], each[place] = len(job.placement), sizes.pop() if len(sizes) == 1 else -1
+    return (parts == nodes[owner]) & (gpus == each[owner])
 
 
 class _Values:
@@ -241,14 +208,14 @@ class _Values:
         self,
         round_: Round,
         planned: Planned,
-        plans: Sequence[Plan],
+        rows: Sequence[PlanRows],
         owner: Ints,
         begin: Ints,
         speed: Floats,
         fits: Bools,
         open_: Bools,
     ) -> None:
-        self._round, self._planned, self._plans, self._owner, self._speed = round_, planned, plans, owner, speed
+        self._round, self._planned, self._rows, self._owner, self._speed = round_, planned, rows, owner, speed
         self._open, jobs = open_, round_.jobs
         runs = [job.state == "running" and bool(job.placement) for job in jobs]
         told = list(zip(jobs, runs, strict=True))
@@ -259,7 +226,7 @@ class _Values:
             shut = [gate is not None and run and is_shut(job, gate) for job, run in told]
             self._lost = np.where(shut, float(planned.horizon), self._lost)
             if planned.reference == "best":
-                top = np.maximum.reduceat(np.where(fits, speed, 0.0), begin[:-1]) if len(plans) else np.zeros(0)
+                top = np.maximum.reduceat(np.where(fits, speed, 0.0), begin[:-1]) if len(owner) else np.zeros(0)
                 self._base = np.where(top > 0, top, 1.0)
             else:
                 self._base = np.array([float(reference_of(job, planned, ())) for job in jobs])
@@ -269,7 +236,9 @@ class _Values:
             kept = (float(kept_of(round_, job)) if run else 1.0 for job, run in told)
             self._kept = np.fromiter(kept, dtype=np.float64, count=len(jobs))
         elif planned.counts_time:
-            self._units = _units(jobs, plans, owner) if planned.objective == "service" else np.full(len(plans), 100.0)
+            self._units = np.full(len(owner), 100.0)
+            if planned.objective == "service":
+                self._units = np.concatenate([np.zeros(0), *(one.units for one in rows)])
         self._fits, self._begin = fits, begin
 
     def found(self, *, restart: bool) -> Ints:
@@ -312,21 +281,12 @@ class _Values:
 
     def _exact(self, place: int, *, restart: bool) -> int:
         """Return the absolute value of one plan, exactly."""
-        job = int(self._owner[place])
-        span = range(int(self._begin[job]), int(self._begin[job + 1]))
-        fitting = [self._plans[one] for one in span if self._fits[one]]
-        allowed = [self._plans[one] for one in span if self._open[one]]
-        return abs(one_value(self._round, job, self._planned, fitting, allowed, self._plans[place], restart=restart))
-
-
-def _units(jobs: Sequence[Job], plans: Sequence[Plan], owner: Ints) -> Floats:
-    """Return the service units a second of each plan, by its tasks or, where names do not tell them, by its nodes."""
-    told = [_tell_tasks(job.plans or ()) for job in jobs]
-    units = (
-        tasks_of(plan.name).units if told[job] else 10 * plan.gpus + 5 * plan.nodes
-        for plan, job in zip(plans, owner.tolist(), strict=True)
-    )
-    return np.fromiter(units, dtype=np.float64, count=len(plans))
+        job, first = int(self._owner[place]), int(self._begin[int(self._owner[place])])
+        plans = self._rows[job].plans
+        fitting = [plan for at, plan in enumerate(plans) if self._fits[first + at]]
+        allowed = [plan for at, plan in enumerate(plans) if self._open[first + at]]
+        plan = plans[place - first]
+        return abs(one_value(self._round, job, self._planned, fitting, allowed, plan, restart=restart))
 
 
 def whole_parts(estimate: Floats, some: Bools, exact: Callable[[int], int]) -> Ints:

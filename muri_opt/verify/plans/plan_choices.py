@@ -14,6 +14,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Decision, Job, Plan, Round
 from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.verify.demands import asked_of
+from muri_opt.verify.plans.decision_rows import decision_rows
 from muri_opt.verify.plans.menu_columns import MenuColumns, read_columns
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
 from muri_opt.verify.plans.places import Places, Spot
@@ -59,11 +60,6 @@ class OnDemand(Sequence[T]):
 
     def __len__(self) -> int:
         return len(self._places)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]  # what has been made changes
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -231,6 +227,13 @@ class PlanChoices:
 
     def value_of(self, round_: Round, decision: Decision) -> int:
         """Return the same, worked out anew."""
+        columns = self.columns
+        rows = None if columns is None else decision_rows(round_, columns, decision)
+        if columns is not None and rows is not None:
+            worth = np.where(rows.home, columns.home[rows.plan], columns.away[rows.plan])
+            bonus, weights = self.bonus, self.weights
+            told = zip(rows.job.tolist(), worth.tolist(), strict=True)
+            return sum(weights[job] * (bonus[job] + one) for job, one in told)
         total = 0
         for assignment in decision.assignments:
             for position in (round_.job_index[job] for job in assignment.jobs[:1] if job in round_.job_index):

@@ -37,7 +37,7 @@ class SynergyPolicy(ThroughputPolicy):
         """Return the nodes of each option that runs."""
         seating, queue = PlanAllocation(round_, options), arrivals(round_)
         seating.stay(queue)
-        slowest, speed = _proportional(round_, options, seating.free.demands), options.throughput.tolist()
+        slowest, speed = _proportional(round_, options, options.demands), options.throughput.tolist()
         for job in queue:
             seating.start(job, (o for o in seating.best_first[job] if speed[o] >= slowest[job]))
         return seating.chosen

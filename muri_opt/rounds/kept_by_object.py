@@ -1,0 +1,50 @@
+"""What was worked out of objects that do not change, kept by the very object from round to round."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class KeptByObject(Generic[V]):
+    """Values by object and whatever else they depend on; at most twice ``most`` of them are kept.
+
+    Whether an object is known is told without comparing it: jobs of a session keep their plans, thousands of them, as
+    the same objects. An object is kept alive with its value. When ``most`` values were used since the last time, those
+    that were not are forgotten.
+
+    >>> kept, plans = KeptByObject[int](most=2), (1, 2, 3)
+    >>> kept.put(plans, "sum", 6)
+    >>> kept.get(plans, "sum"), kept.get((1, 2), "sum")
+    (6, None)
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._used: dict[tuple[int, Hashable], tuple[object, V]] = {}
+        self._before: dict[tuple[int, Hashable], tuple[object, V]] = {}
+
+    def __len__(self) -> int:
+        return len(self._used.keys() | self._before.keys())
+
+    def get(self, thing: object, beside: Hashable) -> V | None:
+        """Return what is known of the very object."""
+        key = id(thing), beside
+        found = self._used.get(key)
+        if found is None:
+            found = self._before.get(key)
+            if found is None:
+                return None
+            self._keep(key, found)
+        return found[1]
+
+    def put(self, thing: object, beside: Hashable, value: V) -> None:
+        """Keep a value."""
+        self._keep((id(thing), beside), (thing, value))
+
+    def _keep(self, key: tuple[int, Hashable], found: tuple[object, V]) -> None:
+        if len(self._used) >= self._most:
+            self._before, self._used = self._used, {}
+        self._used[key] = found
