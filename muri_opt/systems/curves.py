@@ -70,11 +70,12 @@ class Curves:
         """
         time = np.full(self.speed.shape, NEVER, dtype=np.int64)
         amounts = self._amounts(work)
-        small = np.array([amount < NEVER for amount in amounts], dtype=bool)
+        large = [j for j, amount in enumerate(amounts) if amount >= NEVER]
         total = np.array([amount if amount < NEVER else 0 for amount in amounts], dtype=np.int64)
         useful = self.speed > 0
-        np.floor_divide(total[:, None], self.speed, out=time, where=useful & small[:, None])
-        for j in np.flatnonzero(~small).tolist():  # larger than 64 bits: Python's whole numbers
+        useful[large] = False
+        np.floor_divide(total[:, None], self.speed, out=time, where=useful)
+        for j in large:  # larger than 64 bits: Python's whole numbers
             for k in range(1, int(self.cap[j]) + 1):
                 time[j, k] = min(NEVER - 1, amounts[j] // int(self.speed[j, k]))
         return time
@@ -97,26 +98,29 @@ class Curves:
 
 @last_recalled
 def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
-    tables: list[Table] = []
-    units: list[int] = []
+    rows, units = list[Ints](), list[int]()
     for position, job in enumerate(jobs):
-        entries = tuple((job.scaling or {}).items())
         try:
-            table = _known_table(entries)
+            table, row = _known_table(tuple((job.scaling or {}).items()))
             units.append(iteration_unit(job, table))
         except InputError as error:
             raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-        tables.append(table)
-    cap = np.array([min(len(table.speeds) - 1, most_gpus) for table in tables], dtype=np.int64)
+        rows.append(row)
+    cap = np.array([min(len(row) - 1, most_gpus) for row in rows], dtype=np.int64)
     width = int(cap.max(initial=1)) + 1
-    speed = np.array([_row(table, width, most_gpus) for table in tables], dtype=np.int64).reshape(len(tables), width)
+    speed = np.zeros((len(rows), width), dtype=np.int64)
+    if rows:
+        speed[np.arange(width) <= cap[:, None]] = np.concatenate([row[: most_gpus + 1] for row in rows])
     return Curves(speed=speed, cap=cap, unit=tuple(units))
 
 
 @lru_cache(maxsize=1 << 15)
-def _known_table(entries: tuple[tuple[int, float], ...]) -> Table:
-    """Return the table of these entries; most jobs of a round were in the round before it."""
-    return scaling_table(dict(entries))
+def _known_table(entries: tuple[tuple[int, float], ...]) -> tuple[Table, Ints]:
+    """Return the table of these entries, and its speeds as an array; most jobs of a round were in the one before it."""
+    table = scaling_table(dict(entries))
+    row = np.array(table.speeds, dtype=np.int64)
+    row.setflags(write=False)
+    return table, row
 
 
 def scaling_table(scaling: Mapping[int, float]) -> Table:
@@ -163,11 +167,6 @@ def _rounded(rate: float, digits: int) -> int:
         denominator *= 10**-digits
     whole, rest = divmod(numerator, denominator)
     return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1))
-
-
-def _row(table: Table, width: int, most_gpus: int) -> list[int]:
-    used = table.speeds[: min(width, most_gpus + 1)]
-    return [*used, *[0] * (width - len(used))]
 
 
 def iteration_unit(job: Job, table: Table) -> int:

@@ -191,9 +191,10 @@ class Chapter(ABC):
     def _completed(self, assignment: Assignment) -> Assignment:
         members = [self.jobs[job] for job in assignment.jobs if job in self.jobs]
         filled: dict[str, object] = {}
-        period = None if len(members) != 1 else self.period_alone(members[0], sum(assignment.gpus.values()))
-        if assignment.period_seconds is None and period is not None:
-            filled["period_seconds"] = period
+        if assignment.period_seconds is None and len(members) == 1:
+            period = self.period_alone(members[0], sum(assignment.gpus.values()))
+            if period is not None:
+                filled["period_seconds"] = period
         cpus = {} if assignment.cpus else self.cpus(members, assignment)
         if cpus:
             filled["cpus"] = cpus

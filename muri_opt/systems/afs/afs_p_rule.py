@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from muri_opt.systems.afs.coin_scans import CoinScans
 from muri_opt.systems.afs.scan_orders import checked_scan
 from muri_opt.systems.curves import Ints
 
@@ -38,27 +39,12 @@ def afs_p_shares(
     served = turns[(shares[turns] == 0) & (cap[turns] > 0)][:left]
     shares[served] = 1
     left -= len(served)
-    while left > 0:
-        below = served[shares[served] < cap[served]]
-        if not len(below):
-            break
-        shares[_winner(speed, shares, below, coin)] += 1
+    open_ = served[cap[served] > 1]
+    scans = CoinScans(speed[open_], shares[open_], coin) if left > 0 else None
+    while scans is not None and left > 0 and scans.any:
+        place = scans.winner()
+        job = int(open_[place])
+        shares[job] += 1
         left -= 1
+        scans.give(place, int(shares[job]), last=bool(shares[job] >= cap[job]))
     return shares
-
-
-def _winner(speed: Ints, shares: Ints, jobs: Ints, coin: np.random.Generator) -> int:
-    """Return the last candidate of a scan over jobs that all have a GPU and could use one more."""
-    now, more = speed[jobs, shares[jobs]], speed[jobs, shares[jobs] + 1]
-    gain = more - now
-    place = 0
-    while True:
-        rest = slice(place + 1, None)
-        surely = gain[rest] * now[place] >= gain[place] * more[rest]
-        perhaps = ~surely & (gain[place] * now[rest] < gain[rest] * more[place])
-        heads = np.zeros_like(perhaps)
-        heads[perhaps] = coin.integers(0, 2, size=np.count_nonzero(perhaps)) == 1
-        wins = surely | heads
-        if not wins.any():
-            return int(jobs[place])
-        place += 1 + int(np.argmax(wins))

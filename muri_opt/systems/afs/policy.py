@@ -17,7 +17,7 @@ from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.class_shares import ClassShares
 from muri_opt.systems.afs.clock_rules import ClockRules
-from muri_opt.systems.afs.decision import share_decision
+from muri_opt.systems.afs.decision import pooled_decision, share_decision
 from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.event_clock import Rule
 from muri_opt.systems.afs.kept_jobs import kept_jobs
@@ -28,8 +28,9 @@ from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only, homes_of
 from muri_opt.systems.afs.share_values import OBJECTIVES, ShareValues
-from muri_opt.systems.capacity import place_shares
+from muri_opt.systems.capacity import place_parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
+from muri_opt.systems.capacity.shares import parts_as_held
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -139,15 +140,20 @@ class ElasticPolicy(Policy):
         if values is not None:
             shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
         worth = None if values is None else partial(values.of_placed, PresentShares.of(round_))
-        placed = place_shares(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
-        return share_decision(round_, curves, placed)
+        placed = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        return pooled_decision(round_, curves, placed)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""
         if self._horizon is None or not PresentShares.of(round_).any:
             return None
         curves, sizes = Curves.of(round_.jobs, round_.cluster.total_gpus), share_sizes(round_.cluster, self.packing)
-        homes = homes_of(round_, ShareFit(round_, sizes, by_node=self.packing == "node"), curves.cap)
+        by_node = self.packing == "node"
+        if counts_gpus_only(round_):
+            held = PresentShares.of(round_).held
+            parts = parts_as_held(round_, held, sizes, by_node=by_node) if (held <= curves.cap).all() else None
+            return None if parts is None else pooled_decision(round_, curves, parts)
+        homes = homes_of(round_, ShareFit(round_, sizes, by_node=by_node), curves.cap)
         return None if homes is None else share_decision(round_, curves, homes)
 
     def _values(self, round_: Round) -> ShareValues | None:

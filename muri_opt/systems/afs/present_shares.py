@@ -9,9 +9,9 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.capacity.held_parts import held_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,13 +43,13 @@ class PresentShares:
 
 @recalled
 def _present(round_: Round) -> PresentShares:
-    index = round_.cluster.node_index
-    held, restart = np.zeros((2, len(round_.jobs)), dtype=np.int64)
-    where: list[tuple[tuple[int, int], ...] | None] = [None] * len(round_.jobs)
-    for place, job in enumerate(round_.jobs):
-        if job.state != "running" or not job.placement or is_lost(round_, place):
-            continue
-        where[place] = tuple((index[node], gpus) for node, gpus in job.placement.items() if gpus)
-        held[place] = sum(job.placement.values())
-        restart[place] = microseconds(job.restart_seconds or 0.0)
-    return PresentShares(held=held, restart=restart, where=tuple(where))
+    where, jobs = held_parts(round_), round_.jobs
+    held = [0 if parts is None else sum(gpus for _, gpus in parts) for parts in where]
+    restart = [
+        0 if parts is None else microseconds(job.restart_seconds or 0.0) for job, parts in zip(jobs, where, strict=True)
+    ]
+    return PresentShares(
+        held=np.array(held, dtype=np.int64),
+        restart=np.array(restart, dtype=np.int64),
+        where=tuple(None if parts is None else tuple(parts) for parts in where),
+    )

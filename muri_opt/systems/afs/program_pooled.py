@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values
 from muri_opt.rounds import Decision, LinearDuals, Round
-from muri_opt.systems.afs.decision import share_decision
+from muri_opt.systems.afs.decision import pooled_decision
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.present_shares import PresentShares
 from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.systems.afs.program_dp import best_shares
 from muri_opt.systems.afs.share_values import ShareValues
-from muri_opt.systems.capacity import place_shares
+from muri_opt.systems.capacity import place_parts
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
@@ -67,8 +67,8 @@ class PooledSharing(Formulation):
         if self.horizon is not None:
             each = ShareValues.of(round_, self.objective, self.packing, self.horizon)
             worth = partial(each.of_placed, PresentShares.of(round_))
-        placed = place_shares(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
-        return share_decision(round_, Curves.of(round_.jobs, round_.cluster.total_gpus), placed)
+        placed = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        return pooled_decision(round_, Curves.of(round_.jobs, round_.cluster.total_gpus), placed)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision: 1 for the share of every running job."""

@@ -15,7 +15,9 @@ from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReaso
 from muri_opt.rounds.quantities import MILLI_PER_CPU
 from muri_opt.systems.capacity.binding_rules import BindingRules
 from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.capacity.smallest_changes import GangChanges
 
 
@@ -68,6 +70,43 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     return Decision(
         assignments=tuple(assignment_of(round_, group) for group in groups),
+        waiting=_waiting(round_, left, waits, rules, None),
+    )
+
+
+def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[int, float], asks: Ints) -> Decision:
+    """Return the decision in which jobs run alone, each with GPUs of nodes and its period; all others wait.
+
+    The round says nothing of where jobs may be. ``asks`` are the GPUs each job runs with, or would need to start.
+
+    >>> round_ = shipped_round("toy/two-gangs")
+    >>> parts_decision(round_, {0: [(0, 3)]}, {0: 1.0}, round_.amounts.g).assignments[0].gpus
+    {'n0': 3}
+    """
+    placed = {job: sorted(parts) for job, parts in sorted(placed.items())}
+    amounts, left, jobs = round_.amounts, Leftover(round_, asks), [*placed]
+    place, node, gpus = flat(placed.values())
+    job = np.array(jobs, dtype=np.int64)
+    cpus, memory = gpus * amounts.c[job][place], gpus * amounts.m[job][place]
+    for row, each in zip(left.left, (gpus, cpus, memory), strict=True):
+        np.subtract.at(row, node, each)
+    tenant = amounts.tenant[job]
+    np.subtract.at(left.quota, tenant[tenant >= 0], asks[job][tenant >= 0])
+    waits = [one for one in range(len(round_.jobs)) if one not in placed]
+    some = (jobs, place, node, (gpus, cpus, memory)) if waits else ([], place[:0], node[:0], (gpus[:0],) * 3)
+    holders = Holders.of_entries(round_, [(one,) for one in some[0]], *some[1:])
+    rules = BindingRules(round_, left, holders, consolidate=False)
+    nodes, milli = [one.id for one in round_.cluster.nodes], amounts.c.tolist()
+    return Decision(
+        assignments=tuple(
+            Assignment(
+                jobs=(round_.jobs[one].id,),
+                gpus={nodes[at]: part for at, part in parts},
+                cpus={nodes[at]: part * milli[one] / MILLI_PER_CPU for at, part in parts} if milli[one] else {},
+                period_seconds=periods[one],
+            )
+            for one, parts in placed.items()
+        ),
         waiting=_waiting(round_, left, waits, rules, None),
     )
 

@@ -37,7 +37,7 @@ class Holders:
         shares = np.array([share for _, share in groups], dtype=np.int64).reshape(len(groups), len(amounts.G))
         group, node = np.nonzero(shares)
         gpus = shares[group, node]
-        return cls._of_entries(
+        return cls.of_entries(
             round_, [jobs for jobs, _ in groups], group, node, (gpus, gpus * c[group], gpus * m[group])
         )
 
@@ -53,10 +53,10 @@ class Holders:
         none = np.zeros(0, dtype=np.int64)
         gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
         group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
-        return cls._of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
+        return cls.of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
 
     @classmethod
-    def _of_entries(
+    def of_entries(
         cls,
         round_: Round,
         groups: Sequence[Sequence[int]],
@@ -64,6 +64,7 @@ class Holders:
         node: Ints,
         parts: tuple[Ints, Ints, Ints],
     ) -> Holders:
+        """Return who holds what where entry e is of ``group[e]`` on ``node[e]``: GPUs, milli-CPUs and MiB."""
         gpus, cpus, memory = parts
         return cls(
             node=node,

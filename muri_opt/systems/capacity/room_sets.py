@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from muri_opt.rounds.amounts import Amounts
+import numpy as np
 
-Parts = list[tuple[int, int]]
-"""Nodes, each with GPUs of it."""
+from muri_opt.systems.capacity.held_parts import Parts
+
 Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 
@@ -19,37 +19,26 @@ Kind = tuple[int, int]
 class RoomSets:
     """What is free on the nodes while shares are placed; the same nodes are found as by :func:`.node_fit.best_fit`."""
 
-    def __init__(self, amounts: Amounts, kinds: Iterable[Kind]) -> None:
-        self._gpus: list[int] = amounts.G.tolist()
-        self._cpus: list[int] = amounts.C.tolist()
-        self._memory: list[int] = amounts.M.tolist()
+    def __init__(self, gpus: Sequence[int], cpus: Sequence[int], memory: Sequence[int]) -> None:
+        self._gpus, self._cpus, self._memory = [*gpus], [*cpus], [*memory]
         self._room: dict[Kind, list[int]] = {}
         self._sets: dict[Kind, dict[int, int]] = {}
         self._changed: list[int] = []
         """Nodes of which something was taken, in turn."""
-        self._seen: dict[Kind, int] = dict.fromkeys(kinds, 0)
-        """How many of these changes the sets of each kind know of."""
-        known: dict[tuple[int, int, int], list[int]] = {}
-        for node, has in enumerate(zip(self._gpus, self._cpus, self._memory, strict=True)):
-            known.setdefault(has, []).append(node)
-        for kind in self._seen:
-            room, sets = [0] * len(self._gpus), dict[int, int]()
-            for nodes in known.values():
-                fits = self._fits(nodes[0], kind)
-                for node in nodes:
-                    room[node] = fits
-                sets[fits] = sets.get(fits, 0) | sum(1 << node for node in nodes)
-            self._room[kind], self._sets[kind] = room, sets
+        self._seen: dict[Kind, int] = {}
+        """How many of these changes the sets of each kind that was asked for know of."""
 
     def holds(self, kind: Kind, parts: Iterable[tuple[int, int]]) -> bool:
         """Return whether the nodes have room for these parts of a job."""
-        room = self._now(kind)
-        return all(gpus <= room[node] for node, gpus in parts)
+        cpus, memory = kind
+        for node, gpus in parts:
+            if gpus > self._gpus[node] or gpus * cpus > self._cpus[node] or gpus * memory > self._memory[node]:
+                return False
+        return True
 
     def best_fit(self, kind: Kind, gpus: int) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest."""
-        self._now(kind)
-        sets, found, used = self._sets[kind], Parts(), 0
+        sets, found, used = self._now(kind), Parts(), 0
         while True:
             open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
             if not open_:
@@ -73,11 +62,13 @@ class RoomSets:
             self._memory[node] -= gpus * memory
             self._changed.append(node)
 
-    def _now(self, kind: Kind) -> Sequence[int]:
-        """Return the room on each node, with what was taken since the kind was last asked for."""
+    def _now(self, kind: Kind) -> dict[int, int]:
+        """Return the nodes by the room on them, with what was taken since the kind was last asked for."""
+        if kind not in self._seen:
+            self._begin(kind)
         room, sets, seen = self._room[kind], self._sets[kind], self._seen[kind]
         if seen == len(self._changed):
-            return room
+            return sets
         self._seen[kind] = len(self._changed)
         for node in set(self._changed[seen:]):
             fits = self._fits(node, kind)
@@ -86,7 +77,20 @@ class RoomSets:
                 sets[room[node]] ^= bit
                 sets[fits] = sets.get(fits, 0) ^ bit
                 room[node] = fits
-        return room
+        return sets
+
+    def _begin(self, kind: Kind) -> None:
+        """Find the nodes by the room on them from what is free now."""
+        room, (cpus, memory) = np.array(self._gpus, dtype=np.int64), kind
+        if cpus:
+            room = np.minimum(room, np.array(self._cpus, dtype=np.int64) // cpus)
+        if memory:
+            room = np.minimum(room, np.array(self._memory, dtype=np.int64) // memory)
+        self._room[kind], self._seen[kind] = room.tolist(), len(self._changed)
+        self._sets[kind] = {
+            fits: int.from_bytes(np.packbits(room == fits, bitorder="little").tobytes(), "little")
+            for fits in sorted(set(self._room[kind]))
+        }
 
     def _fits(self, node: int, kind: Kind) -> int:
         fits, (cpus, memory) = self._gpus[node], kind

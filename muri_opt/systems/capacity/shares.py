@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.systems.capacity.gang_fit import held_gpus
-from muri_opt.systems.capacity.room_sets import Parts, RoomSets
+from muri_opt.systems.capacity.held_parts import Parts, held_parts
+from muri_opt.systems.capacity.room_sets import RoomSets
 
 Placed = dict[int, Parts]
 """Nodes and GPUs of each job that runs."""
@@ -21,7 +21,23 @@ Worth = Callable[[Mapping[int, Parts]], int]
 def place_shares(
     round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False, worth: Worth | None = None
 ) -> dict[int, Ints]:
-    """Return GPUs per node of every job that runs; ``legal`` are the GPU counts a share may have, ascending.
+    """Return what :func:`place_parts` does as GPUs per node of every job that runs.
+
+    >>> place_shares(shipped_round("toy/three-elastic"), np.array([2, 1, 1]), np.array([1, 2, 3, 4]))
+    {0: array([2]), 1: array([1]), 2: array([1])}
+    """
+    found = {}
+    for job, parts in place_parts(round_, shares, legal, by_node=by_node, worth=worth).items():
+        found[job] = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
+        for node, gpus in parts:
+            found[job][node] = gpus
+    return found
+
+
+def place_parts(
+    round_: Round, shares: Ints, legal: Ints, *, by_node: bool = False, worth: Worth | None = None
+) -> Placed:
+    """Return nodes and GPUs of every job that runs; ``legal`` are the GPU counts a share may have, ascending.
 
     Jobs whose share is the one they hold stay where they are, then the largest shares are placed first. If some share
     is not placed whole, all are placed anew, the largest first: that is taken where it is ``worth`` more, jobs staying
@@ -30,8 +46,8 @@ def place_shares(
     goes to jobs without a share, a GPU each, those that run first. ``by_node`` puts a share on one node, or on as many
     as it fills.
 
-    >>> place_shares(shipped_round("toy/three-elastic"), np.array([2, 1, 1]), np.array([1, 2, 3, 4]))
-    {0: array([2]), 1: array([1]), 2: array([1])}
+    >>> place_parts(shipped_round("toy/three-elastic"), np.array([2, 1, 1]), np.array([1, 2, 3, 4]))
+    {0: [(0, 2)], 1: [(0, 1)], 2: [(0, 1)]}
     """
     placing = _Placing(round_, shares, legal, by_node=by_node, idle=worth is not None)
     stays = {job for job, now in placing.held.items() if sum(gpus for _, gpus in now) == shares[job]}
@@ -39,8 +55,22 @@ def place_shares(
     if placing.held and _gpus(placed) < shares.sum():
         anew = placing.place(set(), {} if worth is None else placing.held)
         count = _gpus if worth is None else worth
-        return placing.dense(anew if count(anew) > count(placed) else placed)
-    return placing.dense(placed)
+        return anew if count(anew) > count(placed) else placed
+    return placed
+
+
+def parts_as_held(round_: Round, held: Ints, legal: Ints, *, by_node: bool = False) -> Placed | None:
+    """Return nodes and GPUs of the jobs that hold some as they are; ``None`` where they may not all go on so.
+
+    ``held`` are the GPUs of each job, 0 if it does not run.
+
+    >>> round_ = shipped_round("toy/three-fragments")
+    >>> parts_as_held(round_, np.array([4, 4, 4, 0]), np.arange(1, 25))
+    {0: [(0, 4)], 1: [(1, 4)], 2: [(2, 4)]}
+    """
+    placing = _Placing(round_, held, legal, by_node=by_node, idle=False)
+    stays = placing.all_stay(FreeCapacity(round_.amounts), [*placing.held], placing.held)
+    return placing.held if stays else None
 
 
 class _Placing:
@@ -59,21 +89,20 @@ class _Placing:
         self._upto: list[int] = np.searchsorted(legal, shares, side="right").tolist()
         self._kind = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._tenant: list[int] = amounts.tenant.tolist()
-        self.held: Placed = {}
-        for job in range(len(round_.jobs)):
-            now = held_gpus(round_, job) if self._shares[job] or idle else None
-            if now is not None:
-                used = np.flatnonzero(now)
-                self.held[job] = list(zip(used.tolist(), now[used].tolist(), strict=True))
+        held = enumerate(held_parts(round_))
+        self.held = {job: now for job, now in held if now is not None and (idle or self._shares[job])}
 
     def place(self, stays: set[int], held: Mapping[int, Parts]) -> Placed:
         """Return the parts of all jobs: first of those that stay, then the largest; on what they hold if they can."""
-        quota = FreeCapacity(self._amounts)
-        rooms = RoomSets(self._amounts, dict.fromkeys(self._kind))
-        placed: Placed = {}
-        shares = self._shares
+        quota, placed, shares = FreeCapacity(self._amounts), Placed(), self._shares
         given = [job for job, share in enumerate(shares) if share]
-        for job in sorted(given, key=lambda job: (job not in stays, -shares[job], job)):
+        given.sort(key=lambda job: (job not in stays, -shares[job], job))
+        kept = [job for job in given if job in stays]
+        if self.all_stay(quota, kept, held):
+            placed = {job: held[job] for job in kept}
+            given = given[len(kept) :]
+        rooms = RoomSets(*quota.left.tolist())
+        for job in given:
             for gpus in reversed(self._legal[: self._upto[job]]):
                 if self._put(placed, quota, rooms, job, gpus, held.get(job)):
                     break
@@ -85,6 +114,31 @@ class _Placing:
             spare -= self._put(placed, quota, rooms, job, 1, held.get(job))
         return placed
 
+    def all_stay(self, left: FreeCapacity, jobs: list[int], held: Mapping[int, Parts]) -> bool:
+        """Let jobs have what they hold, if it is a share they may have and there is room for all of them."""
+        if not jobs or left.borrowed is not None or self._amounts.lines is not None:
+            return False
+        shares, legal, upto = self._shares, self._legal, self._upto
+        if any(not upto[job] or legal[upto[job] - 1] != shares[job] for job in jobs):
+            return False
+        if any(len(held[job]) > self._most_nodes(shares[job]) for job in jobs):
+            return False
+        job, node, gpus = flat(held[job] for job in jobs)
+        places = np.array(jobs, dtype=np.int64)
+        tenant, share = self._amounts.tenant[places], np.array([shares[one] for one in jobs], dtype=np.int64)
+        after, quota = left.left.copy(), left.quota.copy()
+        for row, each in zip(after, (1, self._amounts.c[places][job], self._amounts.m[places][job]), strict=True):
+            np.subtract.at(row, node, gpus * each)
+        np.subtract.at(quota, tenant[tenant >= 0], share[tenant >= 0])
+        if (after < 0).any() or (quota < 0).any():
+            return False
+        left.left[:], left.quota[:] = after, quota
+        return True
+
+    def _most_nodes(self, gpus: int) -> int:
+        """Return on how many nodes a share may be."""
+        return max(1, gpus // self._size) if self._by_node else len(self._amounts.G)
+
     def _put(
         self, placed: Placed, quota: FreeCapacity, rooms: RoomSets, job: int, gpus: int, now: Parts | None
     ) -> bool:
@@ -92,7 +146,7 @@ class _Placing:
         tenant, kind = self._tenant[job], self._kind[job]
         if not quota.has_quota(tenant, gpus):
             return False
-        most = max(1, gpus // self._size) if self._by_node else len(self._amounts.G)
+        most = self._most_nodes(gpus)
         keeps = now is not None and len(now) <= most and sum(part for _, part in now) == gpus
         found = now if now is not None and keeps and rooms.holds(kind, now) else rooms.best_fit(kind, gpus)
         if found is None or len(found) > most:  # the best fit is on as few nodes as can be
@@ -102,15 +156,12 @@ class _Placing:
         placed[job] = found
         return True
 
-    def dense(self, placed: Placed) -> dict[int, Ints]:
-        """Return GPUs per node."""
-        found = {}
-        for job, parts in placed.items():
-            share = np.zeros(len(self._amounts.G), dtype=np.int64)
-            for node, gpus in parts:
-                share[node] = gpus
-            found[job] = share
-        return found
+
+def flat(parts: Iterable[Parts]) -> tuple[Ints, Ints, Ints]:
+    """Return parts one after another, as arrays: whose they are by its place among them, the node, and the GPUs."""
+    rows = [(place, node, gpus) for place, some in enumerate(parts) for node, gpus in some]
+    place, node, gpus = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
+    return place, node, gpus
 
 
 def _gpus(placed: Mapping[int, Parts]) -> int:

@@ -8,16 +8,17 @@ from functools import cached_property
 from typing import ClassVar
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.verify.afs.all_at_once import listed_once, shares_are_sound
 from muri_opt.verify.afs.curve import Curve, curves_of
 from muri_opt.verify.afs.dual_bound import counted_bound, priced_bound
 from muri_opt.verify.afs.placed_bound import counted_apart, enumerated_shares, placed_bound
 from muri_opt.verify.afs.places import SharePlaces, anywhere, check_asked, least_need
 from muri_opt.verify.afs.rules import HONOURED, SETTINGS, share_breaches
-from muri_opt.verify.afs.value import Elastic, goes_on
+from muri_opt.verify.afs.value import Elastic, homes_of
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.demands import Asked, asked_of, start_breaches
-from muri_opt.verify.feasibility import cpu_breaches
+from muri_opt.verify.feasibility import cpu_breaches, quota_breaches
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -46,20 +47,20 @@ class ShareChapter(Chapter):
 
     def parts(self, decision: Decision) -> Iterator[tuple[str, int]]:
         """Yield what each share is worth: to a running job less if it is not what it has now, where it has it."""
-        worth, index = self.rules.worth(self.round_), self.round_.job_index
-        for assignment in decision.assignments:
-            for job in assignment.jobs[:1]:
-                place = index.get(job)
-                if place is not None:
-                    tables = worth.kept if self._is_kept(self.round_.jobs[place], assignment) else worth.changed
-                    yield job, tables[place].get(sum(assignment.gpus.values()), 0)
+        worth, index, homes = self.rules.worth(self.round_), self.round_.job_index, homes_of(self.round_)
+        known = [one for one in decision.assignments if one.jobs and one.jobs[0] in index]
+        places, gpus = [index[one.jobs[0]] for one in known], [sum(one.gpus.values()) for one in known]
+        kept, changed = worth.kept.at(places, gpus), worth.changed.at(places, gpus)
+        for one, place, home, other in zip(known, places, kept, changed, strict=True):
+            stays = homes[place]
+            yield one.jobs[0], home if stays is not None and stays == _used(one) else other
 
-    def _is_kept(self, job: Job, assignment: Assignment) -> bool:
-        """Return whether a job runs now and goes on as it is."""
-        if not goes_on(self.round_, job):
-            return False
-        now = {node: gpus for node, gpus in (job.placement or {}).items() if gpus}
-        return now == {node: gpus for node, gpus in assignment.gpus.items() if gpus}
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks; where shares may be anywhere, all are looked at together first."""
+        plain = self._asked is None and listed_once(self.round_.jobs, decision)
+        if plain and shares_are_sound(self.round_, self.rules, decision.assignments):
+            return [*quota_breaches(self.round_, self.held_of_tenants(decision))]
+        return super().breaches(decision)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job may not have its share, or does not have its CPUs."""
@@ -135,3 +136,9 @@ class ShareChapter(Chapter):
     @cached_property
     def _curves(self) -> Mapping[str, Curve]:
         return curves_of(self.round_)
+
+
+def _used(assignment: Assignment) -> Mapping[str, int]:
+    """Return the GPUs of the nodes that an assignment uses."""
+    gpus = assignment.gpus
+    return gpus if all(gpus.values()) else {node: given for node, given in gpus.items() if given}

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.verify.afs.share_tables import ShareTables
 from muri_opt.verify.counting import Pool, counted_best
 
 Ints = NDArray[np.int64]
 _LARGEST = 1 << 61
+_MOST_FILLED = 64
+"""Shares that are made larger one by one so that no GPU is idle."""
 
 
 def core_best(total: int, tables: Sequence[Mapping[int, int]], *, steps: int) -> int | None:
@@ -29,7 +31,7 @@ def core_best(total: int, tables: Sequence[Mapping[int, int]], *, steps: int) ->
     >>> core_best(3, [{1: 5, 2: 8}, {1: 4, 2: 7}], steps=100)
     12
     """
-    shares = _Shares.of(total, tables)
+    shares = _Shares.of(total, ShareTables.of(tables))
     if shares is None:
         return None
     price = shares.price()
@@ -62,14 +64,11 @@ class _Shares:
     start: Ints
 
     @classmethod
-    def of(cls, total: int, tables: Sequence[Mapping[int, int]]) -> _Shares | None:
+    def of(cls, total: int, tables: ShareTables) -> _Shares | None:
         """Return the shares; ``None`` where there are none, or their values are too large."""
-        top = max((max(map(abs, table.values())) for table in tables if table), default=0)
-        if top * max(total, len(tables), 1) >= _LARGEST:
+        if tables.largest * max(total, len(tables), 1) >= _LARGEST:
             return None
-        owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-        gpus = np.fromiter(chain.from_iterable(tables), dtype=np.int64, count=len(owner))
-        value = np.fromiter(chain.from_iterable(table.values() for table in tables), dtype=np.int64, count=len(owner))
+        owner, gpus, value = tables.job, tables.gpus, tables.value.astype(np.int64)
         some = (value > 0) & (gpus <= total)
         owner, gpus, value = owner[some], gpus[some], value[some]
         if not len(owner):
@@ -112,4 +111,13 @@ class _Shares:
             if more[job] - now[job] <= left:
                 left -= int(more[job] - now[job])
                 now[job] = more[job]
+        for _ in range(_MOST_FILLED):  # what is left then, a few GPUs, to whom they are worth most
+            step = self.gpus - now[self.job]
+            gain = self.value - at[self.job * width + now[self.job]]
+            able = np.flatnonzero((step > 0) & (step <= left) & (gain > 0))
+            if not len(able):
+                break
+            best = able[np.argmax(gain[able] - price * step[able])]
+            now[self.job[best]] = self.gpus[best]
+            left -= int(step[best])
         return int(at[np.arange(len(self.start)) * width + now].sum())

@@ -9,35 +9,45 @@ from functools import lru_cache
 from itertools import pairwise
 from math import floor, log10
 
+import numpy as np
+from numpy.typing import NDArray
+
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 
+Ints = NDArray[np.int64]
 LARGEST_SPEED = 1 << 30
 LONGEST = (1 << 62) - 1
 """Microseconds that stand for any longer time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
-    """Speeds of a job in whole numbers of nine digits, and the microseconds of an iteration at speed 1."""
+    """Speeds of a job in whole numbers of nine digits, and the microseconds of an iteration at speed 1.
+
+    ``row`` has the same speeds, with 1, 2, ... GPUs, and ``top`` is the largest.
+    """
 
     speeds: Mapping[int, int]
     unit: int
+    row: Ints
+    top: int
 
     @classmethod
     def of(cls, job: Job) -> Curve:
         """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
-        table = tuple(sorted((job.scaling or {}).items()))
+        table = tuple((job.scaling or {}).items())  # a job has it in ascending order
         if not table or table[0][0] != 1:
             raise InputError(f"job {job.id!r}.scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
-        speeds, power = _speeds(table)
+        speeds, row, top, power = _speeds(table)
         if job.iteration_seconds is None:
-            return cls(speeds=speeds, unit=10 ** (6 + power) if power >= -6 else 0)
+            return cls(speeds=speeds, unit=10 ** (6 + power) if power >= -6 else 0, row=row, top=top)
         if job.gpus not in speeds or job.iteration_seconds == 0:
             found = f"{job.iteration_seconds} s with {job.gpus} GPUs"
             raise InputError(f"job {job.id!r}.iteration_seconds", found, "above 0, with a GPU count of its table")
-        return cls(speeds=speeds, unit=round(job.iteration_seconds * 1_000_000) * speeds[job.gpus])
+        unit = round(job.iteration_seconds * 1_000_000) * speeds[job.gpus]
+        return cls(speeds=speeds, unit=unit, row=row, top=top)
 
     def period_seconds(self, gpus: int) -> float:
         """Return the time of one iteration."""
@@ -45,19 +55,20 @@ class Curve:
 
     def ends(self, job: Job, most: int) -> dict[int, int]:
         """Return how long the job still takes with each number of GPUs up to ``most``, in whole microseconds."""
-        work = self._work(job)
+        work = self.work(job)
         return {k: min(LONGEST, work // speed) for k, speed in self.speeds.items() if k <= most}
 
     def end_alone(self, job: Job) -> int:
         """Return how long the job still takes with one GPU, in whole microseconds."""
-        return min(LONGEST, self._work(job) // self.speeds[1])
+        return min(LONGEST, self.work(job) // self.speeds[1])
 
     def soonest(self, job: Job, most: int) -> int:
         """Return how long the job still takes with the GPUs, up to ``most``, that make it fastest."""
-        fastest = max((speed for k, speed in self.speeds.items() if k <= most), default=1)
-        return min(LONGEST, self._work(job) // fastest)
+        fastest = self.top if most >= len(self.row) else int(self.row[:most].max(initial=1))
+        return min(LONGEST, self.work(job) // fastest)
 
-    def _work(self, job: Job) -> int:
+    def work(self, job: Job) -> int:
+        """Return how long the job still takes at speed 1, in microseconds."""
         if job.remaining_iterations is None:
             raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: the value counts time")
         return job.remaining_iterations * self.unit
@@ -70,8 +81,8 @@ def curves_of(round_: Round) -> dict[str, Curve]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], int]:
-    """Return the speed with 1, 2, ... GPUs, and how many digits after the point of the table it keeps."""
+def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], Ints, int, int]:
+    """Return the speed with 1, 2, ... GPUs, the same as an array, the largest, and how many digits it keeps."""
     most = max(rate for _, rate in table)
     power = floor(log10(LARGEST_SPEED) - log10(most)) if most > 0 else 0  # near enough: at most one off
     while _times_ten(most, power) > LARGEST_SPEED:
@@ -83,7 +94,9 @@ def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], in
     for (a, slow), (b, fast) in pairwise(known):
         for k in range(a + 1, b):
             speeds[k] = max(1, (b - a) * slow * fast // ((b - k) * fast + (k - a) * slow))
-    return dict(sorted(speeds.items())), power
+    row = np.array([speeds[k] for k in range(1, len(speeds) + 1)], dtype=np.int64)
+    row.setflags(write=False)
+    return dict(sorted(speeds.items())), row, max(speeds.values()), power
 
 
 def _times_ten(rate: float, power: int) -> int:

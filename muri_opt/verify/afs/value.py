@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
+import numpy as np
+
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.curve import Curve, curves_of
-from muri_opt.verify.amounts import micro
+from muri_opt.verify.afs.curve import LONGEST, Curve, curves_of
+from muri_opt.verify.afs.share_tables import Ints, Numbers, ShareTables
+from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.demands import is_lost
 from muri_opt.verify.priorities import weights_of
 
@@ -18,16 +21,14 @@ HUNDREDTH = 10_000
 MILLION = 1_000_000
 JOBS_FIRST = "jobs-then-"
 """How objectives begin that count the jobs that run before anything else."""
-Table = dict[int, int]
-"""What shares of one job are worth, by GPUs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worth:
     """What shares are worth to each job: ``kept`` as it is now, if it has that share now, and ``changed`` otherwise."""
 
-    kept: Sequence[Table]
-    changed: Sequence[Table]
+    kept: ShareTables
+    changed: ShareTables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Elastic:
         node = max((node.gpus for node in round_.cluster.nodes), default=1) or 1
         return [k for k in range(1, total + 1) if node % k == 0 or k % node == 0]
 
-    def values(self, round_: Round) -> Sequence[Table]:
+    def values(self, round_: Round) -> ShareTables:
         """Return, for every job, the most that each share it may have is worth: what it holds now, if it keeps it.
 
         ``speed-up``: thousandths of the speed on one GPU. ``speed``: the same times 10**10 over the root of the
@@ -71,67 +72,71 @@ class Elastic:
         time it needs at its fastest less its restart, if that is sooner: its speed counts in that proportion, in
         millionths. By ``time`` it takes longer by its restart.
         """
-        curves = curves_of(round_)
-        if self.by_node:
-            legal = frozenset(self.sizes(round_))
-            shares = [[k for k in curves[job.id].speeds if k in legal] for job in round_.jobs]
-        else:
-            most = round_.cluster.total_gpus
-            shares = [[k for k in curves[job.id].speeds if k <= most] for job in round_.jobs]
+        curves = [*curves_of(round_).values()]
+        speeds = self._speed_table(round_, curves)
         if self.objective == "time":
-            fresh, changed = self._times(round_, curves, shares)
+            fresh, changed = self._times(round_, curves, speeds)
         else:
-            fresh, changed = self._speeds(round_, curves, shares)
-        kept = _kept(round_, fresh, changed)
+            fresh, changed = self._speeds(round_, curves, speeds)
+        stays = np.array([sum(now.values()) if now else 0 for now in homes_of(round_)], dtype=np.int64)
+        kept = np.where(stays[speeds.job] == speeds.gpus, fresh, changed)
         if "job.priority" in round_.used_fields:
-            counts = weights_of(round_, [max([0, *table.values()]) for table in kept])
-            kept, changed = (_times(tables, counts) for tables in (kept, changed))
-        return Worth(kept=kept, changed=changed)
+            counts = np.array(weights_of(round_, speeds.most(kept)), dtype=object)[speeds.job]
+            kept, changed = kept.astype(object) * counts, changed.astype(object) * counts
+        return Worth(kept=speeds.with_value(kept), changed=speeds.with_value(changed))
+
+    def _speed_table(self, round_: Round, curves: Sequence[Curve]) -> ShareTables:
+        """Return the shares that jobs may have, each with the speed it gives."""
+        total = round_.cluster.total_gpus
+        rows = [curve.row if len(curve.row) <= total else curve.row[:total] for curve in curves]
+        count = np.array([len(row) for row in rows], dtype=np.int64)
+        job, start = np.repeat(np.arange(len(rows)), count), np.cumsum(count) - count
+        gpus = 1 + np.arange(len(job)) - start[job]
+        speed = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        if self.by_node:
+            may = np.isin(gpus, self.sizes(round_))
+            job, gpus, speed = job[may], gpus[may], speed[may]
+        return ShareTables(len(rows), job, gpus, speed)
 
     @property
     def timed(self) -> bool:
         """Whether the value needs to know how long jobs are."""
         return not self.objective.endswith("speed-up")
 
-    def _times(
-        self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
-    ) -> tuple[list[Table], list[Table]]:
-        within = round_.cluster.total_gpus
-        ends = [curves[job.id].ends(job, within) for job in round_.jobs]
-        lost = [self._lost(round_, job) for job in round_.jobs]
-        everything = 1 + sum(times.get(1, 0) // HUNDREDTH for times in ends)
-        everything += sum(1 + each // HUNDREDTH for each in lost if each)
-        fresh = [
-            {k: everything - times[k] // HUNDREDTH for k in mine} for times, mine in zip(ends, shares, strict=True)
-        ]
-        changed = [
-            {k: everything - (times[k] + each) // HUNDREDTH for k in mine} if each else table
-            for times, mine, each, table in zip(ends, shares, lost, fresh, strict=True)
-        ]
+    def _times(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
+        work = [curve.work(job) for job, curve in zip(round_.jobs, curves, strict=True)]
+        ends = np.array(work, dtype=word_for(max(work, default=0)))[speeds.job] // speeds.value
+        ends = np.minimum(ends, LONGEST).astype(np.int64)
+        alone, lost = ends[speeds.gpus == 1], [self._lost(round_, job) for job in round_.jobs]
+        everything = 1 + sum((alone // HUNDREDTH).tolist()) + sum(1 + each // HUNDREDTH for each in lost if each)
+        word = word_for(2 * everything)
+        later = np.array(lost, dtype=np.int64)[speeds.job]
+        fresh, changed = (everything - (end // HUNDREDTH).astype(word) for end in (ends, ends + later))
         return fresh, changed
 
-    def _speeds(
-        self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
-    ) -> tuple[list[Table], list[Table]]:
-        fresh, changed, total = list[Table](), list[Table](), round_.cluster.total_gpus
-        for job, mine in zip(round_.jobs, shares, strict=True):
-            curve = curves[job.id]
-            alone = curve.end_alone(job) if self.timed else None
-            weight = 1000 if alone is None else 10**10 // max(1000, isqrt(alone))
-            one = curve.speeds[1]
-            table = {k: weight * curve.speeds[k] // one for k in mine}
-            fresh.append(table)
+    def _speeds(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
+        pairs = [*zip(round_.jobs, curves, strict=True)]
+        alone = [curve.end_alone(job) for job, curve in pairs] if self.timed else None
+        weight = [1000] * len(pairs) if alone is None else [10**10 // max(1000, isqrt(end)) for end in alone]
+        one = np.array([curve.speeds[1] for curve in curves], dtype=np.int64)
+        fresh: Numbers = np.array(weight, dtype=np.int64)[speeds.job] * speeds.value // one[speeds.job]
+        changed: Numbers = _parts(fresh, self._left_over(round_, curves)[speeds.job])
+        if self.objective.startswith(JOBS_FIRST):
+            runs = 1 + sum(speeds.most(fresh))
+            word = word_for(2 * runs)
+            fresh, changed = fresh.astype(word) + runs, changed.astype(word) + runs
+        return fresh, changed
+
+    def _left_over(self, round_: Round, curves: Sequence[Curve]) -> Ints:
+        """Return, in millionths, how much of its time each job works if it does not go on as it is."""
+        part, most = np.full(len(curves), MILLION, dtype=np.int64), round_.cluster.total_gpus
+        for place, (job, curve) in enumerate(zip(round_.jobs, curves, strict=True)):
             lost = self._lost(round_, job)
             if lost and self.horizon is not None:
-                soonest = curve.soonest(job, total) if self.timed else self.horizon
+                soonest = curve.soonest(job, most) if self.timed else self.horizon
                 stands = max(1, min(self.horizon, soonest))
-                part = MILLION * max(0, stands - lost) // stands
-                table = {k: value * part // MILLION for k, value in table.items()}
-            changed.append(table)
-        if not self.objective.startswith(JOBS_FIRST):
-            return fresh, changed
-        runs = 1 + sum(max(table.values(), default=0) for table in fresh)
-        return [_more(table, runs) for table in fresh], [_more(table, runs) for table in changed]
+                part[place] = MILLION * max(0, stands - lost) // stands
+        return part
 
     def _lost(self, round_: Round, job: Job) -> int:
         """Return the microseconds that a job loses if it does not go on as it is."""
@@ -148,21 +153,17 @@ def goes_on(round_: Round, job: Job) -> bool:
     return job.state == "running" and bool(job.placement) and not is_lost(round_, job)
 
 
-def _kept(round_: Round, fresh: list[Table], changed: list[Table]) -> list[Table]:
-    """Return the most that each share is worth: to a running job the one it holds now as if it were not changed."""
-    found = list[Table]()
-    for job, table, less in zip(round_.jobs, fresh, changed, strict=True):
-        if table is less or not goes_on(round_, job):
-            found.append(table)
-            continue
-        held = sum((job.placement or {}).values())
-        found.append({**less, held: table[held]} if held in table else less)
+@recalled
+def homes_of(round_: Round) -> list[Mapping[str, int] | None]:
+    """Return the GPUs per node with which each job goes on if it is kept, ``None`` if it does not run."""
+    found: list[Mapping[str, int] | None] = [None] * len(round_.jobs)
+    for place, job in enumerate(round_.jobs):
+        if job.placement and goes_on(round_, job):
+            now = job.placement
+            found[place] = now if all(now.values()) else {node: gpus for node, gpus in now.items() if gpus}
     return found
 
 
-def _times(tables: Sequence[Table], counts: Sequence[int]) -> list[Table]:
-    return [{k: value * count for k, value in table.items()} for table, count in zip(tables, counts, strict=True)]
-
-
-def _more(table: Table, more: int) -> Table:
-    return {k: value + more for k, value in table.items()}
+def _parts(values: Ints, millionths: Ints) -> Ints:
+    """Return parts of values, rounded down; no product leaves a machine word."""
+    return values // MILLION * millionths + values % MILLION * millionths // MILLION

@@ -80,6 +80,38 @@ def test_the_shares_are_those_of_the_plain_loop(
     assert found.tolist() == plain_shares(tables, gpus, quanta, keeps, order, heads)
 
 
+def plainly_won(speed: np.ndarray, shares: np.ndarray, jobs: np.ndarray, coin: np.random.Generator) -> int:
+    """Return the last candidate of a scan in which each candidate tosses a coin for every job after it that needs one."""
+    now, more = speed[jobs, shares[jobs]], speed[jobs, shares[jobs] + 1]
+    gain, place = more - now, 0
+    while True:
+        rest = slice(place + 1, None)
+        surely = gain[rest] * now[place] >= gain[place] * more[rest]
+        perhaps = ~surely & (gain[place] * now[rest] < gain[rest] * more[place])
+        heads = np.zeros_like(perhaps)
+        heads[perhaps] = coin.integers(0, 2, size=np.count_nonzero(perhaps)) == 1
+        if not (surely | heads).any():
+            return int(jobs[place])
+        place += 1 + int(np.argmax(surely | heads))
+
+
+@given(st.integers(1, 40), st.integers(0, 60), st.integers(0, 1 << 20))
+@settings(max_examples=100)
+def test_every_coin_is_that_of_its_job(count: int, more: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    cap = draw.integers(1, 9, size=count)
+    steps = draw.integers(1, 12 + 100 * (seed % 2), size=(count, 9))
+    speed = np.where(np.arange(10) <= cap[:, None], np.cumsum(np.pad(steps, ((0, 0), (1, 0))), axis=1), 0)
+    none, gpus = np.zeros(count, dtype=np.int64), count + more
+    found = afs_p_shares(
+        speed, cap, gpus, quanta=none, keeps=none, order=range(count), coin=np.random.default_rng(seed + 1)
+    )
+    shares, coin = np.ones(count, dtype=np.int64), np.random.default_rng(seed + 1)
+    while shares.sum() < gpus and (shares < cap).any():
+        shares[plainly_won(speed, shares, np.flatnonzero(shares < cap), coin)] += 1
+    assert found.tolist() == shares.tolist()
+
+
 @given(st.data(), TABLES, st.integers(0, 20), st.integers(0, 9))
 @settings(max_examples=200)
 def test_gpus_are_neither_lost_nor_made(data: st.DataObject, tables: list[list[int]], gpus: int, seed: int) -> None:

@@ -122,7 +122,7 @@ def test_no_job_weighs_more_than_one_of_a_second() -> None:
 
 def test_under_time_one_more_job_outweighs_any_speed() -> None:
     jobs = [elastic(j, (1, 5), remaining_iterations=work) for j, work in enumerate((1, 20, 3000))]
-    values = Elastic(objective="time", by_node=False).values(round_with([2], jobs))
+    values = [*Elastic(objective="time", by_node=False).values(round_with([2], jobs))]
     assert min(row[1] + other[1] for row in values for other in values if row is not other) > max(
         row[2] for row in values
     )

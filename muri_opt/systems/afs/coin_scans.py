@@ -1,0 +1,104 @@
+"""Scans of AFS-P: the last candidate of a walk over the jobs, where a coin decides what growth does not.
+
+Of the candidate c and a scanned job m, m wins if A_m >= B_c, c wins if A_c >= B_m, and else a coin decides, where A is
+the gain of one more GPU over the speed with it and B over the speed without. A candidate tosses at once for all jobs
+after it, so that the next one's tosses begin behind: which coin is whose is known from how many jobs each has to toss
+for. These numbers are counted once; after each scan only its winner's growth has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.systems.curves import Ints
+
+_ROWS: Final = 256
+"""Candidates whose tosses are counted together."""
+_FEW_TOSSES: Final = 1 << 9
+_MOST_TOSSES: Final = 1 << 16
+"""Coins that are tossed together, at first and at most."""
+
+
+class CoinScans:
+    """Scans over jobs that all have a GPU, in the given order; ``speed[j, k]`` is that of job j with k GPUs.
+
+    >>> scans = CoinScans(np.array([[0, 10, 19], [0, 10, 11]]), np.array([1, 1]), np.random.default_rng(0))
+    >>> scans.winner()
+    0
+    """
+
+    def __init__(self, speed: Ints, shares: Ints, coin: np.random.Generator) -> None:
+        self._speed, self._coin = speed, coin
+        places = np.arange(len(shares))
+        self._now, self._more = speed[places, shares], speed[places, shares + 1]
+        self._gain = self._more - self._now
+        self._lists = [each.tolist() for each in (self._now, self._more, self._gain)]
+        self._alive: list[int] = places.tolist()
+        self._is_alive = np.ones(len(shares), dtype=np.bool_)
+        self._coins, self._at, self._together = b"", 0, _FEW_TOSSES
+        self._tosses = np.zeros(len(shares), dtype=np.int64)
+        for start in range(0, len(shares), _ROWS):
+            rows = places[start : start + _ROWS]
+            open_ = self._is_open(rows[:, None], places) & (places > rows[:, None])
+            self._tosses[rows] = np.count_nonzero(open_, axis=1)
+
+    @property
+    def any(self) -> bool:
+        """Whether a job is left to win."""
+        return bool(self._alive)
+
+    def winner(self) -> int:
+        """Return the last candidate of one scan over the jobs that are left."""
+        (now, more, gain), alive = self._lists, self._alive
+        place, count = 0, len(alive)
+        while True:
+            candidate = alive[place]
+            coins, toss = self._tossed(int(self._tosses[candidate]))
+            now_c, more_c, gain_c = now[candidate], more[candidate], gain[candidate]
+            for scanned in range(place + 1, count):
+                job = alive[scanned]
+                gain_m = gain[job]
+                if gain_m * now_c >= gain_c * more[job]:
+                    break
+                if gain_c * now[job] < gain_m * more_c:
+                    toss += 1
+                    if coins[toss - 1]:
+                        break
+            else:
+                return candidate
+            place = scanned
+
+    def give(self, job: int, share: int, *, last: bool) -> None:
+        """Let a job have a share, with which it takes part in the next scans unless it is its ``last``."""
+        before = np.arange(job)
+        before = before[self._is_alive[:job]]
+        self._tosses[before] -= self._is_open(before, job)
+        if last:
+            self._is_alive[job] = False
+            self._alive.remove(job)
+            return
+        self._now[job], self._more[job] = self._speed[job, share], self._speed[job, share + 1]
+        self._gain[job] = self._more[job] - self._now[job]
+        for mine, each in zip(self._lists, (self._now, self._more, self._gain), strict=True):
+            mine[job] = int(each[job])
+        self._tosses[before] += self._is_open(before, job)
+        after = np.flatnonzero(self._is_alive[job + 1 :]) + job + 1
+        self._tosses[job] = np.count_nonzero(self._is_open(np.array([job]), after))
+
+    def _is_open(self, candidates: Ints, jobs: Ints | int) -> NDArray[np.bool_]:
+        """Return whether a coin decides between candidates and jobs."""
+        now, more, gain = self._now, self._more, self._gain
+        not_scanned = gain[jobs] * now[candidates] < gain[candidates] * more[jobs]
+        return np.asarray(not_scanned & (gain[candidates] * now[jobs] < gain[jobs] * more[candidates]))
+
+    def _tossed(self, count: int) -> tuple[bytes, int]:
+        """Return coins, and where the next ``count`` of them begin."""
+        if self._at + count > len(self._coins):
+            fresh = self._coin.integers(0, 2, size=max(count, self._together)).astype(np.uint8).tobytes()
+            self._coins, self._at = self._coins[self._at :] + fresh, 0
+            self._together = min(2 * self._together, _MOST_TOSSES)
+        self._at += count
+        return self._coins, self._at - count
