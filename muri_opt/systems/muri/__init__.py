@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from muri_opt.rounds.lazy import names_on_demand
 
 if TYPE_CHECKING:
+    from muri_opt.systems.muri.free_rates import free_rates as free_rates, rates_together as rates_together
     from muri_opt.systems.muri.group_values import GroupRules as GroupRules
     from muri_opt.systems.muri.grouping import (
         BucketMatching as BucketMatching,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = names_on_demand(
     __name__,
     {
+        "muri_opt.systems.muri.free_rates": ("free_rates", "rates_together"),
         "muri_opt.systems.muri.group_values": ("GroupRules",),
         "muri_opt.systems.muri.grouping": ("BucketMatching", "Grouping", "group_jobs"),
         "muri_opt.systems.muri.interleaving.batch_periods": ("Periods", "group_periods", "pair_periods"),
