@@ -10,9 +10,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.muri.free_rates import MILLION
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
 from muri_opt.systems.muri.interleaving import alone_microseconds
+from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.periods import Group, stage_times
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.orders import priority_order

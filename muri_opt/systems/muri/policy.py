@@ -20,12 +20,12 @@ from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpu
 from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
-from muri_opt.systems.muri.free_rates import MILLION
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
+from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times

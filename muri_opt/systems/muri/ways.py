@@ -13,7 +13,7 @@ import numpy as np
 from muri_opt.rounds import Job, Round, Together
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed
-from muri_opt.systems.muri.free_rates import MILLION, free_rates
+from muri_opt.systems.muri.mean_value import MILLION, free_rates
 
 RUNS: Final = ("lock-step", "free", "best")
 """Every group in lock step, every group free, or each in the way in which it is worth more."""

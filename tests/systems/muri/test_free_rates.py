@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from plain_free import exact_rates
 
 from muri_opt import InputError, Round, Together
-from muri_opt.systems.muri.free_rates import MILLION, free_rates
+from muri_opt.systems.muri.mean_value import MILLION, free_rates
 from muri_opt.systems.muri.ways import OWN, Ways
 from muri_opt.verify.muri import free as verifier
 
