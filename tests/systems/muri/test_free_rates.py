@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from handmade import gang, round_of
@@ -108,24 +105,3 @@ def test_measured_rates_win_over_the_model() -> None:
     assert rates(1, 2) == [500_000, 500_000]  # the mean of one model that was measured twice
     assert rates(1, 0, 2) == [350_000, 900_000, 350_000]
     assert rates(0, 3) == free_rates(stages[[[0, 3]]], ways.own)[0].tolist()  # a job of no model
-
-
-DATA = Path(__file__).parents[3] / "benchmarks" / "on_a_gpu"
-
-
-@pytest.mark.parametrize(
-    ("name", "cores", "of_groups", "of_jobs"), [("own", True, 0.073, 0.079), ("shared", False, 0.137, 0.164)]
-)
-def test_predictions_are_near_to_what_was_measured(name: str, cores: bool, of_groups: float, of_jobs: float) -> None:
-    measured = json.loads((DATA / f"h200_{name}_cores.json").read_text(encoding="utf-8"))
-    group_errors, job_errors = [], []
-    for group in measured["groups"]:
-        solo = [measured["solo"][job] for job in group["jobs"]]
-        stages = np.array([[round(1e6 * seconds) for seconds in one["median"]] for one in solo])
-        rates = free_rates(stages[None], (False, cores, False, False))[0] / MILLION
-        alone = stages.sum(axis=1) / 1e6
-        true = np.array([group["free"][job] for job in group["jobs"]])
-        job_errors += [*np.abs(rates / alone * true - 1)]
-        group_errors.append(abs(rates.sum() / (alone / true).sum() - 1))
-    assert np.mean(group_errors) < of_groups
-    assert np.mean(job_errors) < of_jobs
