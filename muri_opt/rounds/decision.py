@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 
 class WaitingReason(StrEnum):
@@ -29,7 +30,8 @@ class WaitingReason(StrEnum):
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One or more jobs on the same GPUs, exclusive of every other assignment.
 
-    ``order`` are the positions of ``jobs`` in their interleaving; ``gpus`` and ``cpus`` are amounts per node id.
+    ``order`` are the positions of ``jobs`` in their interleaving; ``gpus`` and ``cpus`` are amounts per node id. Jobs
+    that share in lock step have one period; where they run freely each has its rate instead, against running alone.
 
     >>> Assignment(jobs=("a",), gpus={"n0": 2}).gpus
     {'n0': 2}
@@ -41,6 +43,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     gpus: Mapping[str, int]
     cpus: Mapping[str, float] = {}
     period_seconds: float | None = None
+    rates: tuple[float, ...] | UnsetType = UNSET
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

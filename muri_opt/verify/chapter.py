@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from muri_opt.rounds import (
@@ -51,6 +52,8 @@ class Chapter(ABC):
     """How many jobs may share GPUs."""
     mixed: bool = False
     """Whether jobs of unequal GPU counts may."""
+    has_rates: bool = False
+    """Whether jobs that share may run freely, at rates of their own."""
 
     def __init__(self, round_: Round, rules: Any) -> None:
         self.round_, self.rules = round_, rules
@@ -99,6 +102,9 @@ class Chapter(ABC):
             if len({job.gpus for job in members}) > 1 and not self.mixed:
                 detail = f"GPU counts {[job.gpus for job in members]}"
                 shape.append(Violation(rule="equal-gpus", where=where, detail=detail))
+            if assignment.rates is not UNSET and (len(members) < 2 or not self.has_rates):
+                detail = f"{assignment.rates}; nobody runs freely with others here"
+                shape.append(Violation(rule="rates", where=where, detail=detail))
             found += shape or self.assignment_breaches(members, assignment, where)
         return found or [*self.total_breaches(decision)]
 

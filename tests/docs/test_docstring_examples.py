@@ -25,6 +25,7 @@ FACES = (
     "muri_opt",
     "muri_opt.testing",
     "muri_opt.algorithms",
+    "muri_opt.profiling",
     *(
         f"{package.__name__}.{found.name}"
         for package in PACKAGES

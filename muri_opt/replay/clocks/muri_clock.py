@@ -11,7 +11,7 @@ from math import inf, isclose
 
 import numpy as np
 
-from muri_opt.errors import unknown_name
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.replay.clocks.muri_rules import Arrangement, Groups, Queues, Shortest
 from muri_opt.replay.clocks.muri_task import Task
 from muri_opt.replay.outcome import JobOutcomes, Outcome
@@ -56,6 +56,8 @@ def _arrangement(workload: Workload, cluster: Cluster, policy: str) -> Arrangeme
     chosen = policy_from(policy) if policy.startswith("muri-") else None
     if not isinstance(chosen, MuriPolicy):
         raise unknown_name("policy of the clock 'muri'", policy, ["srtf", "srsf", "tiresias", "muri-s", "muri-l"])
+    if chosen.run != "lock-step":
+        raise InputError(f"policy {policy!r}.run", repr(chosen.run), "lock-step: the authors' simulator knows no other")
     return Groups(
         jobs=workload.jobs,
         whole=whole,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from muri_opt.rounds import Assignment, Decision, Waiting, WaitingReason
 
@@ -18,6 +19,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     plan: str | None = None
     cpus: Mapping[str, float] = {}
     period_seconds: float | None = None
+    rates: tuple[float, ...] | UnsetType = UNSET
 
 
 class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from muri_opt.rounds import Round
@@ -23,7 +24,7 @@ from muri_opt.systems.capacity.smallest_changes import GangChanges
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period.
+    """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period, or each at its rate.
 
     >>> Placed(jobs=(0, 2), share=np.array([2, 0])).jobs
     (0, 2)
@@ -33,6 +34,7 @@ class Placed:
     share: Ints
     order: tuple[int, ...] = (0,)
     period_seconds: float | None = None
+    rates: tuple[float, ...] | None = None
 
 
 def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
@@ -131,6 +133,7 @@ def assignment_of(round_: Round, group: Placed) -> Assignment:
         gpus=given,
         cpus={node: gpus * milli / MILLI_PER_CPU for node, gpus in given.items()} if milli else {},
         period_seconds=group.period_seconds,
+        rates=UNSET if group.rates is None else group.rates,
     )
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         slowed_ratio as slowed_ratio,
         weights_ppm as weights_ppm,
     )
+    from muri_opt.systems.muri.mean_value import free_rates as free_rates, rates_together as rates_together
     from muri_opt.systems.muri.options import AUTHORS as AUTHORS, PAPER as PAPER, GroupingOptions as GroupingOptions
     from muri_opt.systems.muri.policy import ORDER_OF as ORDER_OF, MuriPolicy as MuriPolicy
     from muri_opt.systems.muri.program import GroupingFormulation as GroupingFormulation
@@ -51,6 +52,7 @@ __all__, __getattr__, __dir__ = names_on_demand(
             "slowed_ratio",
             "weights_ppm",
         ),
+        "muri_opt.systems.muri.mean_value": ("free_rates", "rates_together"),
         "muri_opt.systems.muri.options": ("AUTHORS", "GroupingOptions", "PAPER"),
         "muri_opt.systems.muri.policy": ("MuriPolicy", "ORDER_OF"),
         "muri_opt.systems.muri.program": ("GroupingFormulation",),

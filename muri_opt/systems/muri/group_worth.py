@@ -10,8 +10,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values
+from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
 from muri_opt.systems.muri.interleaving import alone_microseconds
+from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.periods import Group, stage_times
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.orders import priority_order
@@ -45,6 +46,7 @@ class GroupWorth:
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupWorth:
         """Return the jobs of a round."""
+        rules = rules.for_round(round_)
         count, level = len(round_.jobs), levels_of(round_)
         weight, alone = np.zeros((2, count), dtype=np.int64)
         if rules.objective == "progress":
@@ -57,7 +59,9 @@ class GroupWorth:
         ranges = class_ranges(rules, single, level, round_.cluster.total_gpus) if level.any() else [0]
         return cls(
             rules=rules,
-            members=Members(stages=stages, alone=alone, gpus=gpus, weight=weight),
+            members=Members(
+                stages=stages, alone=alone, gpus=gpus, weight=weight, models=rules.ways.numbers(round_.jobs)
+            ),
             level=level,
             costs=_costs(round_),
             restart=restarts_of(round_),
@@ -79,3 +83,18 @@ class GroupWorth:
                 for place, value in zip(at, part.tolist(), strict=True):
                     found[place] += weight * value
         return found
+
+    def free_rates(self, groups: Sequence[Group]) -> list[tuple[float, ...] | None]:
+        """Return the rates, against running alone, of the jobs of each group that runs freely; ``None`` for others."""
+        found: list[tuple[float, ...] | None] = [None] * len(groups)
+        for size in sorted(set(map(len, groups))):
+            at = [place for place, group in enumerate(groups) if len(group) == size]
+            jobs = np.array([groups[place] for place in at], dtype=np.int64)
+            for place, rates in zip(at, running(self.rules, self.members.of(jobs)).rates(), strict=True):
+                found[place] = None if rates is None else tuple(rate / MILLION for rate in rates)
+        return found
+
+
+def free_rates_of(round_: Round, rules: GroupRules, groups: Sequence[Group]) -> list[tuple[float, ...] | None]:
+    """Return the same of groups of a round."""
+    return [None] * len(groups) if rules.run == "lock-step" else GroupWorth.of(round_, rules).free_rates(groups)

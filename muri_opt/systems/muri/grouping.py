@@ -82,6 +82,7 @@ def group_jobs(
         return Grouping(groups=(), rounds=())
     stages = stage_times(jobs)
     slots = slot_count(options.pattern, stages.shape[1])
+    stages = options.ways.with_models(stages, options.ways.numbers(jobs))
     options = replace(options, largest_group=min(options.largest_group, slots))
     sizes = [job.gpus for job in jobs]
     excess: Excess = TotalExcess(sizes, gpus) if spots is None else PartExcess(sizes, spots)
@@ -115,11 +116,22 @@ def group_jobs(
 
 
 def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
-    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size."""
-    members = stages[groups]
-    periods = group_periods(members, options.pattern, worst=options.worst_order).microseconds
-    slots = slot_count(options.pattern, stages.shape[1])
-    return weights_ppm(members.sum(axis=(1, 2)) * _FINER, periods, slots, SLOWDOWN[options.slowdown][groups.shape[1]])
+    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size.
+
+    Of groups that may run freely it is that by their rates, or the better of both. A row of ``stages`` then has the
+    number of the job's model at its end, if models were measured together.
+    """
+    ways, members = options.ways, stages[groups]
+    kinds = stages.shape[1] - bool(ways.models)
+    slots = slot_count(options.pattern, kinds)
+    freely = None if ways.run == "lock-step" else ways.efficiencies(members, slots, PARTS_PER_BILLION)
+    if freely is not None and ways.run == "free":
+        return freely
+    times = members[..., :kinds]
+    periods = group_periods(times, options.pattern, worst=options.worst_order).microseconds
+    slowdown = SLOWDOWN[options.slowdown][groups.shape[1]]
+    in_step = weights_ppm(times.sum(axis=(1, 2)) * _FINER, periods, slots, slowdown)
+    return in_step if freely is None else np.maximum(in_step, freely)
 
 
 @dataclass(frozen=True, slots=True)

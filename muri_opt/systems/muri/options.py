@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds.quantities import finite, whole
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN
+from muri_opt.systems.muri.ways import LOCK_STEP, Ways
 
 MERGE_ORDERS = ("queue", "least-waste")
 
@@ -19,6 +20,7 @@ class GroupingOptions:
     ``weight_lbd``). ``worst_order`` takes the worst order of the jobs in a group instead of the best. ``matching`` off
     takes jobs in queue order, ``largest_group`` at a time. ``merge_order`` is ``queue``, from the front of the queue,
     or ``least-waste``, from the pair that leaves the fewest GPUs idle, which the authors' code means and does not do.
+    ``ways`` says in which way groups may run.
 
     >>> GroupingOptions(largest_group=2).pattern
     'cyclic'
@@ -31,6 +33,7 @@ class GroupingOptions:
     worst_order: bool = False
     matching: bool = True
     merge_order: str = "least-waste"
+    ways: Ways = LOCK_STEP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "largest_group", whole("options.largest_group", self.largest_group, 4, least=1))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+import numpy as np
+
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.amounts import Ints
@@ -13,20 +15,23 @@ from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.rounds.used_fields import TOGETHER
 from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpus
 from muri_opt.systems.capacity.decision import assignment_of
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
-from muri_opt.systems.muri.group_worth import GroupWorth
+from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
+from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
 from muri_opt.systems.muri.still_groups import Still
+from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -50,6 +55,10 @@ class MuriPolicy(Policy):
     ``restarts`` is ``pay``, to change running groups only where that is worth more than their restarts cost out of a
     ``horizon`` of so many seconds, or ``ignore``, to decide as if nothing ran; the preset ``paper`` pays.
 
+    ``run`` says how groups run: in ``lock-step``, slot by slot, as published; ``free``, every job at a rate of its own,
+    by mean value analysis or as measured (``together``); or each group as is ``best`` for its value. ``own`` are the
+    resources of which every job has its own part, so that none waits there for another.
+
     >>> [one.jobs for one in policy_from("muri-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'c'), ('b', 'd')]
     """
@@ -65,6 +74,8 @@ class MuriPolicy(Policy):
     sizes: str = "equal"
     restarts: str = "preset"
     horizon: str = "600"
+    run: str = "lock-step"
+    own: str = "cpu"
 
     chapter: ClassVar[str] = "grouping"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
@@ -80,6 +91,8 @@ class MuriPolicy(Policy):
         "sizes": ("equal", "mixed"),
         "restarts": ("preset", "pay", "ignore"),
         "horizon": Span(0.001, SECONDS),
+        "run": RUNS,
+        "own": OWN,
     }
 
     def __post_init__(self) -> None:
@@ -104,6 +117,15 @@ class MuriPolicy(Policy):
             worst_order=self.ordering == "worst",
             matching=not unmatched,
         )
+
+    def options_in(self, round_: Round) -> GroupingOptions:
+        """Return the same with the ways in which groups of a round may run."""
+        return replace(self.options, ways=Ways.of(round_, self.run, self.own))
+
+    @property
+    def honoured(self) -> frozenset[str]:
+        """Measured rates count where groups may run freely."""
+        return self.honours if self.run == "lock-step" else self.honours | {TOGETHER}
 
     @property
     def pays(self) -> bool:
@@ -135,6 +157,7 @@ class MuriPolicy(Policy):
             "sizes": self.sizes,
             "restarts": "pay" if self.pays else "ignore",
             "horizon": self.horizon,
+            **({} if self.run == "lock-step" else {"run": self.run, "own": self.own}),
         }
 
     def check(self, round_: Round) -> None:
@@ -177,7 +200,7 @@ class MuriPolicy(Policy):
                 raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
             left.take(share, *group)
             shares[group] = share
-        placed = _timed(round_, _stages(round_), shares, options) if shares else ()
+        placed = self._timed(round_, shares) if shares else ()
         return tuple(assignment_of(round_, group) for group in placed), left
 
     def as_it_is(self, round_: Round, groups: Sequence[Group]) -> tuple[Assignment, ...]:
@@ -216,14 +239,22 @@ class MuriPolicy(Policy):
         return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
-        stages = _stages(round_)
-        return list(_packed(round_, stages, groups, self.options)) if self.autopack == "on" else list(groups)
+        stages, options = _stages(round_), self.options_in(round_)
+        return list(_packed(round_, stages, groups, options)) if self.autopack == "on" else list(groups)
+
+    def _timed(self, round_: Round, shares: Mapping[Group, Ints]) -> Iterator[Placed]:
+        """Yield the groups with their shares, and with orders and periods, or with rates if they run freely."""
+        rates = free_rates_of(round_, GroupRules.of(self.rules), [*shares])
+        in_step = {group: share for (group, share), own in zip(shares.items(), rates, strict=True) if own is None}
+        timed = _timed(round_, _stages(round_), in_step, self.options)
+        for (group, share), own in zip(shares.items(), rates, strict=True):
+            yield next(timed) if own is None else freely(group, share, own)
 
     def _keeping(self, round_: Round, published: dict[Group, Places]) -> Still:
         return Still(
             round_=round_,
             line=self._queue(round_),
-            options=self.options,
+            options=self.options_in(round_),
             largest=min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources))),
             worth=GroupWorth.of(round_, GroupRules.of(self.rules)),
             published=published,
@@ -235,12 +266,11 @@ class MuriPolicy(Policy):
         rank = {job: place for place, job in enumerate(self._queue(round_))}
         line = sorted(found, key=lambda group: min(rank[job] for job in group))
         placed = {group: share_of(found[group], len(round_.cluster.nodes)) for group in line}
-        timed = _timed(round_, _stages(round_), placed, self.options)
-        return group_decision(round_, list(timed), consolidate=False)
+        return group_decision(round_, [*self._timed(round_, placed)], consolidate=False)
 
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
-        options, spots = self.options, group_spots(round_)
+        options, spots = self.options_in(round_), group_spots(round_)
         largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
         chosen = candidates(round_, self._queue(round_), largest)
         jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
@@ -269,12 +299,26 @@ def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
 def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:
     """Yield the groups; one that is slower than its jobs one after another, even in its best order, job by job."""
     periods, _ = periods_of(stages, groups, options.pattern)
+    worthwhile = _worthwhile_freely(round_, stages, groups, options.ways)
     for group, period in zip(groups, periods, strict=True):
         slowed = period * SLOWDOWN[options.slowdown][len(group)]
-        if len(group) > 1 and slowed > sum(alone_microseconds(round_.jobs[job]) for job in group):
+        slow = options.ways.run == "free" or slowed > sum(alone_microseconds(round_.jobs[job]) for job in group)
+        if len(group) > 1 and slow and group not in worthwhile:
             yield from ((job,) for job in group)
         else:
             yield group
+
+
+def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], ways: Ways) -> set[Group]:
+    """Return the groups that may run freely and do as much so as one job alone, but for the rounding of rates."""
+    if ways.run == "lock-step":
+        return set()
+    found, models = set[Group](), ways.numbers(round_.jobs)
+    for size in {len(group) for group in groups} - {1}:
+        some = [group for group in groups if len(group) == size]
+        done = ways.rates(stages[np.array(some)], models[np.array(some)]).sum(axis=1) + size > MILLION
+        found |= {group for group, well in zip(some, done.tolist(), strict=True) if well}
+    return found
 
 
 def _timed(round_: Round, stages: Ints, shares: Mapping[Group, Ints], options: GroupingOptions) -> Iterator[Placed]:

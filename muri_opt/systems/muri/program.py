@@ -22,12 +22,14 @@ from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
+from muri_opt.systems.muri.group_worth import free_rates_of
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_spots import Cells
+from muri_opt.systems.muri.ways import freely
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.pooled_limits import Uses, add_limits, add_limits_beside_gpus, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
@@ -117,7 +119,11 @@ class GroupingFormulation(Formulation):
                 if share is not None:
                     left.take(share, job)
                     shares[job,] = share
-        placed = [self._timed(round_, columns, jobs, share) for jobs, share in shares.items()]
+        rates = free_rates_of(round_, self.rules, [*shares])
+        placed = [
+            self._timed(round_, columns, jobs, share) if own is None else freely(jobs, share, own)
+            for (jobs, share), own in zip(shares.items(), rates, strict=True)
+        ]
         return group_decision(round_, placed, consolidate=False)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:

@@ -31,7 +31,7 @@ MOST_COLUMNS = 400_000
 """Groups beyond which the program is refused: more of them do not fit a solver's time or memory."""
 MOST_FOR_CHANGES = 2_000
 """Groups up to which changes are counted after the value, too."""
-_TRAITS = 10  # columns of the table of types before the stage times
+_TRAITS = 11  # columns of the table of types before the stage times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,10 +39,11 @@ class GroupColumns:
     """Types of equal jobs, and every group of up to p of them.
 
     Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
-    same nodes, lose the same by a change, and agree in whatever else the objective looks at. ``groups[i]`` are the
-    types of group i in ascending order, filled up with -1; ``gpus[i]`` are the GPUs it takes, those of its largest job.
-    ``g`` are the GPUs of each type, ``restart`` what a change costs it. ``value`` is what a group is worth to the first
-    class of priority, and ``lower`` what it is to the others; ``weights`` says how often each class counts.
+    same nodes, lose the same by a change, are of the same model where that was measured, and agree in whatever else the
+    objective looks at. ``groups[i]`` are the types of group i in ascending order, filled up with -1; ``gpus[i]`` are
+    the GPUs it takes, those of its largest job. ``g`` are the GPUs of each type, ``restart`` what a change costs it.
+    ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
+    ``weights`` says how often each class counts.
 
     Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
     last groups are those that go on as they are: group i at ``home[i]`` of ``homes``, which is -1 for all others.
@@ -116,8 +117,9 @@ class GroupColumns:
 
 @last_recalled
 def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
+    rules = rules.for_round(round_)
     kinds, type_of, count = np.unique(_traits(round_, rules), axis=0, return_inverse=True, return_counts=True)
-    g, c, m, tenant, _, alone, weight, priority, place, restart = kinds[:, :_TRAITS].T
+    g, c, m, tenant, _, alone, weight, priority, place, restart, model = kinds[:, :_TRAITS].T
     stages = np.ascontiguousarray(kinds[:, _TRAITS:])
     largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
     able = np.where(g <= round_.cluster.total_gpus, count, 0)  # a job larger than the cluster is in no group
@@ -150,7 +152,7 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
     for size in np.unique(sizes).tolist():
         at = np.flatnonzero(sizes == size)
         of = groups[at, :size]
-        these = Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of])
+        these = Members(stages=stages[of], alone=alone[of], gpus=g[of], weight=weight[of], models=model[of])
         values[:, at] = class_values(rules, these, priority[of], len(ranges))
         if rules.horizon is not None:
             lost = np.where(home[at] >= 0, 0, restart[of].max(axis=1))
@@ -218,7 +220,7 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     place = same if spots is None else spots.kind
     restart = same if rules.horizon is None else restarts_of(round_)
     asked = [amounts.g, amounts.c, amounts.m, amounts.tenant, position, alone, weight, levels_of(round_), place]
-    asked.append(restart)
+    asked += [restart, rules.ways.numbers(round_.jobs)]
     return np.column_stack([*asked, stages.reshape(len(jobs), len(round_.resources))])
 
 

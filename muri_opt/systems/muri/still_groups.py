@@ -247,7 +247,8 @@ class Still:
         """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
 
         def efficiency(groups: Ints) -> Ints:
-            return efficiencies(self.worth.members.stages, groups, self.options)
+            members, ways = self.worth.members, self.options.ways
+            return efficiencies(ways.with_models(members.stages, ways.numbers(self.round_.jobs)), groups, self.options)
 
         index = self.round_.cluster.node_index
         homes = [tuple(sorted((index[node], gpus) for node, gpus in home.held)) for home in now.homes]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import isclose
 from typing import ClassVar
 
 import numpy as np
+from msgspec import UNSET
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
 from muri_opt.verify.amounts import need_of
@@ -17,15 +19,15 @@ from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.muri.counting import counted_bound
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.enumeration import enumerated_optimum
-from muri_opt.verify.muri.rules import HONOURED, SETTINGS, Sharing
+from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
 from muri_opt.verify.muri.value import Sharers
-from muri_opt.verify.settings import Setting
+from muri_opt.verify.settings import Rules, Setting
 from muri_opt.verify.sharing_now import RunningJobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
 class GroupChapter(Chapter):
-    """Groups of jobs on the GPUs of the largest, at the period of their best or worst order."""
+    """Groups of jobs on the GPUs of the largest, at the period of their best or worst order or each at its rate."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
@@ -36,6 +38,12 @@ class GroupChapter(Chapter):
         self.rules: Sharing = rules
         self._asked = asked_of(round_)
         self.most_jobs, self.mixed = rules.most_jobs(len(round_.resources)), rules.mixed
+        self.has_rates = rules.run != "lock-step"
+
+    @classmethod
+    def honoured(cls, rules: Rules) -> frozenset[str]:
+        """Return the fields that are checked: measured rates where groups may run freely."""
+        return cls.honours if rules.get("run", "lock-step") == "lock-step" else cls.honours | {MEASURED}
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Sharing:
@@ -46,7 +54,7 @@ class GroupChapter(Chapter):
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
-        sharers, now = Sharers.of(self.round_, self.rules), RunningJobs(self.round_)
+        sharers, now = self._sharers, RunningJobs(self.round_)
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
             staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
@@ -75,6 +83,12 @@ class GroupChapter(Chapter):
         if any(job.stage_seconds is None for job in members):
             yield Violation(rule="period", where=where, detail="a job without stage times shares GPUs")
             return
+        rates = self._free_rates(members)
+        if rates is not None:
+            yield from _rate_breaches(assignment, rates, where)
+            return
+        if assignment.rates is not UNSET:
+            yield Violation(rule="rates", where=where, detail=f"{assignment.rates}; the group is in lock step")
         period = self.rules.period(members)
         if self.rules.period(members, assignment.order) != period:
             extreme = "greatest" if self.rules.worst else "least"
@@ -84,6 +98,20 @@ class GroupChapter(Chapter):
         if assignment.period_seconds is None or not isclose(assignment.period_seconds, expected, rel_tol=1e-12):
             detail = f"{assignment.period_seconds} s; the group takes {expected} s"
             yield Violation(rule="period", where=where, detail=detail)
+
+    def _free_rates(self, members: Sequence[Job]) -> list[float] | None:
+        """Return the rate of each job if they are to run freely together."""
+        if not self.has_rates:
+            return None
+        group = np.array([[self.round_.job_index[job.id] for job in members]])
+        free = self._sharers.freely(group)
+        if free is None or not free[0]:
+            return None
+        return [rate / 1_000_000 for rate in self._sharers.rates(group)[0].tolist()]
+
+    @cached_property
+    def _sharers(self) -> Sharers:
+        return Sharers.of(self.round_, self.rules)
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits: for GPUs of its own, as joining a group is always open to it."""
@@ -105,6 +133,19 @@ class GroupChapter(Chapter):
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration, where jobs ask for certain nodes, have priorities, or pay for changes."""
         plain = self._asked is None and "job.priority" not in self.round_.used_fields
-        if plain and not Sharers.of(self.round_, self.rules).pays:
+        if plain and not self._sharers.pays:
             return None
         return enumerated_optimum(self.round_, self.rules, steps=steps)
+
+
+def _rate_breaches(assignment: Assignment, rates: Sequence[float], where: str) -> Iterator[Violation]:
+    """Yield why a group that is to run freely does not: it has a rate for each job, no period, and no slots."""
+    said = () if assignment.rates is UNSET else tuple(assignment.rates)
+    if len(said) != len(rates) or not all(map(isclose, said, rates)):
+        yield Violation(rule="rates", where=where, detail=f"{list(said)}; running freely, the jobs have {list(rates)}")
+    if assignment.period_seconds is not None:
+        detail = f"{assignment.period_seconds} s; a group that runs freely has rates and no period"
+        yield Violation(rule="period", where=where, detail=detail)
+    if assignment.order != tuple(range(len(rates))):
+        detail = f"{list(assignment.order)}; a group that runs freely has no slots, so its jobs are as they are listed"
+        yield Violation(rule="order", where=where, detail=detail)

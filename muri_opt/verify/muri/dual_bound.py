@@ -223,7 +223,8 @@ class _Offers:
         traits = (sharers.gpus, *rank, self.pay, self.per_gpu)
         place = 0 if self.cheapest is None else self.cheapest.kind[job]
         times = sharers.stages[job].tolist()
-        return (*(int(trait[job]) for trait in traits), place, *times, self.within[:, job].tobytes())
+        model = -1 if sharers.free is None else int(sharers.free.model[job])
+        return (*(int(trait[job]) for trait in traits), place, model, *times, self.within[:, job].tobytes())
 
     def _unpaid(self, groups: Ints) -> int:
         gpus = self.sharers.gpus[groups].max(axis=1).astype(self.pay.dtype)

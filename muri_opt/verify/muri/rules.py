@@ -12,6 +12,7 @@ import numpy as np
 from muri_opt.rounds import INFORMATION, Job
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.verify.amounts import micro, word_for
+from muri_opt.verify.muri.free import OWN
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, group_periods
 from muri_opt.verify.settings import Setting, one_of
 
@@ -31,9 +32,13 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "sizes": one_of("equal", "mixed"),
     "restarts": one_of("ignore", "pay"),
     "horizon": Setting(usual="600", least=1e-6),
+    "run": one_of("lock-step", "free", "best"),
+    "own": one_of(*OWN),
 }
 HONOURED: Final = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
+MEASURED: Final = "round.together"
+"""The one that they check besides where groups may run freely."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,8 @@ class Sharing:
     what a group is worth, and whether its jobs may have unequal GPU counts.
 
     ``order`` ranks jobs where their rank counts, and no group is larger than ``largest_group``. Where restarts are
-    paid, a group that changes running jobs works only what their restarts leave of ``horizon`` microseconds.
+    paid, a group that changes running jobs works only what their restarts leave of ``horizon`` microseconds. ``run`` is
+    ``lock-step``, ``free`` or ``best``, and ``own`` names the resources of which every job then has its own part.
     """
 
     order: str = "srsf"
@@ -53,6 +59,8 @@ class Sharing:
     objective: str = "efficiency"
     mixed: bool = False
     horizon: int | None = None
+    run: str = "lock-step"
+    own: str = "cpu"
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Sharing:
@@ -66,6 +74,8 @@ class Sharing:
             objective=chosen["objective"],
             mixed=chosen["sizes"] == "mixed",
             horizon=micro(float(chosen["horizon"])) if chosen["restarts"] == "pay" else None,
+            run=chosen["run"],
+            own=chosen["own"],
         )
 
     def most_jobs(self, stages: int) -> int:

@@ -11,6 +11,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.gangs.value import ranked
 from muri_opt.verify.muri.classes import Classes
+from muri_opt.verify.muri.free import FreeRates
 from muri_opt.verify.muri.periods import Ints, group_periods, slot_count
 from muri_opt.verify.muri.rules import Sharing, stages_of
 
@@ -22,7 +23,8 @@ class Sharers:
     """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of the rank.
 
     Times are in microseconds. Time alone and weight are 0 where the objective does not look at them. ``classes`` are
-    those of priority. ``restart`` is what each running job loses if it is changed, 0 where that is not paid.
+    those of priority. ``restart`` is what each running job loses if it is changed, 0 where that is not paid. ``free``
+    has the rates of jobs that share freely, ``None`` where all groups run in lock step.
     """
 
     sharing: Sharing
@@ -32,6 +34,7 @@ class Sharers:
     weight: Ints
     classes: Classes
     restart: Ints
+    free: FreeRates | None
 
     @classmethod
     def of(cls, round_: Round, sharing: Sharing) -> Sharers:
@@ -57,6 +60,7 @@ class Sharers:
             weight=np.array(ranks, dtype=word),
             classes=Classes.of(round_, sharing, stages.sum(axis=1).tolist(), alone, ranks),
             restart=np.array([_restart(job, sharing) for job in round_.jobs], dtype=object),
+            free=None if sharing.run == "lock-step" else FreeRates.of(round_, sharing.own),
         )
 
     @property
@@ -97,12 +101,54 @@ class Sharers:
         *Progress*: speed of its jobs relative to alone, times GPUs and weight of the rank, in thousandths. Each is
         rounded down, and 0 where the period is.
         """
-        sharing, size = self.sharing, groups.shape[1]
-        gpus, stages, alone = self.gpus[groups], self.stages[groups], self.alone[groups]
+        gpus = self.gpus[groups]
         taken = paid = gpus.max(axis=1)
         if len(self.classes.weights) > 1:
             mine = self.classes.of_job[groups]
             gpus, paid = np.where(mine == one, gpus, 0), np.where(mine.min(axis=1) == one, taken, 0)
+        free = self.freely(groups)
+        if free is None:
+            return self._in_step(groups, gpus, paid)
+        if free.all():
+            return self._at_rates(groups, gpus, paid)
+        return np.where(free, self._at_rates(groups, gpus, paid), self._in_step(groups, gpus, paid))
+
+    def freely(self, groups: Ints) -> NDArray[np.bool_] | None:
+        """Return which groups run freely: all, or those that are worth more so to all their jobs; ``None`` if none may.
+
+        A job alone does not.
+        """
+        if self.free is None or groups.shape[1] == 1:
+            return None
+        if self.sharing.run == "free":
+            return np.ones(len(groups), dtype=np.bool_)
+        gpus = self.gpus[groups]
+        taken = gpus.max(axis=1)
+        return np.asarray(self._at_rates(groups, gpus, taken) > self._in_step(groups, gpus, taken))
+
+    def rates(self, groups: Ints) -> Ints:
+        """Return the rates of the jobs of groups that run freely, in parts per million."""
+        if self.free is None:
+            raise ValueError("groups run in lock step")
+        return self.free.rates(groups, self.stages[groups])
+
+    def _at_rates(self, groups: Ints, gpus: Ints, paid: Ints) -> Ints:
+        """Return what groups are worth that run freely: a rate stands for the time alone over the period."""
+        rates, times = self.rates(groups).astype(gpus.dtype), self.stages[groups].sum(axis=2)
+        if self.sharing.objective == "efficiency":
+            slots = max(1, slot_count(self.sharing.pattern, self.stages.shape[1]))
+            busy = (gpus * np.where(times > 0, rates, 0)).sum(axis=1)
+            value = busy // (slots * np.maximum(1, self.gpus[groups].max(axis=1)))
+        elif self.sharing.objective == "gpu-time":
+            value = (gpus * rates).sum(axis=1) - MILLION * paid
+        else:
+            value = THOUSAND * (gpus * self.weight[groups] * rates).sum(axis=1) // MILLION
+        return np.where(times.any(axis=1), value, 0)
+
+    def _in_step(self, groups: Ints, gpus: Ints, paid: Ints) -> Ints:
+        """Return what groups are worth in lock step, ``gpus`` being what their jobs count, ``paid`` what GPUs cost."""
+        sharing, size = self.sharing, groups.shape[1]
+        stages, alone, taken = self.stages[groups], self.alone[groups], self.gpus[groups].max(axis=1)
         period = group_periods(sharing.pattern, stages, worst=sharing.worst).astype(gpus.dtype)
         some = (period > 0) & (taken > 0)
         slow = sharing.slowdown(size)
