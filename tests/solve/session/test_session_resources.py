@@ -96,7 +96,7 @@ def test_some_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
 
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:
-    check_rounds(Churn("muri-s", "auto"), first=3, rounds=8)
+    check_rounds(Churn("muri-s", "auto"), first=5, rounds=15)
 
 
 @pytest.mark.slow
