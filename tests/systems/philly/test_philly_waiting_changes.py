@@ -13,7 +13,7 @@ from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
 from muri_opt.rounds import Change, after, changed
 from muri_opt.systems import policy_from
 from muri_opt.systems.philly import JobStatus, PhillyPolicy, waiting_changes
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
@@ -32,8 +32,8 @@ def starts(policy: PhillyPolicy, round_: Round, decision: Decision, wait: Waitin
 def has_room(policy: PhillyPolicy, round_: Round, decision: Decision, job: str, change: Change) -> bool:
     """Return whether the job finds room at its level once the change is made, with nobody preempted or moved for it."""
     then = changed(round_, decision, job, change)
-    standing, place = JobStatus.of(then, policy.tenant_rules), then.job_index[job]
-    return seat(ClusterState(then, standing), place, int(standing.widest[place])) is not None
+    status, place = JobStatus.of(then, policy.tenant_rules), then.job_index[job]
+    return find_placement(ClusterState(then, status), place, int(status.widest[place])) is not None
 
 
 def kind(change: Change) -> str:
@@ -104,11 +104,11 @@ def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
 def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     then = after(round_, decision)
-    standing = JobStatus.of(then, policy.tenant_rules)
+    status = JobStatus.of(then, policy.tenant_rules)
     for wait in decision.waiting:
         place = then.job_index[wait.job]
         # A gang that may spread looks for victims in a few racks only; they are the fewest where it must sit on a node.
-        one_node = standing.locality.fewest[place] == 1 and standing.widest[place] == TOGETHER
+        one_node = status.locality.fewest[place] == 1 and status.widest[place] == TOGETHER
         for change in (change for change in wait.changes if change.preempt):
             able = [job.id for job in then.jobs if job.state == "running" and job.restart_seconds is not None]
             assert set(change.preempt) <= set(able)
