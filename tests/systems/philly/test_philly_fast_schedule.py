@@ -52,7 +52,7 @@ def decided(round_: Round, spec: str) -> tuple[Decision, Decision]:
     return first, policy.decide(after(round_, first), 0)
 
 
-@pytest.mark.parametrize("seed", range(21))
+@pytest.mark.parametrize("seed", [*range(7), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(7, 35))])
 def test_the_same_jobs_run_on_the_same_nodes_and_the_others_are_told_the_same(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
