@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from by_policy import wrong_reasons
 from hypothesis import given, settings
+from more_examples import more_examples
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
 from muri_opt.rounds import Change, after, changed
@@ -51,7 +52,7 @@ def kind(change: Change) -> str:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=180)
+@more_examples(180)
 def test_every_change_starts_the_job_it_is_for(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     for wait in decision.waiting:
@@ -76,7 +77,7 @@ def test_the_soonest_change_is_first_and_a_further_node_the_last_of_them(round_:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_a_microsecond_less_is_too_early(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     for wait in decision.waiting:
@@ -87,7 +88,7 @@ def test_a_microsecond_less_is_too_early(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(max_jobs=5), tenant_policies())
-@settings(max_examples=80)
+@more_examples(80)
 def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     racks = dict.fromkeys([*(node.rack for node in round_.cluster.nodes), None])
@@ -100,7 +101,7 @@ def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(max_jobs=6), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     then = after(round_, decision)
@@ -121,7 +122,7 @@ def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_reasons_are_those_that_the_verifier_finds(round_: Round, text: str) -> None:
     _, decision = decided(round_, text)
     assert list(wrong_reasons(round_, decision, text)) == []

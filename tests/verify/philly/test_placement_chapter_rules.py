@@ -7,7 +7,8 @@ import pytest
 from alterations import decided
 from by_policy import settings_of
 from handmade import round_of
-from hypothesis import event, given, settings
+from hypothesis import event, given
+from more_examples import more_examples
 from placement_answers import answer, answers, nodes, reading_of, running, waiting
 
 from muri_opt import InputError, Node, Result, Round, Tenant, WaitingReason, verify
@@ -101,7 +102,7 @@ def test_costs_and_worths() -> None:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=120)
+@more_examples(120)
 def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
     """Two programs written apart from each other from one text."""
     reading, status = reading_of(round_, policy), JobStatus.of(round_, policy_from(policy).tenant_rules)
@@ -125,7 +126,7 @@ def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
 
 
 @given(answers())
-@settings(max_examples=120)
+@more_examples(120)
 def test_answers_of_the_policy_have_the_right_reasons_and_changes(given_: tuple[Round, Result]) -> None:
     round_, result = given_
     assert verify(round_, result).violations == ()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from handmade import round_of
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from seating_rounds import optimum, own_bound, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
@@ -25,7 +26,7 @@ WEIGHTED = "philly:objective=weighted"
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(without=["migrate"]), st.data())
-@settings(max_examples=100)
+@more_examples(100)
 def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, policy: str, data: st.DataObject) -> None:
     """Prices of whole numbers for each GPU, so that no share is rounded.
 
