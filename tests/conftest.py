@@ -5,11 +5,14 @@ and more of them.
 Where there is no browser, the checks that need one are left out, and the summary says so.
 """
 
+import gc
+
 from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
+from more_examples import QUICK
 
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
-settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=60)
+settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=QUICK)
 settings.load_profile("same")
 
 
@@ -18,6 +21,12 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish():
+    """Leave what all tests are made of, some hundred thousand objects, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):
