@@ -19,24 +19,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from msgspec.structs import replace
 
-from muri_opt import Limits, Round, Session, policy_from, warm_up
-from muri_opt.rounds.generate.families import generate
-from muri_opt.rounds.generate.portable_random import Draws
+from benchmarks.session_loop import all_jobs, times_of_rounds
+from muri_opt import Limits, Session, warm_up
 from muri_opt.solve import round as front_door, search
-from muri_opt.systems import POLICIES, systems
+from muri_opt.systems import POLICIES
 from muri_opt.verify import Audit
 
 SIZES: Final = {100: (16, 40), 1_000: (128, 40), 10_000: (1_000, 4)}
 """Nodes of 8 GPUs and rounds by number of jobs."""
 PARTS: Final = ("reading", "algorithm", "bound", "value", "check")
-SECONDS_BETWEEN: Final = 300.0
-PART_ENDING: Final = 20
-"""One job of so many ends between two rounds."""
-HOURS_AHEAD: Final = (1, 2, 4, 8, 24)
-_DRAWN: Final = {"stages": "interleaving", "scaling": "elastic", "deadlines": "elastic"}
-"""The generated rounds that have what the drawn rounds of a family have, where these have another name."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,17 +98,12 @@ def metered() -> Iterator[Meter]:
 
 def measure(policy: str, *, jobs: int, nodes: int, rounds: int, seconds: float = 1.0, seed: int = 1) -> Times:
     """Return what a session of a policy takes over so many rounds."""
-    turnover = max(1, jobs // PART_ENDING)
-    first = drawn(policy, jobs + turnover * (rounds - 1), nodes, seed)
-    coming, draws, found = iter(first.jobs), Draws(seed), Times()
+    drawn, found = all_jobs(policy, jobs=jobs, nodes=nodes, rounds=rounds, seed=seed), Times()
     with (
         metered() as meter,
-        Session(first.cluster, policy, "auto", Limits(seconds=seconds), resources=first.resources) as session,
+        Session(drawn.cluster, policy, "auto", Limits(seconds=seconds), resources=drawn.resources) as session,
     ):
-        now = first.now
-        for place in range(rounds):
-            for _ in range(turnover if place else jobs):
-                session.submit(replace(next(coming), submitted=now))
+        for now in times_of_rounds(session, drawn, jobs=jobs, rounds=rounds, seed=seed):
             wall, cpu = time.perf_counter(), time.process_time()
             step = session.decide(now)
             found.wall.append(time.perf_counter() - wall)
@@ -124,35 +111,8 @@ def measure(policy: str, *, jobs: int, nodes: int, rounds: int, seconds: float =
             found.gaps.append(step.result.gap)
             found.verified &= step.result.certificate.feasible
             session.acknowledge(step)
-            _pass(session, draws, turnover)
-            now += SECONDS_BETWEEN
         found.parts = meter.seconds
     return found
-
-
-def _pass(session: Session, draws: Draws, turnover: int) -> None:
-    """Let time pass: what runs comes nearer to its end, and some jobs, or all of fewer that run, have ended."""
-    running = [job for job in session.jobs.values() if job.state == "running"]
-    for _ in range(min(turnover, len(running))):
-        session.finished(running.pop(int(draws.below(1, len(running))[0])).id)
-    for job in running:
-        if job.remaining_iterations and job.iteration_seconds:
-            done = int(SECONDS_BETWEEN / job.iteration_seconds)
-            session.progress(job.id, remaining_iterations=max(1, job.remaining_iterations - done))
-
-
-def drawn(policy: str, jobs: int, nodes: int, seed: int) -> Round:
-    """Return jobs that all wait and have what the policy needs, and their cluster."""
-    (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
-    family = "philly" if policy.startswith("philly") else family
-    round_ = generate(_DRAWN.get(family, family), jobs=jobs, nodes=nodes, seed=seed)
-    fresh = [replace(job, state="waiting", placement=None) for job in round_.jobs]
-    if family == "deadlines":
-        hours = (HOURS_AHEAD[place % len(HOURS_AHEAD)] for place in range(len(fresh)))
-        fresh = [replace(job, deadline=round_.now + 3600.0 * ahead) for job, ahead in zip(fresh, hours, strict=True)]
-    if "plan" in policy_from(policy).needs:
-        fresh = [replace(job, plan=job.plan or (job.plans or ())[0].name) for job in fresh]
-    return replace(round_, jobs=tuple(fresh))
 
 
 def main(arguments: list[str] | None = None) -> None:

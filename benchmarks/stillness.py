@@ -16,21 +16,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muri_opt import Assignment, Decision, Job, Limits, Round, Session, policy_from
-from muri_opt.rounds.generate.families import generate
-from muri_opt.rounds.generate.portable_random import Draws
-from muri_opt.systems import POLICIES, systems
+from benchmarks.session_loop import all_jobs, times_of_rounds
+from muri_opt import Assignment, Decision, Job, Limits, Round, Session
+from muri_opt.systems import POLICIES
 from muri_opt.systems.muri import best_period
 from muri_opt.verify import Rules, chapter_of
 from muri_opt.verify.sharing_now import running_groups
 
 CHANGED: Final = ("start", "stop", "move", "resize", "regroup")
-SECONDS_BETWEEN: Final = 300.0
-PART_ENDING: Final = 20
-"""One job of so many ends between two rounds."""
-_DRAWN: Final[Mapping[str, str]] = {"stages": "interleaving", "scaling": "elastic", "deadlines": "elastic"}
-"""The generated rounds that have what the drawn rounds of a family have, where these have another name."""
-_HOURS_AHEAD: Final = (1, 2, 4, 8, 24)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,21 +38,14 @@ class Tally:
 
 def run(policy: str, method: str, *, rounds: int, jobs: int, nodes: int, seed: int, limits: Limits) -> Tally:
     """Return the tally of a session of a policy over so many rounds."""
-    turnover = max(1, jobs // PART_ENDING)
-    first = _drawn(policy, jobs + turnover * rounds, nodes, seed)
-    coming, draws, found = iter(first.jobs), Draws(seed), Tally()
-    with Session(first.cluster, policy, method, limits, resources=first.resources) as session:
-        rules, now = session.policy.rules, first.now
-        for position in range(rounds):
-            for _ in range(turnover if position else jobs):
-                session.submit(replace(next(coming), submitted=now))
+    drawn, found = all_jobs(policy, jobs=jobs, nodes=nodes, rounds=rounds, seed=seed), Tally()
+    with Session(drawn.cluster, policy, method, limits, resources=drawn.resources) as session:
+        for now in times_of_rounds(session, drawn, jobs=jobs, rounds=rounds, seed=seed):
             began = time.process_time()
             step = session.decide(now)
             found.decide_seconds += time.process_time() - began
-            _count(found, step.round_, rules, step.result.answer, step.changes.counts)
+            _count(found, step.round_, session.policy.rules, step.result.answer, step.changes.counts)
             session.acknowledge(step)
-            _pass(session, draws, turnover)
-            now += SECONDS_BETWEEN
     return found
 
 
@@ -128,33 +114,6 @@ def _timed(round_: Round, one: Assignment) -> Assignment:
     stages = [round_.jobs[round_.job_index[job]].stage_seconds or () for job in one.jobs]
     best = best_period(stages)
     return replace(one, order=best.order, period_seconds=best.period_seconds)
-
-
-def _pass(session: Session, draws: Draws, turnover: int) -> None:
-    """Let time pass: what runs comes nearer to its end, and some jobs, or all of fewer that run, have ended."""
-    running = [job for job in session.jobs.values() if job.state == "running"]
-    places = list(range(len(running)))
-    for _ in range(min(turnover, len(running))):
-        session.finished(running[places.pop(int(draws.below(1, len(places))[0]))].id)
-    for job in (running[place] for place in places):
-        if job.remaining_iterations and job.iteration_seconds:
-            done = int(SECONDS_BETWEEN / job.iteration_seconds)
-            session.progress(job.id, remaining_iterations=max(1, job.remaining_iterations - done))
-
-
-def _drawn(policy: str, jobs: int, nodes: int, seed: int) -> Round:
-    """Return jobs that all wait and have what the policy needs, and their cluster."""
-    (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
-    round_ = generate(_DRAWN.get(family, family), jobs=jobs, nodes=nodes, seed=seed)
-    fresh = [replace(job, state="waiting", placement=None) for job in round_.jobs]
-    if "plan" in policy_from(policy).needs:
-        fresh = [replace(job, plan=job.plan or (job.plans or ())[0].name) for job in fresh]
-    if family == "deadlines":
-        fresh = [
-            replace(job, deadline=round_.now + 3600.0 * _HOURS_AHEAD[place % len(_HOURS_AHEAD)])
-            for place, job in enumerate(fresh)
-        ]
-    return replace(round_, jobs=tuple(fresh))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -5,16 +5,18 @@ and more of them.
 Where there is no browser, Slurm or Go, the checks that need one are left out, and the summary says so.
 """
 
+import gc
 import shutil
 
 from browser_pipe import CHROMIUM
 from hypothesis import HealthCheck, settings
+from more_examples import QUICK
 from real_slurm import PACKAGES, SLURM
 
 THERE = {"browser": CHROMIUM is not None, "slurm": SLURM, "go": shutil.which("go") is not None}
 """What some checks need, and whether it is here."""
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
-settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=60)
+settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=QUICK)
 settings.load_profile("same")
 
 
@@ -24,6 +26,12 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish():
+    """Leave what all tests are made of, some hundred thousand objects, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -4,10 +4,11 @@ A ``console`` block holds commands behind ``$`` and what they print; a line of t
 are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line.
 
 The commands of a page run here, one after another, with the solver process of the one before: starting Python again
-for each would take most of the time. The demo, modules of Python, and the page whose package has to be installed
-first run in processes of their own.
+for each would take most of the time. Those of a page whose package has to be installed first run in one process that
+finds it. Modules of Python and the demo run in processes of their own.
 """
 
+import json
 import os
 import re
 import shlex
@@ -52,17 +53,42 @@ def run_here(command, capsys):
     return code, out + err
 
 
+TOGETHER = """
+import contextlib, io, json, sys
+from muri_opt.cli.main import main
+answers = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        code = main(words)
+    answers.append((code, out.getvalue()))
+json.dump(answers, sys.stdout)
+"""
+
+
+def run_together(commands, folder):
+    """Run commands of ``muri-opt`` in one process that finds what is installed in the folder; return all answers."""
+    words = [shlex.split(command)[1:] for command in commands]
+    code, printed = python(["-c", TOGETHER], folder, given=json.dumps(words))
+    assert code == 0, printed
+    return json.loads(printed)
+
+
 def run_alone(command, folder):
     """Run a command in a process of its own."""
     words = shlex.split(command)
     assert words[0] in ("muri-opt", "python"), f"no test knows how to run: {command}"
-    start = [sys.executable, "-m", "muri_opt"] if words[0] == "muri-opt" else [sys.executable]
+    return python(["-m", "muri_opt", *words[1:]] if words[0] == "muri-opt" else words[1:], folder)
+
+
+def python(arguments, folder, given=None):
     done = subprocess.run(
-        [*start, *words[1:]],
+        [sys.executable, *arguments],
         cwd=folder,
+        input=given,
         capture_output=True,
         text=True,
         timeout=900,
+        check=False,
         env={**os.environ, "COLUMNS": WIDTH, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")])},
     )
     return done.returncode, done.stdout + done.stderr
@@ -90,15 +116,17 @@ def masked(text):
 def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypatch):
     makefile = (ROOT / "Makefile").read_text()
     monkeypatch.setenv("COLUMNS", WIDTH)
-    installed = bool(files_of(page))
-    if installed:
+    ours = [command for command, _ in shown(page) if command.startswith("muri-opt ")]
+    if files_of(page):
         install(page, desk)
+        answers = iter(run_together(ours, desk))
+    else:
+        answers = (run_here(command, capsys) for command in ours)
     for command, lines in shown(page):
         if command.startswith("make "):
             assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
             continue
-        here = command.startswith("muri-opt ") and not installed
-        code, printed = run_here(command, capsys) if here else run_alone(command, desk)
+        code, printed = next(answers) if command in ours else run_alone(command, desk)
         assert code == 0, f"{command}\n{printed}"
         assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
         assert overstated(printed) == [], command

@@ -25,10 +25,10 @@ def reading_of(round_: Round, policy: str) -> Reading:
 
 def decision_of(round_: Round, policy: str, places: Places) -> Decision:
     """Return the decision in which jobs run there and the others wait, each with its reason and changes."""
-    standing = JobStatus.of(round_, policy_from(policy).tenant_rules)
+    status = JobStatus.of(round_, policy_from(policy).tenant_rules)
     nodes, jobs = round_.cluster.node_index, round_.job_index
     shares = {jobs[job]: {nodes[node]: gpus for node, gpus in held.items()} for job, held in places.items()}
-    return placement_decision(round_, standing, shares)
+    return placement_decision(round_, status, shares)
 
 
 def result_of(round_: Round, policy: str, decision: Decision) -> Result:

@@ -53,7 +53,7 @@ def workloads(draw: st.DrawFn, most_gpus: int, most_jobs: int = 8) -> Workload:
 
 
 class Watched:
-    """Asks another scheduler, and notes the seats of each round; what they were good for is summed up afterwards."""
+    """Asks another scheduler, and notes the placements of each round; what they were good for is summed up later."""
 
     def __init__(self, inner: object, workload: Workload, cluster: Cluster) -> None:
         self.inner, self.workload = inner, workload
@@ -64,11 +64,11 @@ class Watched:
 
     def decide(self, live):
         given = self.inner.decide(live)
-        after = {member: seat for member, seat in live.seats.items() if member not in given.stops}
-        after |= {member: seat for seat in given.seats for member in seat.jobs}
+        after = {member: placement for member, placement in live.placements.items() if member not in given.stops}
+        after |= {member: placement for placement in given.placements for member in placement.jobs}
         used = [0] * len(self.whole)
-        for seat in _different(after):
-            for node, gpus in seat.gpus.items():
+        for placement in _different(after):
+            for node, gpus in placement.gpus.items():
                 used[node] += gpus
         assert all(count <= has for count, has in zip(used, self.whole, strict=True))
         self.rounds.append((live.now, after))
@@ -78,27 +78,27 @@ class Watched:
         return self.inner.wakes(live)
 
     def sum_up(self, ended: np.ndarray) -> None:
-        """Count work and GPU seconds from round to round; a job pays when it comes back or sits otherwise."""
+        """Count work and GPU seconds from round to round; a job pays when it comes back or runs elsewhere."""
         begun: set[int] = set()
         ready, last = {}, {}
         moments = [*(now for now, _ in self.rounds), ended.max()]
-        for (now, seats), then in zip(self.rounds, moments[1:], strict=True):
-            for member, seat in seats.items():
+        for (now, placements), then in zip(self.rounds, moments[1:], strict=True):
+            for member, placement in placements.items():
                 before = last.get(member)
-                stays = before is not None and (before.gpus, before.plan) == (seat.gpus, seat.plan)
+                stays = before is not None and (before.gpus, before.plan) == (placement.gpus, placement.plan)
                 if member in begun and not stays:
                     ready[member] = now + (self.workload.jobs[member].restart_seconds or 0.0)
                 until, began = min(then, ended[member]), max(now, ready.get(member, 0.0))
-                self.done[member] += seat.rates[seat.jobs.index(member)] * max(0.0, until - began)
+                self.done[member] += placement.rates[placement.jobs.index(member)] * max(0.0, until - began)
                 begun.add(member)
-            for seat in _different(seats):
-                until = min(then, max(ended[member] for member in seat.jobs))
-                self.gpu_seconds += seat.count * max(0.0, until - now)
-            last = seats
+            for placement in _different(placements):
+                until = min(then, max(ended[member] for member in placement.jobs))
+                self.gpu_seconds += placement.count * max(0.0, until - now)
+            last = placements
 
 
-def _different(seats: dict[int, object]) -> list:
-    return list({id(seat): seat for seat in seats.values()}.values())
+def _different(placements: dict[int, object]) -> list:
+    return list({id(placement): placement for placement in placements.values()}.values())
 
 
 def watched(inner: object, workload: Workload, cluster: Cluster, **settings: object) -> tuple[Engine, Watched]:

@@ -19,7 +19,7 @@ def rules_for(policy: str) -> TenantRules:
     return policy_from(policy).tenant_rules
 
 
-def standing_of(round_: Round, policy: str) -> JobStatus:
+def status_of(round_: Round, policy: str) -> JobStatus:
     return JobStatus.of(round_, rules_for(policy))
 
 
@@ -39,5 +39,5 @@ def verified_bound(round_: Round, policy: str, duals: LinearDuals) -> int:
 
 def own_bound(round_: Round, policy: str, prices: Prices) -> float:
     """Return the bound that the search finds from prices."""
-    standing = standing_of(round_, policy)
-    return Pricing(Ground.of(round_, standing)).offer(weights_of(standing), prices).bound
+    status = status_of(round_, policy)
+    return Pricing(Ground.of(round_, status)).offer(weights_of(status), prices).bound

@@ -10,7 +10,7 @@ from replay_watch import cluster_of, job, work_of
 
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError
 from muri_opt.replay.engine.engine import Engine
-from muri_opt.replay.engine.job_state import Accounts, Live, Seat
+from muri_opt.replay.engine.job_state import Accounts, Live, Placement
 from muri_opt.replay.engine.list_scheduler import ListScheduler
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.thinned_timeline import ThinNotes
@@ -33,23 +33,23 @@ class Says:
         return self.woken
 
 
-def seat(*jobs: int, gpus: int = 1, rate: float = 1.0) -> Seat:
-    return Seat(jobs=jobs, gpus={0: gpus}, rates=(rate,) * len(jobs))
+def placement(*jobs: int, gpus: int = 1, rate: float = 1.0) -> Placement:
+    return Placement(jobs=jobs, gpus={0: gpus}, rates=(rate,) * len(jobs))
 
 
 @pytest.mark.parametrize(
     ("allocation", "told"),
     [
         (Allocation(stops=(0,)), "at 0 s: job 'a' is stopped, and does not run"),
-        (Allocation(seats=(seat(1),)), "at 0 s: job 'b' is given GPUs, and is not there"),
-        (Allocation(seats=(seat(7),)), "at 0 s: job at place 7 is given GPUs, and is not there"),
-        (Allocation(seats=(seat(0), seat(0))), "two seats"),
-        (Allocation(seats=(seat(0),), stops=(0,)), "two seats, or one and none"),
-        (Allocation(seats=(seat(0, gpus=3),)), "node 'n0' has 2 GPUs, and 3 are given"),
-        (Allocation(seats=(seat(0, gpus=-1),)), "node 'n0' has 2 GPUs"),
-        (Allocation(seats=(seat(0, gpus=0),)), "job 'a' is to make progress without GPUs"),
-        (Allocation(seats=(seat(0, rate=0.0),)), "job 'a' has a seat and a rate of 0.0"),
-        (Allocation(seats=(seat(0, rate=inf),)), "job 'a' has a seat and a rate of inf"),
+        (Allocation(placements=(placement(1),)), "at 0 s: job 'b' is given GPUs, and is not there"),
+        (Allocation(placements=(placement(7),)), "at 0 s: job at place 7 is given GPUs, and is not there"),
+        (Allocation(placements=(placement(0), placement(0))), "two placements"),
+        (Allocation(placements=(placement(0),), stops=(0,)), "two placements, or one and none"),
+        (Allocation(placements=(placement(0, gpus=3),)), "node 'n0' has 2 GPUs, and 3 are given"),
+        (Allocation(placements=(placement(0, gpus=-1),)), "node 'n0' has 2 GPUs"),
+        (Allocation(placements=(placement(0, gpus=0),)), "job 'a' is to make progress without GPUs"),
+        (Allocation(placements=(placement(0, rate=0.0),)), "job 'a' has a placement and a rate of 0.0"),
+        (Allocation(placements=(placement(0, rate=inf),)), "job 'a' has a placement and a rate of inf"),
     ],
 )
 def test_allocations_that_cannot_be_are_refused(allocation, told):
@@ -59,7 +59,7 @@ def test_allocations_that_cannot_be_are_refused(allocation, told):
 
 def test_a_scheduler_is_not_woken_in_the_past():
     with pytest.raises(ReplayError, match="asks to be woken at 0 s, which is over"):
-        Engine(WORK, cluster_of(2), Says(Allocation(seats=(seat(0),)), wakes=0.0)).run()
+        Engine(WORK, cluster_of(2), Says(Allocation(placements=(placement(0),)), wakes=0.0)).run()
 
 
 def test_a_job_is_not_given_a_seat_on_nodes_that_are_full():
@@ -94,11 +94,11 @@ def test_waiting_is_split_by_the_reasons_of_each_stretch():
         Allocation(waiting={0: "fairness"}),
         Allocation(waiting={0: "fragmentation"}),
         Allocation(waiting={0: "fairness"}),
-        Allocation(seats=(seat(0),)),
+        Allocation(placements=(placement(0),)),
         Allocation(stops=(0,)),  # for capacity, as nothing is said
         Allocation(waiting={0: "fragmentation"}),
         Allocation(waiting={0: "capacity"}),
-        Allocation(seats=(seat(0),)),
+        Allocation(placements=(placement(0),)),
     )
     engine = Engine(work_of(job("a", 0, 12)), cluster_of(1), script)
     engine.run()

@@ -1,4 +1,4 @@
-"""Replays of jobs that share: seats that change at the moment a partner ends, and the joint policies."""
+"""Replays of jobs that share: placements that change at the moment a partner ends, and the joint policies."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def test_without_verification_nodes_are_not_overfull_either():
     with pytest.raises(ReplayError, match="found NoneType; allowed: a Decision"):
         replay(TWO, ONE_GPU, always(None))
     twice = Assignment(jobs=("a",), gpus={"n0": 1})
-    with pytest.raises(ReplayError, match="two seats"):
+    with pytest.raises(ReplayError, match="two placements"):
         replay(TWO, cluster_of(4), always(Decision(assignments=(twice, twice))), verify=False)
     plan = Decision(assignments=(Assignment(jobs=("a",), gpus={"n0": 1}, plan="dp"),))
     with pytest.raises(ReplayError, match="no plan 'dp' on 1 GPUs of 1 nodes"):

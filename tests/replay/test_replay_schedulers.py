@@ -7,6 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from msgspec import structs
 from replay_watch import cluster_of, job, watched, work_of, workloads
 
@@ -41,7 +42,7 @@ def scheduler(policy: str, work: Workload, cluster: Cluster, *, fast: bool):
     return ListScheduler(work, cluster, policy) if fast else RoundScheduler(work, cluster, policy)
 
 
-@settings(max_examples=100)
+@more_examples(100)
 @given(workloads(4, 10), st.sampled_from(FAST), INTERVALS)
 def test_on_one_node_arrays_decide_as_rounds_do(work, policy, interval):
     cluster = cluster_of(4)
@@ -52,7 +53,7 @@ def test_on_one_node_arrays_decide_as_rounds_do(work, policy, interval):
         assert np.array_equal(getattr(fast.timeline, field.name), getattr(slow.timeline, field.name)), field.name
 
 
-@settings(max_examples=80)
+@more_examples(80)
 @given(st.data(), st.sampled_from([[4], [2, 2], [1, 2, 3], [4, 0, 2]]))
 def test_accounts_agree_with_who_watched(data, nodes):
     cluster = cluster_of(*nodes)

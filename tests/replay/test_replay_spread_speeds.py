@@ -165,10 +165,11 @@ def test_progress_adds_up_at_the_speed_of_every_seat(data, racks, parts, policy,
     work = data.draw(workloads(cluster.total_gpus, 6))
     scheduler = RoundScheduler(work, cluster, policy, speeds=SpreadSpeeds(cluster, rack, anywhere))
     engine, watch = watched(scheduler, work, cluster, interval=interval)
-    for _, seats in watch.rounds:
-        for place, seat in seats.items():
-            speed = (1.0, rack, anywhere)[level(cluster, seat.count, [cluster.nodes[node] for node in seat.gpus])]
-            assert seat.rates == pytest.approx((speed / work.jobs[place].iteration_seconds,), rel=1e-12)
+    for _, placements in watch.rounds:
+        for place, placement in placements.items():
+            nodes = [cluster.nodes[node] for node in placement.gpus]
+            speed = (1.0, rack, anywhere)[level(cluster, placement.count, nodes)]
+            assert placement.rates == pytest.approx((speed / work.jobs[place].iteration_seconds,), rel=1e-12)
     jobs, total = engine.outcomes(), [one.remaining_iterations for one in work.jobs]
     np.testing.assert_allclose(watch.done, total, rtol=0, atol=1e-8)
     assert (jobs.held - jobs.lost / jobs.gpus >= jobs.ideal * (1 - 1e-12) - 1e-9).all()

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings
+from more_examples import more_examples
 
 from muri_opt import (
     Assignment,
@@ -27,7 +28,7 @@ from muri_opt.testing.strategies_tenants import NOW, tenant_policies, tenant_rou
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=100)
+@more_examples(100)
 def test_assigned_jobs_run_where_they_were_put_and_the_others_wait(round_: Round, text: str) -> None:
     decision = policy_from(text).decide(round_, 0)
     then = after(round_, decision)

@@ -16,10 +16,10 @@ STORED = [
         instance,
         optimum,
         id=f"{instance.name} {optimum.policy}",
-        marks=[pytest.mark.slow] if len(instance.round().jobs) > 8 else [],
+        marks=[pytest.mark.slow] if instance.jobs > 8 else [],
     )
     for instance in instances()
-    if len(instance.round().jobs) <= 30
+    if instance.jobs <= 30
     for optimum in instance.optima()
 ]
 

@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from handmade import round_of
+from msgspec.structs import replace
 
 from muri_opt import Limits, Result, solve_round, verify
 from muri_opt.rounds import Stats
@@ -21,9 +22,11 @@ from muri_opt.solve.exact import optimise
 from muri_opt.solve.solvers import WorkerError, borrowed_worker, process as workers, stop_workers
 from muri_opt.solve.solvers.process import Worker
 
-HARD = generate("gangs", jobs=200, nodes=20, seed=1)
+DRAWN = generate("gangs", jobs=200, nodes=20, seed=1)
+HARD = replace(DRAWN, jobs=tuple(replace(job, state="waiting", placement=None) for job in DRAWN.jobs))
 POLICY = "max-min:nodes=fewest"
-"""No solver proves the optimum of the hard round under this policy within seconds."""
+"""No solver proves the optimum of the hard round under this policy within seconds. Nobody runs in it, so that no second
+stage follows, which would take as long as it is given."""
 SMALL = round_of([4], [1, 4])
 SOON = 120.0
 """Seconds within which a solve with a short limit ends on any machine, though its solver hangs for ever."""
@@ -120,27 +123,30 @@ def test_exact_with_a_killed_solver_has_failed(warm: Worker, monkeypatch: pytest
     assert result.certificate.violations == ()
 
 
-def hung_for_a_while(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let every new process take at least so long to start."""
-    monkeypatch.setattr(workers, "_BOOT", f"import time; time.sleep({seconds}); {workers._BOOT}")
+def slow_to_start(monkeypatch: pytest.MonkeyPatch, wait: str) -> None:
+    """Let every new process begin with a line of Python that waits."""
+    monkeypatch.setattr(workers, "_BOOT", f"import os, time\n{wait}\n{workers._BOOT}")
 
 
 def test_a_cold_worker_is_waited_for_beyond_the_limit_and_the_wait_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call and the second give the same answer, though the process takes longer to start than they may."""
     stop_workers()
-    hung_for_a_while(monkeypatch, 5.0)
-    first, second = (solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=4.0)) for _ in range(2))
+    limit = 2.0
+    slow_to_start(monkeypatch, f"time.sleep({limit + 0.5})")
+    first, second = (solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=limit)) for _ in range(2))
     assert (first.value, first.termination.reason) == (4, "OPTIMAL")
-    assert first.stats.startup_seconds >= 5.0 > second.stats.startup_seconds
-    assert msgspec.structs.replace(first, stats=Stats()) == msgspec.structs.replace(second, stats=Stats())
+    assert first.stats.startup_seconds >= limit > second.stats.startup_seconds
+    assert replace(first, stats=Stats()) == replace(second, stats=Stats())
     stop_workers()
 
 
 def test_a_process_that_stands_in_for_a_stopped_one_starts_within_the_limit(
-    warm: Worker, monkeypatch: pytest.MonkeyPatch
+    warm: Worker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Whoever has called before counts on an answer in time, also while a new process starts."""
-    hung_for_a_while(monkeypatch, 15.0)
+    told_to_start = tmp_path / "start"
+    waits = f"os.path.exists({str(told_to_start)!r}) or time.sleep(0.01)"
+    slow_to_start(monkeypatch, f"any({waits} for _ in range(6000))")
     with borrowed_worker() as worker:
         assert worker is warm
         with pytest.raises(WorkerError, match="was stopped"):
@@ -149,9 +155,10 @@ def test_a_process_that_stands_in_for_a_stopped_one_starts_within_the_limit(
     assert (result.termination.reason, result.termination.limit) == ("FEASIBLE", "TIME")
     assert "still starting" in result.termination.detail
     assert (result.value, result.certificate.feasible) == (2, True)
-    nothing = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=2.0))
+    nothing = solve_round(SMALL, "fifo:objective=weighted", "exact@highs", Limits(seconds=0.5))
     assert (nothing.termination.reason, nothing.termination.limit) == ("NO_SOLUTION", "TIME")
     ((_, started),) = workers._idle
+    told_to_start.touch()
     proved = solve_round(SMALL, "fifo:objective=weighted", "auto", Limits(seconds=60))
     assert (proved.value, proved.termination.reason) == (4, "OPTIMAL")
     assert [idle for _, idle in workers._idle] == [started]
@@ -162,7 +169,7 @@ def test_solves_in_several_threads_answer_as_one_after_another() -> None:
 
     def solved(at: int) -> Result:
         result = solve_round(rounds[at], "srtf:nodes=fewest", "auto", Limits(seconds=60))
-        return msgspec.structs.replace(result, stats=Stats())
+        return replace(result, stats=Stats())
 
     serial = [solved(at) for at in range(len(rounds))]
     assert all(result.termination.reason == "OPTIMAL" for result in serial)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from alterations import replace, rules_broken_by
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from mutants import MUTANTS, Mutant
 
 from muri_opt import (
@@ -97,7 +98,7 @@ def test_a_mutant_is_rejected_by_name(mutant: Mutant, answers: dict[str, tuple[R
 
 
 @given(st.data(), rounds(), SPECS)
-@settings(max_examples=150)
+@more_examples(150)
 def test_any_mutant_of_any_answer_is_rejected(data: st.DataObject, round_: Round, policy: str) -> None:
     result = solve_round(round_, policy, "heuristic")
     assert rules_broken_by(round_, result) == set()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 
 import pytest
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.verify import node_filling
 from muri_opt.verify.amounts import NO_LIMIT, Sizes
@@ -35,21 +36,21 @@ def brute(room: Sizes, some: Sequence[Item], extra: Sequence[Item] = ()) -> int:
 
 
 @given(ROOMS, items(5, 12), st.lists(items(6, 3), max_size=3))
-@settings(max_examples=200)
+@more_examples(200)
 def test_the_grid_finds_the_best_set(room: Sizes, some: list[Item], extras: list[list[Item]]) -> None:
     spots = [Spot(room), *(Spot(room, tuple(extra)) for extra in extras)]
     assert most_profits(spots, some) == [brute(room, some, spot.extras) for spot in spots]
 
 
 @given(st.lists(ROOMS, min_size=1, max_size=4), items(5, 12))
-@settings(max_examples=100)
+@more_examples(100)
 def test_one_grid_finds_the_best_set_of_many_rooms(rooms: list[Sizes], some: list[Item]) -> None:
     """Every item fits each of the rooms, as the smallest take the largest item."""
     assert most_profits([Spot(room) for room in rooms], some) == [brute(room, some) for room in rooms]
 
 
 @given(ROOMS, items(5, 12), st.lists(items(6, 3), min_size=1, max_size=3), st.integers(1, 300))
-@settings(max_examples=200)
+@more_examples(200)
 def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[list[Item]], share: int) -> None:
     spots = [Spot(room, tuple(extra)) for extra in extras]
     found = most_profits(spots, some, share=node_filling.MOST_STEPS // share)
@@ -59,7 +60,7 @@ def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[
 
 
 @given(ROOMS, items(12, 40))
-@settings(max_examples=100)
+@more_examples(100)
 def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item]) -> None:
     kept = undominated(room, some, (int(all(item.sizes[0] for item in some)), 0, 0))
     assert set(kept) <= set(some)
@@ -136,7 +137,7 @@ def test_a_job_may_count_twice_where_counting_once_takes_too_long(monkeypatch: p
 
 
 @given(ROOMS, items(5, 12), st.sampled_from([1, 1 << 40, 1 << 70]))
-@settings(max_examples=100)
+@more_examples(100)
 def test_one_room_is_filled_exactly_whatever_the_size_of_profits(room: Sizes, some: list[Item], scale: int) -> None:
     dear = [item._replace(profit=item.profit * scale) for item in some]
     without = [Item(9, (1, 0, 0), 0), Item(8, (1, 0, 0), -5), Item(7, (9, 0, 0), 5)]  # no profit, and too large
@@ -144,7 +145,7 @@ def test_one_room_is_filled_exactly_whatever_the_size_of_profits(room: Sizes, so
 
 
 @given(ROOMS, items(5, 12), st.integers(0, 30), st.sampled_from([1, 1 << 70]))
-@settings(max_examples=100)
+@more_examples(100)
 def test_a_room_with_too_many_contents_has_no_less(room: Sizes, some: list[Item], contents: int, scale: int) -> None:
     dear = [item._replace(profit=item.profit * scale) for item in some]
     with pytest.MonkeyPatch.context() as patch:
@@ -163,7 +164,7 @@ def test_a_room_with_too_many_contents_has_no_less(room: Sizes, some: list[Item]
     st.integers(0, 3),
     st.sampled_from([1, 1 << 30, 1 << 70]),
 )
-@settings(max_examples=100)
+@more_examples(100)
 def test_all_nodes_together_have_the_best_of_each(
     nodes: list[tuple[str | None, Sizes]],
     some: list[Item],

@@ -126,16 +126,16 @@ class Groups(Arrangement):
         chosen = self._candidates(tasks)
         grouped = group_jobs([self.jobs[task.position] for task in chosen], int(self.whole.sum()), self.options).groups
         groups = [tuple(chosen[member] for member in group) for group in grouped]
-        seats = self._paced(groups)
-        seats.sort(key=lambda seat: min(key[task.position] for task in seat[0]))
-        placed = self._placed(seats) if self.autopack else seats
-        placed.sort(key=lambda seat: -seat[0][0].gpus)
-        running = {task.position: seat for seat in self._placed(placed) for task in seat[0]}
+        candidates = self._paced(groups)
+        candidates.sort(key=lambda candidate: min(key[task.position] for task in candidate[0]))
+        placed = self._placed(candidates) if self.autopack else candidates
+        placed.sort(key=lambda candidate: -candidate[0][0].gpus)
+        running = {task.position: candidate for candidate in self._placed(placed) for task in candidate[0]}
         for task in tasks:
-            seat = running.get(task.position)
-            task.run(now, seat is not None)
-            if seat is not None:
-                group, task.pace = seat
+            candidate = running.get(task.position)
+            task.run(now, candidate is not None)
+            if candidate is not None:
+                group, task.pace = candidate
                 task.toll, task.mates = sum(member.restart for member in group), len(group)
         tasks.sort(key=lambda task: -task.gpus)
 
@@ -180,20 +180,20 @@ class Groups(Arrangement):
                 slower = SLOWDOWN[self.options.slowdown][len(group)] / MICROSECONDS_PER_SECOND
                 if not self.autopack or quickest * slower <= sum(task.solo for task in group):
                     found[group] = period * slower
-        seats: list[tuple[tuple[Task, ...], float]] = []
+        candidates: list[tuple[tuple[Task, ...], float]] = []
         for group in groups:
             if group in found:
-                seats.append((group, found[group]))
+                candidates.append((group, found[group]))
             else:
-                seats += [((task,), task.solo) for task in group]
-        return seats
+                candidates += [((task,), task.solo) for task in group]
+        return candidates
 
-    def _placed(self, seats: Sequence[tuple[tuple[Task, ...], float]]) -> list[tuple[tuple[Task, ...], float]]:
-        """Return the seats that find room in the empty cluster, tried in order."""
+    def _placed(self, candidates: Sequence[tuple[tuple[Task, ...], float]]) -> list[tuple[tuple[Task, ...], float]]:
+        """Return the groups that find room in the empty cluster, tried in order."""
         free, found = self.whole.copy(), []
-        for seat in seats:
-            share = first_fit(free, seat[0][0].gpus, self.whole)
+        for candidate in candidates:
+            share = first_fit(free, candidate[0][0].gpus, self.whole)
             if share is not None:
                 free -= share
-                found.append(seat)
+                found.append(candidate)
         return found

@@ -1,1 +1,1 @@
-"""Our own clock: events, who sits where, what a restart costs, and who is asked for decisions."""
+"""Our own clock: events, who runs where, what a restart costs, and who is asked for decisions."""

@@ -1,4 +1,4 @@
-"""The cluster during a replay: who sits where, and what a change of seats costs."""
+"""The cluster during a replay: who runs where, and what a change of placements costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf, isfinite
 import numpy as np
 
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.job_state import CAPACITY, REASONS, Accounts, Live, Seat
+from muri_opt.replay.engine.job_state import CAPACITY, REASONS, Accounts, Live, Placement
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster
@@ -36,12 +36,12 @@ class ClusterState:
         self._queue: list[tuple[float, int]] = []
 
     def arrive(self, job: int) -> None:
-        """Let a job wait for its first seat."""
+        """Let a job wait for its first placement."""
         self.live.waiting.add(job)
         self.live.queued.append(job)
 
     def next_end(self) -> float:
-        """Return when the next run ends, well or not, if seats stay as they are; infinity if none does."""
+        """Return when the next run ends, well or not, if placements stay as they are; infinity if none does."""
         while self._queue and self._ends[self._queue[0][1]] != self._queue[0][0]:
             heapq.heappop(self._queue)
         return self._queue[0][0] if self._queue else inf
@@ -70,56 +70,57 @@ class ClusterState:
     def apply(self, allocation: Allocation, now: float) -> None:
         """Carry out what a scheduler decided."""
         live = self.live
-        seated = [job for seat in allocation.seats for job in seat.jobs]
-        if len({*seated, *allocation.stops}) < len(seated) + len(allocation.stops):
-            raise ReplayError(f"at {now:g} s: a job is given two seats, or one and none")
-        former = {job: live.seats[job] for job in seated if job in live.seats}
+        placed = [job for placement in allocation.placements for job in placement.jobs]
+        if len({*placed, *allocation.stops}) < len(placed) + len(allocation.stops):
+            raise ReplayError(f"at {now:g} s: a job is given two placements, or one and none")
+        former = {job: live.placements[job] for job in placed if job in live.placements}
         for job in (*former, *allocation.stops):
-            if job not in live.seats:
+            if job not in live.placements:
                 raise ReplayError(f"at {now:g} s: job {self._name(job)} is stopped, and does not run")
             self._rise(job, now)
-        for seat in allocation.seats:
-            self._sit(seat, former, now)
+        for placement in allocation.placements:
+            self._place(placement, former, now)
         for job in allocation.stops:
             live.waiting.add(job)
             self.accounts.preemptions[job] += 1
         self._excuse(allocation, now)
 
-    def _sit(self, seat: Seat, former: dict[int, Seat], now: float) -> None:
-        self._check(seat, former, now)
-        for node, gpus in seat.gpus.items():
+    def _place(self, placement: Placement, former: dict[int, Placement], now: float) -> None:
+        self._check(placement, former, now)
+        for node, gpus in placement.gpus.items():
             left = int(self.live.free[node]) - gpus
             if gpus < 0 or left < 0:
                 name, has = self._nodes[node], int(self.whole[node])
                 raise ReplayError(f"at {now:g} s: node {name!r} has {has} GPUs, and {has - left} are given")
             self.live.free[node] = left
-        count = seat.count
+        count = placement.count
         self.busy += count
         known = self.accounts
-        for job, rate in zip(seat.jobs, seat.rates, strict=True):
+        for job, rate in zip(placement.jobs, placement.rates, strict=True):
             known.settle(job, now)
-            self._charge(job, seat, former.get(job), now)
-            known.seated[job], known.rate[job], known.gpus[job], known.mates[job] = True, rate, count, len(seat.jobs)
+            self._charge(job, placement, former.get(job), now)
+            known.placed[job], known.rate[job] = True, rate
+            known.gpus[job], known.mates[job] = count, len(placement.jobs)
             self.live.waiting.discard(job)
-            self.live.seats[job] = seat
-            if seat.plan is not None:
-                self.live.plans[job] = seat.plan
+            self.live.placements[job] = placement
+            if placement.plan is not None:
+                self.live.plans[job] = placement.plan
             work = min(float(known.remaining[job]) / rate, float(known.fails_in[job]))
             self._ends[job] = max(now, float(known.ready[job])) + work
             heapq.heappush(self._queue, (float(self._ends[job]), job))
 
-    def _check(self, seat: Seat, former: dict[int, Seat], now: float) -> None:
-        for job, rate in zip(seat.jobs, seat.rates, strict=True):
+    def _check(self, placement: Placement, former: dict[int, Placement], now: float) -> None:
+        for job, rate in zip(placement.jobs, placement.rates, strict=True):
             if job not in self.live.waiting and job not in former:
                 raise ReplayError(f"at {now:g} s: job {self._name(job)} is given GPUs, and is not there")
-            if seat.count == 0 and seat.plan is None:
+            if placement.count == 0 and placement.plan is None:
                 raise ReplayError(f"at {now:g} s: job {self._name(job)} is to make progress without GPUs")
             if not (isfinite(rate) and rate > 0):
-                raise ReplayError(f"at {now:g} s: job {self._name(job)} has a seat and a rate of {rate}")
+                raise ReplayError(f"at {now:g} s: job {self._name(job)} has a placement and a rate of {rate}")
 
-    def _charge(self, job: int, seat: Seat, before: Seat | None, now: float) -> None:
+    def _charge(self, job: int, placement: Placement, before: Placement | None, now: float) -> None:
         known = self.accounts
-        if before is not None and before.gpus == seat.gpus and before.plan == seat.plan:
+        if before is not None and before.gpus == placement.gpus and before.plan == placement.plan:
             return
         if job not in self._begun:
             self._begun.add(job)
@@ -127,26 +128,26 @@ class ClusterState:
             known.ready[job] = now + self.launch_seconds
             return
         known.restarts[job] += 1
-        known.migrations[job] += before is not None and _moved(before, seat)
+        known.migrations[job] += before is not None and _moved(before, placement)
         known.ready[job] = now + known.restart[job]
 
     def _rise(self, job: int, now: float) -> None:
-        """Take a job from its seat; those who shared its GPUs stay."""
-        seat, known = self.live.seats.pop(job), self.accounts
-        for member in seat.jobs:
+        """Take a job from its placement; those who shared its GPUs stay."""
+        placement, known = self.live.placements.pop(job), self.accounts
+        for member in placement.jobs:
             known.settle(member, now)
-        known.seated[job], known.rate[job], known.gpus[job], known.mates[job] = False, 0.0, 0, 1
+        known.placed[job], known.rate[job], known.gpus[job], known.mates[job] = False, 0.0, 0, 1
         known.reason[job] = CAPACITY
         self._ends[job] = inf
-        if len(seat.jobs) > 1:
-            left = seat.without(job)
+        if len(placement.jobs) > 1:
+            left = placement.without(job)
             for member in left.jobs:
-                self.live.seats[member] = left
+                self.live.placements[member] = left
                 known.mates[member] -= 1
             return
-        for node, gpus in seat.gpus.items():
+        for node, gpus in placement.gpus.items():
             self.live.free[node] += gpus
-        self.busy -= seat.count
+        self.busy -= placement.count
 
     def _excuse(self, allocation: Allocation, now: float) -> None:
         """Note why jobs wait from now on; only those that wait for anything but capacity are looked at."""
@@ -163,7 +164,7 @@ class ClusterState:
         return repr(self._ids[job]) if 0 <= job < len(self._ids) else f"at place {job}"
 
 
-def _moved(before: Seat, after: Seat) -> bool:
+def _moved(before: Placement, after: Placement) -> bool:
     """Return whether GPUs were given up on one node and taken on another."""
     change = [after.gpus.get(node, 0) - before.gpus.get(node, 0) for node in {*before.gpus, *after.gpus}]
     return min(change, default=0) < 0 < max(change, default=0)

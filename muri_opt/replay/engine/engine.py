@@ -43,7 +43,7 @@ class Engine:
         failures: Failures | None = None,
     ) -> None:
         self.workload, self.scheduler, self.interval = workload, scheduler, interval
-        self.floor = ClusterState(workload, cluster, launch_seconds)
+        self.state = ClusterState(workload, cluster, launch_seconds)
         self.failing = FailingRuns(workload, failures)
         self._stages = _stages(workload)
         self.notes = ThinNotes(resources=self._stages.shape[1], nodes=len(cluster.nodes))
@@ -58,26 +58,26 @@ class Engine:
 
     def run(self) -> None:
         """Go from event to event until all jobs have ended; :class:`ReplayError` where that cannot be."""
-        live, count = self.floor.live, len(self.workload.jobs)
-        while self._arrived < count or live.seats or live.waiting:
+        live, count = self.state.live, len(self.workload.jobs)
+        while self._arrived < count or live.placements or live.waiting:
             now = self._next()
-            self.busy_seconds += self.floor.busy * (now - live.now)
+            self.busy_seconds += self.state.busy * (now - live.now)
             live.now = now
             happened = self._ends(now) + self._arrivals(now)
             self._quiet = 0 if happened else self._quiet + 1
             self._work_left = inf if happened else self._work_left
             if self._round_is_due(now):
                 self._round(now)
-            self._note(now, last=self._arrived == count and not live.seats and not live.waiting)
+            self._note(now, last=self._arrived == count and not live.placements and not live.waiting)
 
     def _next(self) -> float:
         """Return the next moment at which anything happens."""
-        live, jobs = self.floor.live, self.workload.jobs
+        live, jobs = self.state.live, self.workload.jobs
         arrives = (jobs[self._arrived].submitted or 0.0) if self._arrived < len(jobs) else inf
         asks = self._wakes
         if self.interval is not None:
-            asks = self._tick * self.interval if live.seats or live.waiting else inf
-        now = min(arrives, asks, self.floor.next_end())
+            asks = self._tick * self.interval if live.placements or live.waiting else inf
+        now = min(arrives, asks, self.state.next_end())
         if now == inf:
             raise ReplayError(f"{self._since()} nothing runs or arrives, and {self._who_waits()} for ever")
         if self._quiet >= PATIENCE:
@@ -86,40 +86,40 @@ class Engine:
 
     def _ends(self, now: float) -> int:
         """Let the runs go that end by now, and return how many did."""
-        known = self.floor.accounts
-        ending = self.floor.ending(_as_late_as(now))
+        known = self.state.accounts
+        ending = self.state.ending(_as_late_as(now))
         for job in ending:
             fails = known.fails_in[job] < inf and self._fails_first(job)
             gpus = int(known.gpus[job])
             if not fails:
-                self.floor.end(job, now)
-                self.floor.live.gone.append(job)
+                self.state.end(job, now)
+                self.state.live.gone.append(job)
                 self.failing.passed(job)
                 continue
-            self.floor.fail(job, now)
+            self.state.fail(job, now)
             if self.failing.retries(job, gpus=gpus):
                 known.fails_in[job] = self.failing.fails_in(job)
-                self.floor.arrive(job)
+                self.state.arrive(job)
             else:
                 known.ended[job] = now
-                self.floor.live.gone.append(job)
+                self.state.live.gone.append(job)
         return len(ending)
 
     def _fails_first(self, job: int) -> bool:
-        known = self.floor.accounts
+        known = self.state.accounts
         return bool(known.fails_in[job] < known.remaining[job] / known.rate[job])
 
     def _arrivals(self, now: float) -> int:
         """Let the jobs in that are submitted by now, and return how many were."""
         jobs, before = self.workload.jobs, self._arrived
         while self._arrived < len(jobs) and (jobs[self._arrived].submitted or 0.0) <= now:
-            self.floor.accounts.fails_in[self._arrived] = self.failing.fails_in(self._arrived)
-            self.floor.arrive(self._arrived)
+            self.state.accounts.fails_in[self._arrived] = self.failing.fails_in(self._arrived)
+            self.state.arrive(self._arrived)
             self._arrived += 1
         return self._arrived - before
 
     def _round_is_due(self, now: float) -> bool:
-        if not self.floor.live.seats and not self.floor.live.waiting:
+        if not self.state.live.placements and not self.state.live.waiting:
             return False
         if self.interval is None:
             return True
@@ -128,13 +128,13 @@ class Engine:
         return self._tick * self.interval <= _as_late_as(now)
 
     def _round(self, now: float) -> None:
-        live = self.floor.live
+        live = self.state.live
         began = time.perf_counter()
         allocation = self.scheduler.decide(live)
         self.decision_seconds += time.perf_counter() - began
         self.rounds += 1
         self._tick += 1
-        self.floor.apply(allocation, now)
+        self.state.apply(allocation, now)
         live.queued.clear()
         live.gone.clear()
         if self.interval is None:
@@ -144,32 +144,32 @@ class Engine:
 
     def _check_progress(self) -> None:
         """Stop where many rounds have passed and no job has come nearer to its end."""
-        live = self.floor.live
+        live = self.state.live
         left = float(live.remaining(positions(live.jobs)).sum())
         if left >= self._work_left:
-            who = f"{len(live.seats)} jobs run and {self._who_waits()}"
+            who = f"{len(live.placements)} jobs run and {self._who_waits()}"
             raise ReplayError(f"{self._since()} {self._quiet:,} rounds have changed nothing: {who}")
         self._quiet, self._work_left = 1, left
 
     def _since(self) -> str:
-        return f"after {self.floor.live.now:g} s:"
+        return f"after {self.state.live.now:g} s:"
 
     def _who_waits(self) -> str:
-        waiting = sorted(self.floor.live.waiting)
+        waiting = sorted(self.state.live.waiting)
         names = ", ".join(repr(self.workload.jobs[job].id) for job in waiting[:3])
         return f"{len(waiting)} wait ({names}{', ...' * (len(waiting) > 3)})"
 
     def _note(self, now: float, *, last: bool) -> None:
-        live = self.floor.live
-        counts = {"busy": self.floor.busy, "queue": len(live.waiting), "running": len(live.seats)}
+        live = self.state.live
+        counts = {"busy": self.state.busy, "queue": len(live.waiting), "running": len(live.placements)}
         self.notes.note(now, **counts, last=last, full=self._full)
 
     def _full(self) -> Full:
         """Return how much of each resource is at work, restarts left out of account, and the GPUs in use per node."""
-        known, nodes = self.floor.accounts, (self.floor.whole - self.floor.live.free).tolist()
+        known, nodes = self.state.accounts, (self.state.whole - self.state.live.free).tolist()
         if not self._stages.shape[1]:
             return [], nodes
-        running = positions(self.floor.live.seats)
+        running = positions(self.state.live.placements)
         work = known.gpus[running] * known.rate[running]
         return (work @ self._stages[running]).tolist(), nodes
 
@@ -179,7 +179,7 @@ class Engine:
 
     def outcomes(self) -> JobOutcomes:
         """Return what became of every job."""
-        known, jobs = self.floor.accounts, self.workload.jobs
+        known, jobs = self.state.accounts, self.workload.jobs
         fairness, fragmentation, capacity = (known.waits[place] for place in range(len(REASONS)))
         return JobOutcomes(
             ids=tuple(job.id for job in jobs),

@@ -1,4 +1,4 @@
-"""Jobs between their submission and their end: where they sit, how far they are, what they have had."""
+"""Jobs between their submission and their end: where they run, how far they are, what they have had."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WHOLE_WITHIN: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class Placement:
     """Jobs, by their position in the workload, on the same GPUs of nodes, by their position in the cluster.
 
-    ``rates`` are iterations a second of each job. A seat without GPUs is for a plan that runs on CPUs only.
+    ``rates`` are iterations a second of each job. A placement without GPUs is for a plan that runs on CPUs only.
     """
 
     jobs: tuple[int, ...]
@@ -37,10 +37,10 @@ class Seat:
         """GPUs on all nodes together."""
         return sum(self.gpus.values())
 
-    def without(self, job: int) -> Seat:
-        """Return the seat of the others, who go on as they did."""
+    def without(self, job: int) -> Placement:
+        """Return the placement of the others, who go on as they did."""
         stay = [place for place, member in enumerate(self.jobs) if member != job]
-        return Seat(
+        return Placement(
             jobs=tuple(self.jobs[place] for place in stay),
             gpus=self.gpus,
             plan=self.plan,
@@ -64,7 +64,7 @@ class Accounts:
         self.remaining: Floats = self.total.copy()
         self.since: Floats = self.submitted.copy()
         self.rate, self.ready = np.zeros(count), np.zeros(count)
-        self.seated: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
+        self.placed: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
         self.gpus: Ints = np.zeros(count, dtype=np.int64)
         self.mates: Ints = np.ones(count, dtype=np.int64)
         self.held, self.attained = np.zeros(count), np.zeros(count)
@@ -78,13 +78,13 @@ class Accounts:
         self.migrations: Ints = np.zeros(count, dtype=np.int64)
 
     def settle(self, job: int, now: float) -> None:
-        """Bring the entry of a live job up to ``now``: a job with a seat works or restarts, one without waits."""
+        """Bring the entry of a live job up to ``now``: a job with a placement works or restarts, one without waits."""
         since = float(self.since[job])
         passed = now - since
         self.since[job] = now
         if passed <= 0:
             return
-        if not self.seated[job]:
+        if not self.placed[job]:
             self.waits[self.reason[job], job] += passed
             return
         restarting = min(max(float(self.ready[job]) - since, 0.0), passed)
@@ -103,15 +103,15 @@ class Accounts:
 class Live:
     """What a scheduler sees at a moment: the jobs that have arrived and not ended. It reads and changes nothing.
 
-    ``seats`` has the seat of each job that runs, ``waiting`` the others, ``queued`` those of them that have arrived, or
-    failed and come back, since the scheduler was last asked; ``gone`` are those that have ended since then. ``free``
+    ``placements`` has that of each job that runs, ``waiting`` the others, ``queued`` those of them that have arrived,
+    or failed and come back, since the scheduler was last asked; ``gone`` are those that have ended since then. ``free``
     are GPUs per node. The methods return an entry per position asked for.
     """
 
     accounts: Accounts
     free: Ints
     now: float = 0.0
-    seats: dict[int, Seat] = field(default_factory=dict)
+    placements: dict[int, Placement] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
     queued: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Live:
     @property
     def jobs(self) -> list[int]:
         """All live jobs, in the order of the workload."""
-        return sorted([*self.seats, *self.waiting])
+        return sorted([*self.placements, *self.waiting])
 
     def remaining(self, jobs: Ints) -> Floats:
         """Return the iterations left."""
@@ -135,21 +135,21 @@ class Live:
         return left
 
     def attained(self, jobs: Ints) -> Floats:
-        """Return the GPU seconds each job has had, all GPUs of its seat counted however many share them."""
+        """Return the GPU seconds each job has had, all GPUs of its placement counted however many share them."""
         known = self.accounts
         had: Floats = known.attained[jobs] + known.gpus[jobs] * (self.now - known.since[jobs])
         return had
 
     def executed(self, jobs: Ints) -> Floats:
-        """Return the seconds each job has had a seat."""
+        """Return the seconds each job has had a placement."""
         known = self.accounts
-        had: Floats = known.held[jobs] + known.seated[jobs] * (self.now - known.since[jobs])
+        had: Floats = known.held[jobs] + known.placed[jobs] * (self.now - known.since[jobs])
         return had
 
     def waited(self, jobs: Ints) -> Floats:
         """Return the seconds each job has waited in all."""
         known = self.accounts
-        had: Floats = known.waits[:, jobs].sum(axis=0) + ~known.seated[jobs] * (self.now - known.since[jobs])
+        had: Floats = known.waits[:, jobs].sum(axis=0) + ~known.placed[jobs] * (self.now - known.since[jobs])
         return had
 
 

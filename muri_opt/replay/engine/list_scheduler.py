@@ -14,7 +14,7 @@ import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.replay.engine.bad_decisions import ReplayError
-from muri_opt.replay.engine.job_state import Live, Seat, positions
+from muri_opt.replay.engine.job_state import Live, Placement, positions
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.replay.workload import Workload
@@ -58,7 +58,7 @@ class ListScheduler:
         """Return who starts and who has to make room."""
         if live.queued:
             self._push(live, live.queued)
-        running = positions(live.seats)
+        running = positions(live.placements)
         choice = _Choice(
             total=self._total,
             heaps=self._heaps,
@@ -73,16 +73,16 @@ class ListScheduler:
         self._push(live, stops)
         room = live.free.copy()
         for job in stops:
-            for node, gpus in live.seats[job].gpus.items():
+            for node, gpus in live.placements[job].gpus.items():
                 room[node] += gpus
-        seats = [self._seat(job, room) for job in starts]
-        return Allocation(seats=tuple(seats), stops=tuple(stops))
+        placements = [self._placement(job, room) for job in starts]
+        return Allocation(placements=tuple(placements), stops=tuple(stops))
 
     def wakes(self, live: Live) -> float:
         """Return when a running job leaves its queue, under Tiresias."""
         if self._order is None or not live.waiting:
             return inf
-        running = positions(live.seats)
+        running = positions(live.placements)
         return live.now + seconds_in_queue(self._order, self._gpus[running], live.attained(running))
 
     def _push(self, live: Live, jobs: list[int]) -> None:
@@ -104,14 +104,14 @@ class ListScheduler:
         queue: Ints = np.searchsorted(self._limits, service, side="right")
         return 2 * queue + (not runs)
 
-    def _seat(self, job: int, room: Ints) -> Seat:
+    def _placement(self, job: int, room: Ints) -> Placement:
         share = best_fit(room, self._sizes[job])
         if share is None:
             raise ReplayError(f"{int(room.sum())} GPUs are free on all nodes, and {self._sizes[job]} were counted")
         room -= share
         used = np.flatnonzero(share)
         gpus = dict(zip(used.tolist(), share[used].tolist(), strict=True))
-        return Seat(jobs=(job,), gpus=gpus, rates=(self._rates[job],))
+        return Placement(jobs=(job,), gpus=gpus, rates=(self._rates[job],))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Any policy in a replay: a session is told what happens, and what it is to do becomes seats."""
+"""Any policy in a replay: a session is told what happens, and what it is to do becomes placements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from muri_opt.replay.engine.bad_decisions import BadDecisionError, ReplayError, fault_of, save_bad_round
 from muri_opt.replay.engine.job_progress import JobProgress
-from muri_opt.replay.engine.job_state import Live, Reason, Seat, positions
+from muri_opt.replay.engine.job_state import Live, Placement, Reason, positions
 from muri_opt.replay.engine.rates import Rates
 from muri_opt.replay.engine.schedulers import Allocation
 from muri_opt.replay.engine.spread_speeds import SpreadSpeeds
@@ -37,7 +37,7 @@ class Asking:
     ``method`` and ``limits`` are those of ``solve_round()``; the method ``heuristic`` is asked directly. Round n has
     the seed ``seed`` + n. ``verify`` checks every decision by the rules of the policy; a bare function
     may be checked by those of the policy ``verify_as``. ``on_bad`` says whether a decision that breaks rules, or an
-    error of the policy, ends the replay, or is counted and all seats stay as they are. The round goes to a file in
+    error of the policy, ends the replay, or is counted and all placements stay as they are. The round goes to a file in
     ``save``, the first one only where they are counted.
     """
 
@@ -72,8 +72,8 @@ class RoundScheduler:
         self._progress, self._rates = JobProgress(), Rates(speeds)
         self._rounds = 0
         self._known: set[int] = set()
-        self._alone: dict[int, Seat] = {}
-        """The last seat of each job that was given one for itself; of a group that shrank, another one is left."""
+        self._alone: dict[int, Placement] = {}
+        """The last placement of each job that was given one for itself; of a group that shrank, another one is left."""
         self._being_carried_out: int | None = None
         self._session = Session(
             cluster,
@@ -104,7 +104,7 @@ class RoundScheduler:
         """Return when time alone would change what the policy decides, as far as that is known."""
         if not live.waiting:
             return inf
-        running, waiting = positions(sorted(live.seats)), positions(sorted(live.waiting))
+        running, waiting = positions(sorted(live.placements)), positions(sorted(live.waiting))
         return live.now + self.policy.wakes(self._progress.had(live, running), self._progress.had(live, waiting))
 
     def _tell(self, live: Live) -> None:
@@ -151,29 +151,29 @@ class RoundScheduler:
         return self.asking.seed + self._rounds - 1
 
     def _allocation(self, live: Live, round_: Round, decision: Decision, kept: set[str]) -> Allocation:
-        """Return what a decision changes; of a job that stays alone as it is, the seat need not be worked out."""
-        seats, seated = list[Seat](), set[int]()
+        """Return what a decision changes; of a job that stays alone as it is, the placement need not be worked out."""
+        placements, placed = list[Placement](), set[int]()
         for one in decision.assignments:
             if len(one.jobs) == 1 and one.jobs[0] in kept:
                 place = self._position[one.jobs[0]]
-                sits = live.seats[place]
-                if sits is self._alone.get(place) and sits.plan == one.plan:
-                    seated.add(place)
+                present = live.placements[place]
+                if present is self._alone.get(place) and present.plan == one.plan:
+                    placed.add(place)
                     continue
-            seat = self._seat(round_, one)
-            seated.update(seat.jobs)
-            if live.seats.get(seat.jobs[0]) != seat:
-                seats.append(seat)
-                if len(seat.jobs) == 1:
-                    self._alone[seat.jobs[0]] = seat
+            placement = self._placement(round_, one)
+            placed.update(placement.jobs)
+            if live.placements.get(placement.jobs[0]) != placement:
+                placements.append(placement)
+                if len(placement.jobs) == 1:
+                    self._alone[placement.jobs[0]] = placement
         reasons = ((self._position[wait.job], _REASONS.get(wait.reason)) for wait in decision.waiting)
         return Allocation(
-            seats=tuple(seats),
-            stops=tuple(job for job in sorted(live.seats) if job not in seated),
+            placements=tuple(placements),
+            stops=tuple(job for job in sorted(live.placements) if job not in placed),
             waiting={job: reason for job, reason in reasons if reason is not None},
         )
 
-    def _seat(self, round_: Round, assignment: Assignment) -> Seat:
+    def _placement(self, round_: Round, assignment: Assignment) -> Placement:
         jobs: list[Job] = []
         for name in assignment.jobs:
             if name not in round_.job_index:
@@ -183,7 +183,7 @@ class RoundScheduler:
         for node in assignment.gpus:
             if node not in nodes:
                 raise BadDecisionError(f"node {node!r} is not there")
-        return Seat(
+        return Placement(
             jobs=tuple(self._position[name] for name in assignment.jobs),
             gpus={nodes[node]: gpus for node, gpus in sorted(assignment.gpus.items())},
             plan=assignment.plan,

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from muri_opt.replay.engine.job_state import Live, Reason, Seat
+from muri_opt.replay.engine.job_state import Live, Placement, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """What changes: seats that are new or other than before, and jobs that stop; everybody else stays seated.
+    """What changes: placements that are new or other than before, and jobs that stop; everybody else stays placed.
 
     ``waiting`` says why jobs wait; one that is not there waits for capacity.
     """
 
-    seats: tuple[Seat, ...] = ()
+    placements: tuple[Placement, ...] = ()
     stops: tuple[int, ...] = ()
     waiting: Mapping[int, Reason] = field(default_factory=dict)
 

@@ -17,12 +17,12 @@ from muri_opt.systems.philly.waiting_text import BindingRules
 
 
 class AskedRules:
-    """What binds beside what is on the floor; jobs that ask for the same, and are told the same, are looked at once."""
+    """What binds beside what runs; jobs that ask for the same, and are told the same, are looked at once."""
 
     def __init__(self, rules: BindingRules) -> None:
-        round_, floor = rules.round, rules.floor
-        self._round, self._floor, self._rules = round_, floor, rules
-        shares = {job: self._share(held) for job, held in sorted(floor.at.items())}
+        round_, state = rules.round, rules.state
+        self._round, self._state, self._rules = round_, state, rules
+        shares = {job: self._share(held) for job, held in sorted(state.at.items())}
         self._left = Leftover.beside(round_, shares)
         holders = Holders.of(round_, [((job,), share) for job, share in shares.items()])
         self._sets = BindingInSets(round_, self._left, holders, consolidate=False)
@@ -57,7 +57,7 @@ class AskedRules:
         amounts, one = self._round.amounts, self._round.jobs[job]
         own = job if one.state == "running" or self._round.waits_by_order[job] else -1
         what = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]))
-        key = (*what, self._floor.standing.kind(job), own)
+        key = (*what, self._state.status.kind(job), own)
         if key not in self._known:
             self._known[key] = self._sets.binding(job, over=0, quota="")
         return self._known[key]
@@ -74,15 +74,15 @@ class AskedRules:
     def _fits_empty(self, job: int) -> bool:
         """Return whether the job fits the empty cluster; of one that is kept back, were it not."""
         if not self._round.waits_by_order[job]:
-            return bool(self._floor.standing.locality.fits[job])
+            return bool(self._state.status.locality.fits[job])
         amounts = self._round.amounts
         empty = amounts.most_gpus([job], amounts.G, amounts.C, amounts.M)
         return fit_in_sets(empty, int(amounts.g[job]), demand_of(self._round, job)) is not None
 
     def _apart(self, job: int) -> str:
-        """Return what is free for a job that finds its GPUs, though not where it may sit."""
+        """Return what is free for a job that finds its GPUs, though not where it may be placed."""
         free = int(only_where(self._left.gpus, demand_of(self._round, job)).sum())
-        alone = self._floor.standing.rules.dedicated is not None
+        alone = self._state.status.rules.dedicated is not None
         return f"{free} are free where it may start, not close enough together{' or not on nodes of its own' * alone}"
 
     def _share(self, held: dict[int, int]) -> Ints:

@@ -1,4 +1,4 @@
-"""What is free on the floor of the cluster while gangs are put down and taken away."""
+"""What is free in the cluster while gangs are put down and taken away."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class ClusterState(JobsOnNodes[Held]):
     named. ``alone[s]`` counts the jobs on node s that share it with nobody. ``runs[j]`` says whether job j is on nodes.
     """
 
-    def __init__(self, round_: Round, standing: JobStatus, places: Mapping[int, Held] | None = None) -> None:
+    def __init__(self, round_: Round, status: JobStatus, places: Mapping[int, Held] | None = None) -> None:
         super().__init__(round_.amounts)
-        self.standing, self.tree = standing, QuotaTree.of(round_)
+        self.status, self.tree = status, QuotaTree.of(round_)
         self._table: Ints | None = None
-        self.gpus -= self.amounts.G - standing.gpus  # a node that is down has none
+        self.gpus -= self.amounts.G - status.gpus  # a node that is down has none
         self.alone: Ints = np.zeros(len(self.gpus), dtype=np.int64)
         self.runs = np.zeros(len(self.amounts.g), dtype=np.bool_)
         self._pairs, self._end = np.zeros((3, 0), dtype=np.int64), 0
         self._pairs_of: dict[int, slice] = {}
-        running = np.flatnonzero(standing.running).tolist()
-        self._put_all({job: standing.held[job] for job in running} if places is None else places)
+        running = np.flatnonzero(status.running).tolist()
+        self._put_all({job: status.held[job] for job in running} if places is None else places)
 
     def _put_all(self, places: Mapping[int, Held]) -> None:
         """Put many jobs on the nodes of an empty cluster, in one go."""
@@ -47,8 +47,8 @@ class ClusterState(JobsOnNodes[Held]):
         jobs, nodes, gpus = self.pairs()
         for left, each in zip(self.left, (1, amounts.c[jobs], amounts.m[jobs]), strict=True):
             np.subtract.at(left, nodes, gpus * each)
-        if self.standing.rules.dedicated is not None:
-            np.add.at(self.alone, nodes, amounts.g[jobs] >= self.standing.rules.dedicated)
+        if self.status.rules.dedicated is not None:
+            np.add.at(self.alone, nodes, amounts.g[jobs] >= self.status.rules.dedicated)
         used = np.zeros(len(amounts.U) + 1, dtype=np.int64)
         np.add.at(used, amounts.tenant[jobs], gpus)
         for tenant in np.flatnonzero(used[:-1]).tolist():
@@ -99,7 +99,7 @@ class ClusterState(JobsOnNodes[Held]):
     def room(self, job: int) -> Ints:
         """Return how many GPUs of the job fit on each node, at most all; none beside a job that is alone there."""
         room = most_of(self.amounts, job, self.left)
-        if self.standing.rules.dedicated is not None:
+        if self.status.rules.dedicated is not None:
             empty = self.gpus == self.amounts.G
             shared = empty if self.is_alone(job) else self.alone == 0
             room = np.where(shared, room, 0)
@@ -107,12 +107,12 @@ class ClusterState(JobsOnNodes[Held]):
 
     def start_room(self, job: int) -> Ints:
         """Return the same of the nodes on which the job may start, and nothing for the others."""
-        sets = self.standing.sets
+        sets = self.status.sets
         return self.room(job) if sets is None else only_where(self.room(job), sets.of(job))
 
     def is_alone(self, job: int) -> bool:
         """Return whether the job has its nodes to itself."""
-        return self.standing.rules.shares_with_nobody(int(self.amounts.g[job]))
+        return self.status.rules.shares_with_nobody(int(self.amounts.g[job]))
 
     def has_quota_left(self, job: int) -> bool:
         """Return whether all that counts for the job's quotas would be within them with it."""
@@ -120,12 +120,12 @@ class ClusterState(JobsOnNodes[Held]):
 
     def within_quota(self, job: int) -> bool:
         """Return whether the job would be within its quotas, which jobs of larger priorities fill first."""
-        left = self.quota_left(int(self.amounts.tenant[job]), int(self.standing.rank[job]))
+        left = self.quota_left(int(self.amounts.tenant[job]), int(self.status.rank[job]))
         return bool(self.amounts.g[job] <= left)
 
     def quota_left(self, tenant: int, rank: int) -> int:
         """Return the most GPUs of one more job of a tenant and a priority that would be within its quotas."""
-        if self.standing.classes == 1:
+        if self.status.classes == 1:
             return min((int(self.quota[one]) for one in self.amounts.line(tenant)), default=UNLIMITED)
         held = self._held_by_rank()
         line = self.tree.line(tenant)
@@ -157,27 +157,27 @@ def most_of(amounts: Amounts, job: int, left: Ints) -> Ints:
     return room
 
 
-def seat(floor: ClusterState, job: int, level: int) -> Held | None:
-    """Return where a gang sits best on the free GPUs, spread no further than ``level``; ``None`` where it cannot.
+def find_placement(state: ClusterState, job: int, level: int) -> Held | None:
+    """Return the best placement of a gang on the free GPUs, spread no further than ``level``; ``None`` where it cannot.
 
     As close together as it can: on few nodes of one rack, else on more of one rack, else anywhere. A gang for one node
     goes to the tightest one, against fragmentation; a larger one to the racks with the least in use, there to the nodes
     with the most free GPUs, and its last GPUs to the tightest node.
     """
-    locality, gpus, room = floor.standing.locality, int(floor.amounts.g[job]), floor.room(job)
+    locality, gpus, room = state.status.locality, int(state.amounts.g[job]), state.room(job)
     if level < TOGETHER or room.sum() < gpus:
         return None
-    if floor.standing.sets is not None:
-        return _seat_in_sets(floor, job, level, room, floor.standing.sets.of(job))
+    if state.status.sets is not None:
+        return _find_in_sets(state, job, level, room, state.status.sets.of(job))
     most = int(locality.fewest[job])
     if most == 1:
         whole = np.flatnonzero(room >= gpus)
         if len(whole):
-            return {_tightest(floor, whole): gpus}
+            return {_tightest(state, whole): gpus}
     if locality.in_rack[job]:
         needed = RackRoom(room, locality.rack, len(locality.racks)).nodes(np.array([gpus]))[:, 0]
         racks = np.flatnonzero(needed < NEVER)
-        nearest = racks[np.argsort(_busy(floor)[racks], kind="stable")]
+        nearest = racks[np.argsort(_busy(state)[racks], kind="stable")]
         close = nearest[needed[nearest] <= most]
         if len(close):
             return _fill(room, np.flatnonzero(locality.rack == close[0]), gpus)
@@ -188,26 +188,26 @@ def seat(floor: ClusterState, job: int, level: int) -> Held | None:
     return held if held and (len(held) <= most or level > 1) else None
 
 
-def _tightest(floor: ClusterState, nodes: Ints) -> int:
+def _tightest(state: ClusterState, nodes: Ints) -> int:
     """Return the node with the fewest free GPUs, of equals that in the rack with the least in use, then the first."""
-    free = floor.gpus[nodes]
+    free = state.gpus[nodes]
     tight = nodes[free == free.min()]
     if len(tight) == 1:
         return int(tight[0])
-    return int(tight[np.argmin(_busy(floor)[floor.standing.locality.rack[tight]])])
+    return int(tight[np.argmin(_busy(state)[state.status.locality.rack[tight]])])
 
 
-def _seat_in_sets(floor: ClusterState, job: int, level: int, room: Ints, demand: Demand) -> Held | None:
-    """Return where a gang sits best on the nodes where it may start, as close together as it can.
+def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand: Demand) -> Held | None:
+    """Return the best placement of a gang on the nodes where it may start, as close together as it can.
 
     Of places equally close it takes the one on the fewest nodes, then the tightest, then that in the rack with the
     least in use.
     """
-    locality, gpus, busy = floor.standing.locality, int(floor.amounts.g[job]), _busy(floor)
+    locality, gpus, busy = state.status.locality, int(state.amounts.g[job]), _busy(state)
     near, most = bool(locality.in_rack[job]), int(room.max(initial=0))
     tried = demand.sets if level > 1 or not near else ()
     if near:
-        tried = (*locality.near[floor.standing.kind(job)].sets, *tried)
+        tried = (*locality.near[state.status.kind(job)].sets, *tried)
     best: tuple[tuple[int, ...], Held] | None = None
     for nodes in tried:
         if len(nodes) * most < gpus or room[nodes].sum() < gpus:
@@ -223,10 +223,10 @@ def _seat_in_sets(floor: ClusterState, job: int, level: int, room: Ints, demand:
     return None if best is None else best[1]
 
 
-def _busy(floor: ClusterState) -> Ints:
+def _busy(state: ClusterState) -> Ints:
     """Return the GPUs in use in each rack."""
-    rack = floor.standing.locality.rack
-    busy = np.bincount(rack, weights=floor.standing.gpus - floor.gpus, minlength=len(floor.standing.locality.racks))
+    rack = state.status.locality.rack
+    busy = np.bincount(rack, weights=state.status.gpus - state.gpus, minlength=len(state.status.locality.racks))
     return busy.astype(np.int64)
 
 

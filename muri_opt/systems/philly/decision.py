@@ -16,7 +16,7 @@ from muri_opt.systems.philly.waiting_text import BindingRules, free_where
 
 
 def placement_decision(
-    round_: Round, standing: JobStatus, places: Mapping[int, Held], budget: Budget | None = None
+    round_: Round, status: JobStatus, places: Mapping[int, Held], budget: Budget | None = None
 ) -> Decision:
     """Return the decision in which each job of ``places`` has these GPUs per node, and all others wait.
 
@@ -30,9 +30,9 @@ def placement_decision(
     >>> decision.assignments[0].gpus
     {'n0': 4}
     """
-    floor = ClusterState(round_, standing, places)
-    changes, rules = SmallestChanges(round_, floor, budget), BindingRules(round_, floor)
-    asked = None if standing.sets is None else AskedRules(rules)
+    state = ClusterState(round_, status, places)
+    changes, rules = SmallestChanges(round_, state, budget), BindingRules(round_, state)
+    asked = None if status.sets is None else AskedRules(rules)
     return Decision(
         assignments=tuple(_assignment(round_, job, held) for job, held in sorted(places.items())),
         waiting=tuple(_waiting(changes, rules, asked, job) for job in range(len(round_.jobs)) if job not in places),
@@ -50,28 +50,28 @@ def _assignment(round_: Round, job: int, held: Held) -> Assignment:
     )
 
 
-def waiting_reason(floor: ClusterState, job: int, closest: int | None) -> WaitingReason:
-    """Return the first rule that keeps a job from starting beside what is on the floor.
+def waiting_reason(state: ClusterState, job: int, closest: int | None) -> WaitingReason:
+    """Return the first rule that keeps a job from starting beside what is in the cluster.
 
     ``closest`` is how far it would be spread at least on what is free, ``None`` where it finds no room. A job that the
     decision preempts may be as far spread as it was, or as it could start.
     """
-    standing = floor.standing
-    if not standing.locality.fits[job]:
+    status = state.status
+    if not status.locality.fits[job]:
         return WaitingReason.CAPACITY
-    if standing.widest[job] < 0:
+    if status.widest[job] < 0:
         return WaitingReason.BACKOFF
-    if closest is not None and closest <= standing.widest[job]:
+    if closest is not None and closest <= status.widest[job]:
         return WaitingReason.PRIORITY
-    if not floor.has_quota_left(job):
+    if not state.has_quota_left(job):
         return WaitingReason.QUOTA
-    return WaitingReason.CAPACITY if floor.amounts.g[job] > free_where(floor, job) else WaitingReason.FRAGMENTATION
+    return WaitingReason.CAPACITY if state.amounts.g[job] > free_where(state, job) else WaitingReason.FRAGMENTATION
 
 
 def _waiting(changes: SmallestChanges, rules: BindingRules, asked: AskedRules | None, job: int) -> Waiting:
     """Return why a job waits, with all that binds in words, and what would start it."""
     one, ways = changes.round.jobs[job], changes.of(job)
-    reason = waiting_reason(changes.floor, job, changes.closest(job))
+    reason = waiting_reason(changes.state, job, changes.closest(job))
     if asked is None:
         detail, remedy = rules.of(job, reason), ""  # there is always a change where jobs may start anywhere
     else:

@@ -29,16 +29,16 @@ class LeavingSets:
     that of the largest number.
     """
 
-    def __init__(self, floor: ClusterState, items: Callable[[int], Sequence[Item]]) -> None:
-        self._floor, self._items = floor, items
-        self._width = min(MOST_ITEMS, max(map(len, floor.residents), default=0))
+    def __init__(self, state: ClusterState, items: Callable[[int], Sequence[Item]]) -> None:
+        self._state, self._items = state, items
+        self._width = min(MOST_ITEMS, max(map(len, state.residents), default=0))
         self._members: Ints = (np.arange(1 << self._width)[:, None] >> np.arange(self._width)) & 1
         self._row: dict[int, int] = {}
         self._jobs: list[list[Item]] = []
         self._sums: Ints = np.zeros((7, 0, 1 << self._width), dtype=np.int64)
         """GPUs, milli-CPUs and MiB freed, GPUs in all, the largest job that has to be on one node, and both costs."""
-        order = np.argsort(-floor.gpus, kind="stable")[:2].tolist()
-        self._roomiest = (order[0], *(int(floor.gpus[node]) for node in order)) if order else (-1,)
+        order = np.argsort(-state.gpus, kind="stable")[:2].tolist()
+        self._roomiest = (order[0], *(int(state.gpus[node]) for node in order)) if order else (-1,)
 
     def cheapest(self, nodes: Sequence[int], needs: Amount) -> list[Cover | None]:
         """Return for each of the nodes the cheapest jobs without which a gang has what it needs there."""
@@ -78,7 +78,7 @@ class LeavingSets:
 
     def _does(self, rows: list[int], nodes: Sequence[int], needs: Amount) -> NDArray[np.bool_]:
         """Return for each of the nodes and sets whether a gang has what it needs there without the set."""
-        need = np.array(needs, dtype=np.int64)[:, None] - self._floor.left[:, list(nodes)]
+        need = np.array(needs, dtype=np.int64)[:, None] - self._state.left[:, list(nodes)]
         return np.asarray((self._sums[:3, rows] >= need[:, :, None]).all(axis=0))
 
     def _members_of(self, row: int, number: int) -> list[Item]:
@@ -108,5 +108,5 @@ class LeavingSets:
 
     def _stays_whole(self, job: int) -> bool:
         """Return whether a job has to be on one node."""
-        standing = self._floor.standing
-        return bool(standing.widest[job] == TOGETHER and standing.locality.fewest[job] == 1)
+        status = self._state.status
+        return bool(status.widest[job] == TOGETHER and status.locality.fewest[job] == 1)

@@ -1,4 +1,4 @@
-"""Which running jobs to move, and where to, so that a gang can sit down; as few GPUs of them as possible."""
+"""Which running jobs to move, and where to, so that a gang finds room; as few GPUs of them as possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.eviction_cover import Item
 from muri_opt.systems.philly.job_status import Bools, Held
 from muri_opt.systems.philly.leaving_sets import MOST_ITEMS, Leaving
@@ -25,39 +25,39 @@ Moves = tuple[dict[int, Held], Held]
 
 
 class Moving:
-    """What can be moved on a floor. Made once, it answers for many gangs, till the floor changes.
+    """What can be moved in a cluster. Made once, it answers for many gangs, till the state changes.
 
-    Only jobs that ``may`` are moved, with at most ``budget`` GPUs together (``None``: any). It takes jobs from the
-    floor while it looks, and puts them back.
+    Only jobs that ``may`` are moved, with at most ``budget`` GPUs together (``None``: any). It takes jobs from their
+    nodes while it looks, and puts them back.
     """
 
-    def __init__(self, floor: ClusterState, may: Bools, budget: int | None) -> None:
-        self._floor = floor
-        self._budget = int(floor.amounts.g.sum()) if budget is None else budget
-        self._removals = Removals(floor, may, keeps_quota=False)
+    def __init__(self, state: ClusterState, may: Bools, budget: int | None) -> None:
+        self._state = state
+        self._budget = int(state.amounts.g.sum()) if budget is None else budget
+        self._removals = Removals(state, may, keeps_quota=False)
         self._looks: dict[int, object] = {}
         self._known: dict[tuple[int, int, int, int, int], Moves | None] = {}
 
     def smallest(self, job: int, level: int) -> Moves | None:
-        """Return jobs with the places they would move to, and where the gang sits then; ``None`` if nothing was found.
+        """Return jobs with the places they would move to, and where the gang is then; ``None`` if nothing was found.
 
         The gang may spread as far as ``level``; gangs of equal demands get equal moves. No job is spread further than
         its level. For a gang on one node they are the fewest GPUs whose jobs find room elsewhere, each at its tightest
         place, the largest first; that is a rule of thumb, and other places might have let fewer do.
         """
-        amounts = self._floor.amounts
-        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._floor.standing.kind(job))
+        amounts = self._state.amounts
+        key = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), level, self._state.status.kind(job))
         if key not in self._known:
             self._known[key] = self._smallest(job, level)
         return self._known[key]
 
     def _smallest(self, job: int, level: int) -> Moves | None:
-        floor, one_node = self._floor, self._floor.standing.locality.fewest[job] == 1
-        gpus = int(floor.amounts.g[job])
-        held = seat(floor, job, level)
+        state, one_node = self._state, self._state.status.locality.fewest[job] == 1
+        gpus = int(state.amounts.g[job])
+        held = find_placement(state, job, level)
         if held is not None:
             return {}, held
-        if level < TOGETHER or floor.gpus.sum() < gpus:
+        if level < TOGETHER or state.gpus.sum() < gpus:
             return None
         if one_node:
             for trial, (node, jobs) in enumerate(self._sets(job)):
@@ -69,15 +69,15 @@ class Moving:
             if level == TOGETHER:
                 return None
         leaving = self._removals.smallest(job, level)
-        if leaving is None or int(floor.amounts.g[list(leaving[0])].sum()) > self._budget:
+        if leaving is None or int(state.amounts.g[list(leaving[0])].sum()) > self._budget:
             return None
         return self._moved(job, leaving[1], leaving[0])
 
     def _sets(self, job: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield nodes with jobs whose leaving makes room for the gang there, the fewest GPUs first."""
-        floor, gpus = self._floor, int(self._floor.amounts.g[job])
+        state, gpus = self._state, int(self._state.amounts.g[job])
         nodes = np.flatnonzero(self._removals.room(job) >= gpus)
-        least = np.maximum(gpus - floor.gpus[nodes], 1)
+        least = np.maximum(gpus - state.gpus[nodes], 1)
         within = np.flatnonzero(least <= self._budget)
         order = within[np.argsort(least[within], kind="stable")]
         line = [(int(least[place]), int(nodes[place])) for place in self._unlike(nodes, order)]
@@ -106,16 +106,16 @@ class Moving:
     def _alike(self, node: int) -> object:
         """Return all that matters of a node to who may leave it."""
         if node not in self._looks:
-            floor = self._floor
-            free = (int(floor.gpus[node]), int(floor.cpus[node]), int(floor.memory[node]))
-            rack = int(floor.standing.locality.rack[node])
+            state = self._state
+            free = (int(state.gpus[node]), int(state.cpus[node]), int(state.memory[node]))
+            rack = int(state.status.locality.rack[node])
             self._looks[node] = (free, rack, *sorted(item.kind for item in self._removals.items(node)))
         return self._looks[node]
 
     def _enough(self, job: int, nodes: Sequence[int]) -> list[list[Leaving]]:
         """Return for each node the sets of jobs without which the gang has room there; none has a job to spare."""
-        amounts, gpus = self._floor.amounts, int(self._floor.amounts.g[job])
-        if self._floor.standing.rules.dedicated is not None:
+        amounts, gpus = self._state.amounts, int(self._state.amounts.g[job])
+        if self._state.status.rules.dedicated is not None:
             return [list(self._enough_alone(job, node, self._removals.items(node))) for node in nodes]
         return self._removals.sets.enough(
             nodes, (gpus, gpus * int(amounts.c[job]), gpus * int(amounts.m[job])), self._budget
@@ -123,14 +123,14 @@ class Moving:
 
     def _enough_alone(self, job: int, node: int, items: Sequence[Item]) -> Iterator[Leaving]:
         """Yield the same of one node, where some jobs have their nodes to themselves."""
-        floor, amounts = self._floor, self._floor.amounts
-        gpus, alone = int(amounts.g[job]), floor.is_alone(job)
-        others = np.delete(floor.gpus, node)
+        state, amounts = self._state, self._state.amounts
+        gpus, alone = int(amounts.g[job]), state.is_alone(job)
+        others = np.delete(state.gpus, node)
         most = int(others.max(initial=0))
-        must = [item for item in items if alone or floor.is_alone(item.job)]
+        must = [item for item in items if alone or state.is_alone(item.job)]
         rest = sorted((item for item in items if item not in must), key=lambda item: (item.gpus, item.job))[:MOST_ITEMS]
         need = np.array([gpus, gpus * amounts.c[job], gpus * amounts.m[job]])
-        need -= np.array([floor.gpus[node], floor.cpus[node], floor.memory[node]])
+        need -= np.array([state.gpus[node], state.cpus[node], state.memory[node]])
         for count in range(len(rest) + 1):
             for chosen in combinations(rest, count):
                 jobs = [*must, *chosen]
@@ -145,26 +145,26 @@ class Moving:
 
     def _may_fit(self, item: Item, most: int) -> bool:
         """Return whether a job that has to be on one node could be on another, by its GPUs."""
-        standing = self._floor.standing
-        together = standing.widest[item.job] == TOGETHER and standing.locality.fewest[item.job] == 1
+        status = self._state.status
+        together = status.widest[item.job] == TOGETHER and status.locality.fewest[item.job] == 1
         return not together or item.gpus <= most
 
     def _moved(self, job: int, held: Held, leaving: tuple[int, ...]) -> Moves | None:
-        """Return where the jobs find room beside the gang; the floor is left as it was."""
-        floor = self._floor
-        where = {other: floor.take(other) for other in leaving}
-        floor.put(job, held)
+        """Return where the jobs find room beside the gang; the state is left as it was."""
+        state = self._state
+        where = {other: state.take(other) for other in leaving}
+        state.put(job, held)
         places: dict[int, Held] = {}
-        for other in sorted(leaving, key=lambda other: (-int(floor.amounts.g[other]), other)):
-            place = seat(floor, other, int(floor.standing.widest[other]))
+        for other in sorted(leaving, key=lambda other: (-int(state.amounts.g[other]), other)):
+            place = find_placement(state, other, int(state.status.widest[other]))
             if place is None:
                 break
-            floor.put(other, place)
+            state.put(other, place)
             places[other] = place
         for other in (*places, job):
-            floor.take(other)
+            state.take(other)
         for other, place in where.items():
-            floor.put(other, place)
+            state.put(other, place)
         if len(places) < len(leaving):
             return None
         return {other: place for other, place in places.items() if place != where[other]}, held

@@ -109,8 +109,8 @@ class PhillyPolicy(Policy):
     def _decided(self, round_: Round, budget: Budget | None) -> Decision:
         self.check_honoured(round_)
         _check_gangs(round_)
-        standing = JobStatus.of(round_, self.tenant_rules)
-        return placement_decision(round_, standing, schedule(round_, standing, budget), budget)
+        status = JobStatus.of(round_, self.tenant_rules)
+        return placement_decision(round_, status, schedule(round_, status, budget), budget)
 
 
 def _check_gangs(round_: Round) -> None:

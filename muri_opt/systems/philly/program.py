@@ -69,14 +69,14 @@ class PlacementFormulation(Formulation):
             return Formulation.stages(self, round_, model)
         table = self.table(round_)
         tiers = _tiers(round_, table, Letters.of(table))
-        if table.standing.classes == 1:
+        if table.status.classes == 1:
             return tuple(Stage(objective=tier.adds, weight=tier.weight, best=tier.best) for tier in tiers)
         return tuple(_stages(tiers))
 
     def decode(self, round_: Round, values: Values) -> Decision:
         """Return the decision: jobs stay where they are unless the values say otherwise."""
         table = self.table(round_)
-        return placement_decision(round_, table.standing, places_of(round_, table, values))
+        return placement_decision(round_, table.status, places_of(round_, table, values))
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
         """Return the columns of a decision; nodes that are alike change places so that the most used come first."""
@@ -95,7 +95,7 @@ class PlacementFormulation(Formulation):
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals | None:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation, if that has the value."""
-        if not self.table(round_).standing.values.fit:
+        if not self.table(round_).status.values.fit:
             return None
         return relaxed_duals(round_, self.table(round_), model, row_duals)
 
@@ -112,14 +112,14 @@ class _Tier:
 
 def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> list[_Tier]:
     """Return GPUs within quotas, minus the preempted GPUs, and work; in each the largest priority first."""
-    standing, gpus, choices = table.standing, round_.amounts.g, table.placements
-    job, weights = choices.first[choices.spreads.item], standing.values.weights
+    status, gpus, choices = table.status, round_.amounts.g, table.placements
+    job, weights = choices.first[choices.spreads.item], status.values.weights
     leavers, evictable, fixed = table.running.leavers, table.running.evictable, table.running.fixed
-    work, surplus = standing.values.work[job, choices.spreads.of], np.append(table.tenants.surplus, 0)
+    work, surplus = status.values.work[job, choices.spreads.of], np.append(table.tenants.surplus, 0)
     within, preempted, worth = list[_Tier](), list[_Tier](), list[_Tier]()
-    bases = [part or (0,) * standing.classes for part in weights.bases]
-    for rank in reversed(range(standing.classes)):
-        mine = standing.rank == rank
+    bases = [part or (0,) * status.classes for part in weights.bases]
+    for rank in reversed(range(status.classes)):
+        mine = status.rank == rank
         asked = int(gpus[mine].sum())
         adds = np.zeros((3, at.count), dtype=np.int64)
         adds[0, at.f] = gpus[fixed & mine].sum() - surplus[rank] + surplus[rank + 1]
@@ -127,11 +127,11 @@ def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> list[_Tier]:
         adds[0, at.o] = (table.tenants.rank == rank + 1).astype(np.int64) - (table.tenants.rank == rank)
         adds[1, at.e] = -gpus[evictable] * mine[evictable]
         adds[1, at.y] = -gpus[job] * table.restarting * mine[job]
-        adds[2, at.f] = standing.values.stays[fixed & mine].sum()
-        adds[2, at.x] = standing.values.stays[leavers] * mine[leavers]
-        adds[2, at.e] = -standing.values.restart[evictable] * mine[evictable]
+        adds[2, at.f] = status.values.stays[fixed & mine].sum()
+        adds[2, at.x] = status.values.stays[leavers] * mine[leavers]
+        adds[2, at.e] = -status.values.restart[evictable] * mine[evictable]
         adds[2, at.y] = work * mine[job]
-        most = min(asked, standing.total) if standing.classes == 1 else asked
+        most = min(asked, status.total) if status.classes == 1 else asked
         within.append(_Tier(adds=adds[0], weight=weights.premium[rank], base=bases[0][rank], best=most))
         preempted.append(_Tier(adds=adds[1], weight=weights.penalty[rank], base=bases[1][rank], best=0))
         best = (WHOLE + OLDEST) * asked
@@ -161,6 +161,6 @@ def _stage(block: list[_Tier]) -> Stage:
 def _objective(round_: Round, table: PlacementColumns, at: Letters) -> Ints:
     """Return what columns add to the value; where that is too large for machine words, to its first stage."""
     tiers = _tiers(round_, table, at)
-    if table.standing.values.fit:
+    if table.status.values.fit:
         return sum((tier.weight * tier.adds for tier in tiers), np.zeros(at.count, dtype=np.int64))
     return next(_stages(tiers)).objective

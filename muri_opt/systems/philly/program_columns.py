@@ -50,13 +50,13 @@ class RunningColumns:
     restartable: Bools
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus, load: int) -> RunningColumns:
+    def of(cls, round_: Round, status: JobStatus, load: int) -> RunningColumns:
         """Return who may leave; ``load`` GPUs have to start before anybody is preempted."""
-        evictable, restartable = _evictable(round_, standing, load)
-        budget = UNLIMITED if standing.rules.migrate is None else standing.rules.migrate
-        movable = restartable if standing.rules.migrate == 0 else standing.may.move & (round_.amounts.g <= budget)
+        evictable, restartable = _evictable(round_, status, load)
+        budget = UNLIMITED if status.rules.migrate is None else status.rules.migrate
+        movable = restartable if status.rules.migrate == 0 else status.may.move & (round_.amounts.g <= budget)
         return cls(
-            fixed=standing.running & ~movable & ~evictable,
+            fixed=status.running & ~movable & ~evictable,
             leavers=np.flatnonzero(movable | evictable),
             movable=movable,
             evictable=np.flatnonzero(evictable),
@@ -143,15 +143,15 @@ class TenantColumns:
 
     @classmethod
     def of(
-        cls, round_: Round, standing: JobStatus, running: RunningColumns, items: list[Item], load: int
+        cls, round_: Round, status: JobStatus, running: RunningColumns, items: list[Item], load: int
     ) -> TenantColumns:
         """Return which tenants may lose jobs, or end above their quotas, and by how much."""
         tree = QuotaTree.of(round_)
         limited = np.flatnonzero(tree.limit < UNLIMITED)
-        waiting = dict.fromkeys(job for item in items for job in item.jobs if standing.may.start[job])
+        waiting = dict.fromkeys(job for item in items for job in item.jobs if status.may.start[job])
         started, lost, used = (
             tree.held(tree.used(jobs))
-            for jobs in (waiting, running.evictable.tolist(), np.flatnonzero(standing.running).tolist())
+            for jobs in (waiting, running.evictable.tolist(), np.flatnonzero(status.running).tolist())
         )
         above = used[limited] - tree.limit[limited, None]
         inner = {one for line in tree.lines for one in line[1:]}  # what is above the quota of a part is not counted
@@ -191,9 +191,9 @@ class NodeClasses:
     seen: Bools
 
     @classmethod
-    def of(cls, standing: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> NodeClasses:
+    def of(cls, status: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> NodeClasses:
         """Return the classes of the nodes, and those that the items can use."""
-        alike = _alike(standing, free, leavers, items)
+        alike = _alike(status, free, leavers, items)
         seen = np.ones(len(free.gpus), dtype=bool)
         if alike:
             seen[np.concatenate([nodes[sum(item.most_nodes for item in items) :] for nodes in alike])] = False
@@ -204,7 +204,7 @@ class NodeClasses:
 class PlacementColumns:
     """What a round leaves to decide, by what the columns are about; ``free`` is what fixed jobs leave of the nodes."""
 
-    standing: JobStatus
+    status: JobStatus
     free: Free
     running: RunningColumns
     placements: PlacementChoices
@@ -218,7 +218,7 @@ class PlacementColumns:
 
     def starting(self, pairs: Pairs) -> Bools:
         """Return which of the pairs are of waiting jobs."""
-        return ~self.standing.running[self.placements.first[pairs.item]]
+        return ~self.status.running[self.placements.first[pairs.item]]
 
     @property
     def restarting(self) -> Bools:
@@ -262,54 +262,54 @@ class Letters:
 
 @last_recalled
 def _columns(round_: Round, rules: TenantRules) -> PlacementColumns:
-    standing = JobStatus.of(round_, rules)
-    load = _missing_load(round_, standing)
-    running = RunningColumns.of(round_, standing, load)
-    free = Free.of(round_, standing, running.fixed)
-    items = items_of(round_, standing, free, standing.may.start | running.movable)
-    nodes = NodeClasses.of(standing, free, running.leavers, items)
+    status = JobStatus.of(round_, rules)
+    load = _missing_load(round_, status)
+    running = RunningColumns.of(round_, status, load)
+    free = Free.of(round_, status, running.fixed)
+    items = items_of(round_, status, free, status.may.start | running.movable)
+    nodes = NodeClasses.of(status, free, running.leavers, items)
     return PlacementColumns(
-        standing=standing,
+        status=status,
         free=free,
         running=running,
         placements=PlacementChoices.of(items, nodes.seen),
-        tenants=TenantColumns.of(round_, standing, running, items, load),
+        tenants=TenantColumns.of(round_, status, running, items, load),
         nodes=nodes,
     )
 
 
-def _missing_load(round_: Round, standing: JobStatus) -> int:
+def _missing_load(round_: Round, status: JobStatus) -> int:
     """Return how many GPUs must start before anybody can be preempted."""
-    if standing.rules.preempt_at is None:
+    if status.rules.preempt_at is None:
         return 0
-    needed = -(-standing.rules.preempt_at * standing.total // 1000)
-    return max(0, needed - int(round_.amounts.g[standing.running].sum()))
+    needed = -(-status.rules.preempt_at * status.total // 1000)
+    return max(0, needed - int(round_.amounts.g[status.running].sum()))
 
 
-def _evictable(round_: Round, standing: JobStatus, load: int) -> tuple[Bools, Bools]:
+def _evictable(round_: Round, status: JobStatus, load: int) -> tuple[Bools, Bools]:
     """Return who can be preempted at all, and who can be preempted and start again.
 
     Enough GPUs can start, and the tenant can be left with its quota; a job that starts again is part of that.
     """
-    amounts, waiting, tree = round_.amounts, np.flatnonzero(standing.may.start), QuotaTree.of(round_)
-    reach = tree.held(tree.used([*np.flatnonzero(standing.running).tolist(), *waiting.tolist()]))[:, 0]
+    amounts, waiting, tree = round_.amounts, np.flatnonzero(status.may.start), QuotaTree.of(round_)
+    reach = tree.held(tree.used([*np.flatnonzero(status.running).tolist(), *waiting.tolist()]))[:, 0]
     over = np.append((reach[:-1] - tree.limit), -1)[tree.nearest(amounts.tenant)]
-    able = standing.may.be_preempted & (load <= int(amounts.g[waiting].sum()))
-    return able & (over >= amounts.g), able & (over >= 0) & standing.may.move & (standing.rules.migrate == 0)
+    able = status.may.be_preempted & (load <= int(amounts.g[waiting].sum()))
+    return able & (over >= amounts.g), able & (over >= 0) & status.may.move & (status.rules.migrate == 0)
 
 
-def _alike(standing: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> list[Ints]:
+def _alike(status: JobStatus, free: Free, leavers: Ints, items: list[Item]) -> list[Ints]:
     """Return the classes of two or more interchangeable nodes.
 
     They have the same free of everything and nobody on them who may leave; they are the same to all jobs by what these
     ask; and they are in one rack, where an item is spread over several nodes.
     """
     by_rack = any(not item.whole for item in items)
-    touched = sorted({node for job in leavers.tolist() for node in standing.held[job]})
+    touched = sorted({node for job in leavers.tolist() for node in status.held[job]})
     own = np.zeros_like(free.gpus)
     own[touched] = 1 + np.arange(len(touched))
-    rack = standing.locality.rack * by_rack
-    look = own * 0 if standing.sets is None else standing.sets.look
+    rack = status.locality.rack * by_rack
+    look = own * 0 if status.sets is None else status.sets.look
     keys = np.column_stack([own, rack, free.gpus, free.cpus, free.memory, free.taken, free.closed, look])
     _, kind = np.unique(keys, axis=0, return_inverse=True)
     order = np.argsort(kind.ravel(), kind="stable")

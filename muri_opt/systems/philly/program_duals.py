@@ -24,20 +24,20 @@ def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_dual
     The multiplier of a quota is what of K a further GPU of the tenant still adds. A job's is what its best outcome is
     worth above the price of its GPUs on the cheapest node: then no node's knapsack is worth more than the node costs.
     """
-    standing, amounts = table.standing, round_.amounts
+    status, amounts = table.status, round_.amounts
     rows = dict(
         zip(model.labels, np.split(row_duals, np.cumsum([len(family) for family in model.rows])[:-1]), strict=True)
     )
-    denominator = max(1, min(_FINEST, _WORD // max(1, standing.values.premium * int(amounts.g.sum()))))
-    quota = np.where(table.tenants.always_above, 0.0, float(standing.values.premium))
+    denominator = max(1, min(_FINEST, _WORD // max(1, status.values.premium * int(amounts.g.sum()))))
+    quota = np.where(table.tenants.always_above, 0.0, float(status.values.premium))
     np.subtract.at(quota, table.tenants.over, rows["quota"])
-    kappa = [round(denominator * min(max(0.0, price), float(standing.values.premium))) for price in quota.tolist()]
-    kappa = [min(price, denominator * standing.values.premium) for price in kappa]
-    tree, top = QuotaTree.of(round_), denominator * standing.values.premium
+    kappa = [round(denominator * min(max(0.0, price), float(status.values.premium))) for price in quota.tolist()]
+    kappa = [min(price, denominator * status.values.premium) for price in kappa]
+    tree, top = QuotaTree.of(round_), denominator * status.values.premium
     prices = _NodePrices(round_, table, model, rows, denominator)
     once = []
     for job in range(len(round_.jobs)):
-        full = denominator * standing.values.weights.premium[standing.rank[job]]
+        full = denominator * status.values.weights.premium[status.rank[job]]
         each = max(0, full - sum(top - kappa[one] for one in tree.line(int(amounts.tenant[job]))))
         once.append(_worth_above(table, prices, job, each, denominator))
     return LinearDuals(denominator=denominator, multipliers={"once": tuple(once), "quota": tuple(kappa)})
@@ -45,26 +45,26 @@ def relaxed_duals(round_: Round, table: PlacementColumns, model: Model, row_dual
 
 def _worth_above(table: PlacementColumns, prices: _NodePrices, job: int, each: int, denominator: int) -> int:
     """Return what the best outcome of a job is worth above its price, every GPU within its quota counting ``each``."""
-    standing, gpus = table.standing, int(prices.round.amounts.g[job])
+    status, gpus = table.status, int(prices.round.amounts.g[job])
     items = prices.items.get(job, [])
-    if standing.fixed[job] or (not items and not standing.running[job]):
+    if status.fixed[job] or (not items and not status.running[job]):
         return 0
-    weights, rank, lost = standing.values.weights, int(standing.rank[job]), 0
-    if standing.running[job]:
-        lost = weights.penalty[rank] * gpus + weights.work[rank] * int(standing.values.restart[job])
+    weights, rank, lost = status.values.weights, int(status.rank[job]), 0
+    if status.running[job]:
+        lost = weights.penalty[rank] * gpus + weights.work[rank] * int(status.values.restart[job])
     base, price = each * gpus + denominator * lost, prices.per_gpu(job)
     found = [0]
-    if standing.running[job]:
-        here = int(price[list(standing.held[job])].min())
-        found.append(base + denominator * int(standing.values.kept[job]) - gpus * here)
-    fewest, level = int(standing.locality.fewest[job]), int(standing.widest[job])
+    if status.running[job]:
+        here = int(price[list(status.held[job])].min())
+        found.append(base + denominator * int(status.values.kept[job]) - gpus * here)
+    fewest, level = int(status.locality.fewest[job]), int(status.widest[job])
     spread = TOGETHER if fewest > 1 else IN_RACK
     for item in items:
         if fewest == 1 and (item.room >= gpus).any():
-            together = denominator * int(standing.values.placed[job, TOGETHER])
+            together = denominator * int(status.values.placed[job, TOGETHER])
             found.append(base + together - gpus * int(price[item.room >= gpus].min()))
         if spread <= level:
-            apart = denominator * int(standing.values.placed[job, spread])
+            apart = denominator * int(status.values.placed[job, spread])
             found.append(base + apart - gpus * int(price[item.room > 0].min()))
     return max(found)
 
@@ -75,12 +75,12 @@ class _NodePrices:
     def __init__(
         self, round_: Round, table: PlacementColumns, model: Model, rows: dict[str, Floats], denominator: int
     ) -> None:
-        self.round, standing = round_, table.standing
+        self.round, status = round_, table.status
         self.items: dict[int, list[Item]] = {}
         for item in table.placements.items:
             for job in item.jobs:
                 self.items.setdefault(job, []).append(item)
-        self._free = Free.of(round_, standing, standing.fixed)
+        self._free = Free.of(round_, status, status.fixed)
         self._prices = {
             label: self._of_nodes(table, model, rows, label, denominator) for label in ("gpus", "cpus", "memory")
         }

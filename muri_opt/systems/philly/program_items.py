@@ -30,13 +30,13 @@ class Free:
     closed: Bools
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus, stays: Bools) -> Free:
+    def of(cls, round_: Round, status: JobStatus, stays: Bools) -> Free:
         """Return what is left of the nodes beside the jobs that ``stays`` marks."""
-        amounts, rules = round_.amounts, standing.rules
-        gpus, cpus, memory = standing.gpus.copy(), amounts.C.copy(), amounts.M.copy()
+        amounts, rules = round_.amounts, status.rules
+        gpus, cpus, memory = status.gpus.copy(), amounts.C.copy(), amounts.M.copy()
         taken = np.zeros(len(gpus), dtype=bool)
         for job in np.flatnonzero(stays).tolist():
-            nodes, held = np.array(list(standing.held[job].items()), dtype=np.int64).T
+            nodes, held = np.array(list(status.held[job].items()), dtype=np.int64).T
             gpus[nodes] -= held
             cpus[nodes] -= held * amounts.c[job]
             memory[nodes] -= held * amounts.m[job]
@@ -105,7 +105,7 @@ class _Way:
     racks: Ints
 
 
-def items_of(round_: Round, standing: JobStatus, free: Free, placeable: Bools) -> list[Item]:
+def items_of(round_: Round, status: JobStatus, free: Free, placeable: Bools) -> list[Item]:
     """Return the items of the jobs that ``placeable`` marks, as far as there is room for them.
 
     Waiting jobs that can only be on one node are merged if they ask for the same, for the same tenant, at the same
@@ -115,22 +115,22 @@ def items_of(round_: Round, standing: JobStatus, free: Free, placeable: Bools) -
     known: dict[tuple[int, ...], list[_Way]] = {}
     merged: dict[tuple[int, ...], list[int]] = {}
     found: list[tuple[tuple[int, ...], list[int]]] = []
-    for job in np.flatnonzero(placeable & standing.locality.fits).tolist():  # some run where they could not start
+    for job in np.flatnonzero(placeable & status.locality.fits).tolist():  # some run where they could not start
         asks = (
             int(amounts.g[job]),
             int(amounts.c[job]),
             int(amounts.m[job]),
-            int(standing.widest[job]),
-            standing.kind(job),
+            int(status.widest[job]),
+            status.kind(job),
         )
         if asks not in known:
-            alone = standing.rules.shares_with_nobody(asks[0])
-            known[asks] = list(_ways(standing, job, asks[0], free.room(round_, job, alone=alone)))
+            alone = status.rules.shares_with_nobody(asks[0])
+            known[asks] = list(_ways(status, job, asks[0], free.room(round_, job, alone=alone)))
         if not known[asks]:
             continue
-        if not standing.running[job] and all(way.caps == {TOGETHER: 1} for way in known[asks]):
-            worth = standing.values.work[job].tolist()
-            alike = (*asks, int(amounts.tenant[job]), int(standing.rank[job]), *worth)
+        if not status.running[job] and all(way.caps == {TOGETHER: 1} for way in known[asks]):
+            worth = status.values.work[job].tolist()
+            alike = (*asks, int(amounts.tenant[job]), int(status.rank[job]), *worth)
             if alike in merged:
                 merged[alike].append(job)
                 continue
@@ -153,22 +153,22 @@ def items_of(round_: Round, standing: JobStatus, free: Free, placeable: Bools) -
     ]
 
 
-def _ways(standing: JobStatus, job: int, gpus: int, room: Ints) -> Iterator[_Way]:
+def _ways(status: JobStatus, job: int, gpus: int, room: Ints) -> Iterator[_Way]:
     """Yield the ways to put a job on nodes with so much room: one, or one for each thing that it may choose from."""
-    level = int(standing.widest[job])
-    if standing.sets is None:
-        yield from _anyhow(standing.locality, job, room, gpus, level)
+    level = int(status.widest[job])
+    if status.sets is None:
+        yield from _anyhow(status.locality, job, room, gpus, level)
         return
-    demand = standing.sets.of(job)
+    demand = status.sets.of(job)
     for nodes in demand.sets:
         here = np.zeros_like(room)
         here[nodes] = room[nodes]
         if not demand.even:
-            for way in _anyhow(standing.locality, job, here, gpus, level, demand.most):
+            for way in _anyhow(status.locality, job, here, gpus, level, demand.most):
                 yield replace(way, least=demand.least)
             continue
         for parts in NodeRange(least=demand.least, most=demand.most).counts(gpus, even=True):
-            yield from _in_parts(standing.locality, job, here, gpus // parts, parts, level)
+            yield from _in_parts(status.locality, job, here, gpus // parts, parts, level)
 
 
 def _anyhow(

@@ -21,7 +21,7 @@ def add_letters(builder: ModelBuilder, round_: Round, table: PlacementColumns) -
     spreads, racks, names = choices.spreads, choices.racks, choices.names
     pairs = np.column_stack([names[choices.places.item], choices.places.of])
     many = np.array([len(item.jobs) for item in choices.items], dtype=np.int64)
-    over = tenants.over if table.standing.classes == 1 else np.column_stack([tenants.over, tenants.rank])
+    over = tenants.over if table.status.classes == 1 else np.column_stack([tenants.over, tenants.rank])
     builder.add_columns("f", [0], lower=1)
     builder.add_columns("x", table.running.leavers)
     builder.add_columns("e", table.running.evictable)
@@ -104,11 +104,11 @@ def _add_least(builder: ModelBuilder, table: PlacementColumns, at: Letters) -> N
 
 
 def _add_racks(builder: ModelBuilder, table: PlacementColumns, at: Letters, gpus: Ints) -> None:
-    choices, count = table.placements, len(table.standing.locality.racks)
+    choices, count = table.placements, len(table.status.locality.racks)
     racks, spreads, places = choices.racks, choices.spreads, choices.places
     column, size = _taken(table, at)
     keys = racks.item * count + racks.of
-    mine = places.item * count + table.standing.locality.rack[places.of]
+    mine = places.item * count + table.status.locality.rack[places.of]
     bound = np.isin(mine, keys)
     row = np.searchsorted(keys, mine[bound])
     most = np.bincount(row, weights=choices.room[bound], minlength=len(keys)).astype(np.int64)
@@ -137,12 +137,10 @@ def add_nodes(builder: ModelBuilder, round_: Round, table: PlacementColumns, at:
     """Add the rows of nodes: their GPUs, CPUs and memory, and jobs that stay and have nodes of their own."""
     amounts, free, places = round_.amounts, table.free, table.placements.places
     job, node = table.placements.first[places.item], places.of
-    stayer = np.array(
-        [(i, s, h) for i, j in enumerate(table.running.leavers) for s, h in table.standing.held[j].items()]
-    )
+    stayer = np.array([(i, s, h) for i, j in enumerate(table.running.leavers) for s, h in table.status.held[j].items()])
     stays, where, held = stayer.reshape(-1, 3).astype(np.int64).T
     column, size = _taken(table, at)
-    alone = np.array([table.standing.rules.shares_with_nobody(g) for g in amounts.g.tolist()], dtype=bool)
+    alone = np.array([table.status.rules.shares_with_nobody(g) for g in amounts.g.tolist()], dtype=bool)
     taker, takes = np.where(alone[job], at.b, column), np.where(alone[job], free.gpus[node], size)
     busy = np.unique(np.append(node, where))
     entries = _together((np.searchsorted(busy, node), taker, takes), (np.searchsorted(busy, where), at.x[stays], held))
@@ -168,7 +166,7 @@ def add_nodes(builder: ModelBuilder, round_: Round, table: PlacementColumns, at:
 
 def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, at: Letters) -> None:
     """Add the rows of tenants: GPUs over quotas, and when somebody may be preempted; and of what may be moved."""
-    amounts, standing, tree, tenants = round_.amounts, table.standing, QuotaTree.of(round_), table.tenants
+    amounts, status, tree, tenants = round_.amounts, table.status, QuotaTree.of(round_), table.tenants
     job, going = table.placements.first[table.placements.spreads.item], table.running.evictable
     gpus, starts = amounts.g[job], table.starting(table.placements.spreads)
     new = np.flatnonzero(starts)
@@ -177,7 +175,7 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
         """Return the entries of what starts and is preempted of each tenant, and priority at least so large."""
         found = []
         for jobs, columns, sizes in ((job[new], at.y[new], gpus[new]), (going, at.e, -amounts.g[going])):
-            counts = tree.counts_for(amounts.tenant[jobs], owners) & (standing.rank[jobs] >= ranks[:, None])
+            counts = tree.counts_for(amounts.tenant[jobs], owners) & (status.rank[jobs] >= ranks[:, None])
             row, place = np.nonzero(counts)
             found.append((row, columns[place], sizes[place]))
         return found[0], found[1]
@@ -186,7 +184,7 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
     inside = tree.counts_for(over, over) & (tenants.rank == tenants.rank[:, None])
     above, part = np.nonzero(inside)
     entries = _together(*used(over, tenants.rank), (above, at.o[part], -1))
-    index = over if standing.classes == 1 else np.column_stack([over, tenants.rank])
+    index = over if status.classes == 1 else np.column_stack([over, tenants.rank])
     builder.add_rows("quota", index, entries=entries, sense="<=", rhs=tenants.left)
     entries = _together(*used(losing, np.zeros_like(losing)), (np.arange(len(losing)), at.p, -amounts.U[losing]))
     builder.add_rows("protect", losing, entries=entries, sense=">=", rhs=-tenants.used)
@@ -206,8 +204,8 @@ def add_tenants(builder: ModelBuilder, round_: Round, table: PlacementColumns, a
         (np.arange(len(wanting)), at.p[: len(wanting)], -table.tenants.load),
     )
     builder.add_rows("load", wanting, entries=entries, sense=">=", rhs=0)
-    moves = np.flatnonzero(~starts if standing.rules.migrate else starts & ~starts)
-    budget = [standing.rules.migrate] if standing.rules.migrate else []
+    moves = np.flatnonzero(~starts if status.rules.migrate else starts & ~starts)
+    budget = [status.rules.migrate] if status.rules.migrate else []
     entries = (np.zeros_like(moves), at.y[moves], gpus[moves])
     builder.add_rows("budget", np.arange(len(budget)), entries=entries, sense="<=", rhs=budget)
 
@@ -224,7 +222,7 @@ def _side_by_side(round_: Round, table: PlacementColumns, many: Ints) -> Ints:
     """Return how many jobs of an item can be on each of its nodes: more than one only if they cannot be told apart."""
     choices = table.placements
     asks = round_.amounts.g[choices.first[choices.places.item]]
-    alone = np.array([table.standing.rules.shares_with_nobody(gpus) for gpus in asks.tolist()], dtype=bool)
+    alone = np.array([table.status.rules.shares_with_nobody(gpus) for gpus in asks.tolist()], dtype=bool)
     fit = np.where(alone, 1, table.free.gpus[choices.places.of] // asks)
     whole = np.array([item.whole for item in choices.items], dtype=bool)[choices.places.item]
     return np.where(whole, np.minimum(fit, many[choices.places.item]), 1)

@@ -10,7 +10,7 @@ from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.program_values import decided_places
 from muri_opt.systems.philly.quota_tree import QuotaTree
-from muri_opt.systems.philly.search import seat_round
+from muri_opt.systems.philly.search import place_round
 from muri_opt.systems.philly.tenant_rules import TenantRules
 from muri_opt.systems.program import Searched
 
@@ -32,11 +32,11 @@ def search_places(
     """
     if not QuotaTree.of(round_).plain:
         return None
-    standing = JobStatus.of(round_, rules)
-    pairs = int(np.count_nonzero(standing.may.start | standing.may.move)) * len(round_.cluster.nodes)
+    status = JobStatus.of(round_, rules)
+    pairs = int(np.count_nonzero(status.may.start | status.may.move)) * len(round_.cluster.nodes)
     if pairs <= SMALL:
         return None
     known = None if start is None else decided_places(round_, start)
     share = NEARLY_ALL if pairs > LARGE else SHARE
-    found = seat_round(round_, standing, known, budget.until(share), relax)
-    return Searched(decision=placement_decision(round_, standing, found.places), duals=found.duals, detail=found.how)
+    found = place_round(round_, status, known, budget.until(share), relax)
+    return Searched(decision=placement_decision(round_, status, found.places), duals=found.duals, detail=found.how)

@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.modelling import Values
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.job_status import Held
 from muri_opt.systems.philly.program_columns import Letters, PlacementColumns
 from muri_opt.systems.philly.quota_tree import QuotaTree
@@ -32,8 +32,8 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
 
     What the columns cannot say (a job where it has no room) is left out, and then some row does not hold.
     """
-    amounts, standing = round_.amounts, table.standing
-    put = _in_order(table, {j: held for j, held in places.items() if held != standing.held[j]})
+    amounts, status = round_.amounts, table.status
+    put = _in_order(table, {j: held for j, held in places.items() if held != status.held[j]})
     count = len(amounts.G)
     on = np.zeros((len(table.placements.items), count), dtype=np.int64)
     spread = np.zeros((len(table.placements.items), 3), dtype=np.int64)
@@ -41,12 +41,12 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
         for node, gpus in put[job].items():
             on[position, node] += gpus
         nodes = np.fromiter(places[job], dtype=np.int64)
-        spread[position, standing.locality.spread(job, nodes)] += 1
+        spread[position, status.locality.spread(job, nodes)] += 1
     at, nodes = table.placements.places.item, table.placements.places.of
     n = on[at, nodes]
     b = np.where(table.placements.split, n > 0, n // np.maximum(1, table.placements.shares[at]))
-    rack = np.zeros((len(table.placements.items), len(standing.locality.racks)), dtype=np.int64)
-    np.add.at(rack, (at, standing.locality.rack[nodes]), n)
+    rack = np.zeros((len(table.placements.items), len(status.locality.racks)), dtype=np.int64)
+    np.add.at(rack, (at, status.locality.rack[nodes]), n)
     tree, tenants = QuotaTree.of(round_), table.tenants
     used = tree.used(places)
     runs = np.array([job in places for job in range(len(round_.jobs))], dtype=bool)
@@ -72,13 +72,13 @@ def values_of(round_: Round, table: PlacementColumns, places: Places) -> Ints:
 def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[int, Held]:
     """Return where the values put the jobs: sitting as close as the values say, and with the least fragmentation.
 
-    Among places of the same worth a solver takes any. So all jobs that start or move are seated anew, the largest
+    Among places of the same worth a solver takes any. So all jobs that start or move are placed anew, the largest
     first; where that does not work, they go where the values say.
     """
     at, whole = Letters.of(table), values.astype(np.int64)
-    floor = ClusterState(round_, table.standing)
+    state = ClusterState(round_, table.status)
     for job in table.running.leavers[whole[at.x] == 0].tolist():
-        floor.take(job)
+        state.take(job)
     said = _as_valued(table, whole[at.b], whole[at.n])
     level: dict[int, int] = {}
     ways = zip(
@@ -87,13 +87,13 @@ def places_of(round_: Round, table: PlacementColumns, values: Values) -> dict[in
     for position, spread, times in ways:
         if times:
             level.update(dict.fromkeys(table.placements.items[position].jobs, spread))
-    kept = dict(floor.at)
+    kept = dict(state.at)
     for job in sorted(said, key=lambda job: (-int(round_.amounts.g[job]), job)):
-        held = seat(floor, job, level[job])
+        held = find_placement(state, job, level[job])
         if held is None:
             return kept | said
-        floor.put(job, held)
-    return floor.at
+        state.put(job, held)
+    return state.at
 
 
 def _positions(table: PlacementColumns, put: Places) -> dict[int, int]:

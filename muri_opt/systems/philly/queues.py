@@ -46,10 +46,10 @@ class Queues:
     they wait once they are preempted. ``demands`` has the number of each job's demand.
     """
 
-    def __init__(self, round_: Round, standing: JobStatus, floor: ClusterState, demands: Ints) -> None:
+    def __init__(self, round_: Round, status: JobStatus, state: ClusterState, demands: Ints) -> None:
         now = microseconds(round_.now)
-        self._floor, self._parts = floor, _parts_of_quotas(round_.amounts.U.tolist(), max(1, standing.total))
-        rank_of, tenant_of = standing.rank, round_.amounts.tenant
+        self._state, self._parts = state, _parts_of_quotas(round_.amounts.U.tolist(), max(1, status.total))
+        rank_of, tenant_of = status.rank, round_.amounts.tenant
         submitted = np.array(
             [
                 now - microseconds(job.waiting_seconds or 0.0) if job.submitted is None else microseconds(job.submitted)
@@ -58,14 +58,14 @@ class Queues:
             dtype=np.int64,
         )
         self._queues: dict[tuple[int, int], Queue] = {}
-        may = standing.may.start | standing.may.move if standing.rules.migrate == 0 else standing.may.start
+        may = status.may.start | status.may.move if status.rules.migrate == 0 else status.may.start
         queued = np.flatnonzero(may)
-        for rank in range(standing.classes):
+        for rank in range(status.classes):
             for tenant in np.unique(tenant_of[queued]).tolist():
                 some = queued[(rank_of[queued] == rank) & (tenant_of[queued] == tenant)]
                 if len(some):
                     in_turn = some[np.argsort(submitted[some], kind="stable")]
-                    self._queues[rank, tenant] = Queue(in_turn, demands, floor.runs)
+                    self._queues[rank, tenant] = Queue(in_turn, demands, state.runs)
 
     def has(self, able: Bools) -> bool:
         """Return whether any job waits whose demand is ``able``."""
@@ -84,7 +84,7 @@ class Queues:
         if tenant < 0:
             return 0
         part, before = self._parts[tenant]
-        return part * (before + self._floor.used(tenant))
+        return part * (before + self._state.used(tenant))
 
     def in_turn(self, rank: int) -> list[tuple[int, Queue]]:
         """Return the tenants with queues of one priority, the least served first, and these queues."""

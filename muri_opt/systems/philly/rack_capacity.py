@@ -16,16 +16,16 @@ _BLOCK: Final = 1 << 18
 """How many pairs of a rack and a size are looked at in one go."""
 
 
-def smallest_node(floor: ClusterState, job: int, level: int) -> tuple[int, str | None]:
+def smallest_node(state: ClusterState, job: int, level: int) -> tuple[int, str | None]:
     """Return the fewest GPUs of one further node that let a gang start spread no further than ``level``, and its rack.
 
     The node has CPUs and memory without limit. It is in a rack of the cluster, or in none. A larger node need not help
     where a smaller one does: with it the gang may have to be together on fewer nodes. So all sizes are looked at, from
     the smallest on. A node with as many GPUs as the gang always helps.
     """
-    amounts, locality, gpus = floor.amounts, floor.standing.locality, int(floor.amounts.g[job])
+    amounts, locality, gpus = state.amounts, state.status.locality, int(state.amounts.g[job])
     names = locality.racks if None in locality.racks else (*locality.racks, None)
-    free = floor.room(job)
+    free = state.room(job)
     least = max(1, gpus - int(free.sum()))
     if level >= ANYWHERE:
         return least, names[0]

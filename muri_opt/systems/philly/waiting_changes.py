@@ -14,7 +14,7 @@ from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.changes_in_sets import further_node
 from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.locality import ANYWHERE
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals
@@ -28,10 +28,10 @@ Demand = tuple[int, int, int, int]
 """GPUs, milli-CPUs and MiB with each of them, and what is asked of nodes: equal demands are helped by equal changes."""
 
 
-def demand_of(floor: ClusterState, job: int) -> Demand:
+def demand_of(state: ClusterState, job: int) -> Demand:
     """Return what a job asks for."""
-    amounts = floor.amounts
-    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), floor.standing.kind(job)
+    amounts = state.amounts
+    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), state.status.kind(job)
 
 
 def soonest(rules: TenantRules, waited: int, level: int) -> int:
@@ -44,29 +44,29 @@ def soonest(rules: TenantRules, waited: int, level: int) -> int:
 
 
 class SmallestChanges:
-    """What would start the jobs that wait beside what is on the floor; jobs of equal demand are looked at once.
+    """What would start the jobs that wait beside what is in the cluster; jobs of equal demand are looked at once.
 
     The rules are those of the round after this one, in which a preempted job is one that waits. Once a ``budget`` is
     over, moves and preemptions are no longer looked for.
     """
 
-    def __init__(self, round_: Round, floor: ClusterState, budget: Budget | None = None) -> None:
-        self.round, self.floor, self._budget = round_, floor, budget
+    def __init__(self, round_: Round, state: ClusterState, budget: Budget | None = None) -> None:
+        self.round, self.state, self._budget = round_, state, budget
         may = np.array([job.restart_seconds is not None for job in round_.jobs], dtype=bool)
         stops, moves = may, may
-        if floor.standing.sets is not None:
+        if state.status.sets is not None:
             stops = may & np.array([job.preemptible is not False for job in round_.jobs], dtype=bool)
             moves = may & np.array([_is_movable(job) for job in round_.jobs], dtype=bool)
-        self._removals, self._moving = Removals(floor, stops, keeps_quota=False), Moving(floor, moves, None)
+        self._removals, self._moving = Removals(state, stops, keeps_quota=False), Moving(state, moves, None)
         self._closest: dict[Demand, int | None] = {}
         self._resources: dict[tuple[Demand, int], tuple[Change, ...]] = {}
 
     def closest(self, job: int) -> int | None:
         """Return how far a job is spread at least if it starts on what is free; ``None`` if it cannot."""
-        demand = demand_of(self.floor, job)
+        demand = demand_of(self.state, job)
         if demand not in self._closest:
-            held = seat(self.floor, job, ANYWHERE)
-            spread = self.floor.standing.locality.spread
+            held = find_placement(self.state, job, ANYWHERE)
+            spread = self.state.status.locality.spread
             self._closest[demand] = None if held is None else spread(job, np.array(list(held), dtype=np.int64))
         return self._closest[demand]
 
@@ -88,7 +88,7 @@ class SmallestChanges:
 
     def _lasts(self, job: int, change: Change) -> bool:
         """Return whether all nodes where a job may start, or others are moved to, are available after the wait."""
-        index, sets = self.round.cluster.node_index, self.floor.standing.sets
+        index, sets = self.round.cluster.node_index, self.state.status.sets
         nodes = [] if sets is None else [node for some in sets.of(job).sets for node in some.tolist()]
         moved = ((self.round.job_index[name], [index[node] for node in held]) for name, held in change.move.items())
         start = microseconds(self.round.now) + microseconds(change.wait_seconds or 0.0)
@@ -103,7 +103,7 @@ class SmallestChanges:
 
     def _of(self, job: int) -> tuple[Change, ...]:
         """Return one change of each kind that there is, if waiting changes nothing but the job's level."""
-        rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
+        rules, waited = self.state.status.rules, waited_by(self.round, self.round.jobs[job])
         closest = self.closest(job)
         first = soonest(rules, waited, 0)
         waits = []
@@ -118,13 +118,13 @@ class SmallestChanges:
         return (*found, *waits)
 
     def _with_resources(self, job: int, level: int) -> tuple[Change, ...]:
-        """Return the changes on the floor that start the job at a level, the cheapest first."""
-        key = demand_of(self.floor, job), level
+        """Return the changes that start the job at a level, the cheapest first."""
+        key = demand_of(self.state, job), level
         if key not in self._resources:
             search = len(self._resources) < MOST_SEARCHES and (self._budget is None or not self._budget.over())
             found = (self._move(job, level), self._preempt(job, level)) if search else ()
             changes = list(filter(None, found))
-            sets = self.floor.standing.sets
+            sets = self.state.status.sets
             further = self._add(job, level) if sets is None else self._add_in_sets(job, level, sets.of(job))
             changes += [] if further is None else [further]
             self._resources[key] = tuple(sorted(changes, key=_price))
@@ -151,14 +151,14 @@ class SmallestChanges:
         return Change(preempt=tuple(jobs[victim].id for victim in victims), gpus=int(gpus[list(victims)].sum()))
 
     def _add(self, job: int, level: int) -> Change:
-        gpus, rack = smallest_node(self.floor, job, level)
+        gpus, rack = smallest_node(self.state, job, level)
         return Change(add_gpus=gpus, rack=rack, gpus=gpus)
 
     def _add_in_sets(self, job: int, level: int, demand: NodeDemand) -> Change | None:
         """Return the smallest further node for a gang that may be anywhere; else one that holds all of it."""
-        gpus = int(self.floor.amounts.g[job])
+        gpus = int(self.state.amounts.g[job])
         if level >= ANYWHERE:
-            found = further_node(self.floor.room(job), gpus, demand)
+            found = further_node(self.state.room(job), gpus, demand)
         else:
             found = (gpus, int(demand.sets[0][0])) if demand.sets and demand.least == 1 else None
         if found is None:

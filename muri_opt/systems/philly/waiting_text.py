@@ -16,32 +16,32 @@ from muri_opt.systems.philly.rack_room import RackRoom
 from muri_opt.systems.philly.waiting_changes import demand_of, soonest
 
 
-def free_where(floor: ClusterState, job: int) -> int:
+def free_where(state: ClusterState, job: int) -> int:
     """Return the free GPUs of the nodes on which a job may start."""
-    sets = floor.standing.sets
-    return int((floor.gpus if sets is None else only_where(floor.gpus, sets.of(job))).sum())
+    sets = state.status.sets
+    return int((state.gpus if sets is None else only_where(state.gpus, sets.of(job))).sum())
 
 
 class BindingRules:
-    """The rules that keep each job from starting beside what is on the floor, with their numbers."""
+    """The rules that keep each job from starting beside what is in the cluster, with their numbers."""
 
-    def __init__(self, round_: Round, floor: ClusterState) -> None:
-        self.round, self.floor = round_, floor
-        self.free, self.total = int(floor.gpus.sum()), floor.standing.total
+    def __init__(self, round_: Round, state: ClusterState) -> None:
+        self.round, self.state = round_, state
+        self.free, self.total = int(state.gpus.sum()), state.status.total
         self._best: dict[tuple[int, ...], str] = {}
 
     def of(self, job: int, reason: WaitingReason) -> str:
         """Return what the job asks for, and what there is of it where it may sit."""
-        floor, standing, amounts = self.floor, self.floor.standing, self.round.amounts
+        state, status, amounts = self.state, self.state.status, self.round.amounts
         asks = f"asks for {gpus_text(int(amounts.g[job]))}"
         if reason is WaitingReason.PRIORITY:
             return f"{asks}, free now; the decision keeps them free"
-        lacks = bool(standing.locality.fits[job] and amounts.g[job] > self.free)
-        if reason is WaitingReason.QUOTA or (lacks and not floor.has_quota_left(job)):
+        lacks = bool(status.locality.fits[job] and amounts.g[job] > self.free)
+        if reason is WaitingReason.QUOTA or (lacks and not state.has_quota_left(job)):
             asks += f"; {self._quota(job)}"
         if reason is WaitingReason.BACKOFF:
             return f"{asks}{f'; {self.free} of {self.total} are free' * lacks}; {self.backing_off(job)}"
-        if not standing.locality.fits[job]:
+        if not status.locality.fits[job]:
             most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
             some = "" if most == self.total else f", {most} of them with the CPUs and memory it needs"
             return f"{asks}; the empty cluster has {self.total}{some}"
@@ -51,26 +51,26 @@ class BindingRules:
 
     def backing_off(self, job: int) -> str:
         """Return how long a job is left alone yet."""
-        rules, waited = self.floor.standing.rules, waited_by(self.round, self.round.jobs[job])
+        rules, waited = self.state.status.rules, waited_by(self.round, self.round.jobs[job])
         left = soonest(rules, waited, TOGETHER) - waited
         return f"in back-off for {time_text(left)} more, then tried for {time_text(rules.hold)}"
 
     def _quota(self, job: int) -> str:
         """Return whose quotas are short."""
-        floor, amounts = self.floor, self.round.amounts
+        state, amounts = self.state, self.round.amounts
         line = amounts.line(int(amounts.tenant[job]))
-        return "; ".join(short_tenants(self.round, line, floor.quota, int(amounts.g[job])).values())
+        return "; ".join(short_tenants(self.round, line, state.quota, int(amounts.g[job])).values())
 
     def _most(self, job: int) -> str:
         """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""
-        level = int(self.floor.standing.widest[job])
-        key = (*demand_of(self.floor, job), level)
+        level = int(self.state.status.widest[job])
+        key = (*demand_of(self.state, job), level)
         if key not in self._best:
             self._best[key] = self._most_at(job, level)
         return self._best[key]
 
     def _most_at(self, job: int, level: int) -> str:
-        locality, room = self.floor.standing.locality, self.floor.room(job)
+        locality, room = self.state.status.locality, self.state.room(job)
         if level == ANYWHERE:
             return f"{int(room.sum())} where it can use them"
         in_rack, fewest = bool(locality.in_rack[job]), int(locality.fewest[job])
@@ -83,10 +83,10 @@ class BindingRules:
 
     def may_sit(self, job: int) -> str:
         """Return how far the job may spread, and from when on further."""
-        standing, waited = self.floor.standing, waited_by(self.round, self.round.jobs[job])
-        level = int(standing.widest[job])
-        wider = (IN_RACK, ANYWHERE) if standing.locality.in_rack[job] else (ANYWHERE,)
-        left = {spread: soonest(standing.rules, waited, spread) - waited for spread in wider if spread > level}
+        status, waited = self.state.status, waited_by(self.round, self.round.jobs[job])
+        level = int(status.widest[job])
+        wider = (IN_RACK, ANYWHERE) if status.locality.in_rack[job] else (ANYWHERE,)
+        left = {spread: soonest(status.rules, waited, spread) - waited for spread in wider if spread > level}
         if IN_RACK in left and left[IN_RACK] == left[ANYWHERE]:
             del left[IN_RACK]
         now = f"may sit {SPREADS[level]}" if level in wider else "must sit together"

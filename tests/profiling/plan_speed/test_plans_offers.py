@@ -3,7 +3,8 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_cases import LINKS, LLAMA, SMALL, cluster, coefficients, data_plan, performance
 
 from muri_opt.errors import InputError
@@ -58,7 +59,7 @@ def chosen_at(given, amount):
     return None if found is None else found.throughput
 
 
-@settings(max_examples=200, deadline=None)
+@more_examples(200)
 @given(st.lists(OFFERS, max_size=12))
 def test_the_best_throughput_of_every_amount_is_kept(given):
     kept = without_dominated(given)
@@ -67,7 +68,7 @@ def test_the_best_throughput_of_every_amount_is_kept(given):
         assert chosen_at(given, amount) == chosen_at(kept, amount) == best_at(kept, amount) == best_at(given, amount)
 
 
-@settings(max_examples=200, deadline=None)
+@more_examples(200)
 @given(st.lists(OFFERS, max_size=12))
 def test_nothing_that_is_kept_can_go(given):
     kept = without_dominated(given)

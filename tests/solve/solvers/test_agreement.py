@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import example, given, settings, strategies as st
+from more_examples import more_examples
 from sample_models import NAMES, one_row
 
 from muri_opt.modelling import ModelBuilder
@@ -73,7 +74,7 @@ def answer(name, model):
 
 
 @given(drawn)
-@settings(max_examples=300)
+@more_examples(300)
 def test_exhaustive_search_finds_what_enumeration_finds(case):
     best = case.best()
     expected = (Reason.INFEASIBLE, None, None) if best is None else (Reason.OPTIMAL, best, best)
@@ -81,7 +82,7 @@ def test_exhaustive_search_finds_what_enumeration_finds(case):
 
 
 @given(drawn)
-@settings(max_examples=150)
+@more_examples(150)
 def test_all_backends_agree_with_exhaustive_search(case):
     expected = answer("exhaustive", case.model)
     assert {name: answer(name, case.model) for name in NAMES} == dict.fromkeys(NAMES, expected)

@@ -7,6 +7,7 @@ import pytest
 from by_policy import settings_of
 from elastic_draws import POLICIES, elastic_rounds, shares_of
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Limits, Reason, Round, solve_round
 from muri_opt.rounds.generate.families import generate
@@ -34,7 +35,7 @@ def specs(draw: st.DrawFn, *, packing: tuple[str, ...] = ("any", "node")) -> str
 
 
 @given(specs())
-@settings(max_examples=200)
+@more_examples(200)
 def test_a_policy_reads_back_from_its_text(text: str) -> None:
     policy = policy_from(text)
     assert policy_from(policy.spec) == policy
@@ -46,7 +47,7 @@ def test_a_policy_reads_back_from_its_text(text: str) -> None:
 
 
 @given(elastic_rounds(equal=True, tight=True), specs(), st.integers(0, 3))
-@settings(max_examples=300)
+@more_examples(300)
 def test_the_answer_of_a_rule_is_true(round_: Round, policy: str, seed: int) -> None:
     result = solve_round(round_, policy, "heuristic", limits=Limits(seed=seed))
     assert result.certificate.feasible, result.certificate.violations

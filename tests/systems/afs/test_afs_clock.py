@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.errors import InputError
 from muri_opt.systems.afs.event_clock import Live, run_clock
@@ -113,7 +114,7 @@ def histories(draw):
     return arrivals, work, speed, cap, gpus, restart, draw(st.integers(0, 2**32 - 1))
 
 
-@settings(max_examples=80)
+@more_examples(80)
 @given(histories())
 def test_work_time_and_gpus_are_accounted_for(history):
     """A rule that deals GPUs at random: what was seen between events adds up to each job's work, and no more."""

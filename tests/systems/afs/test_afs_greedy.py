@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt.errors import InputError
 from muri_opt.systems.afs import (
@@ -69,7 +70,7 @@ def linear_jobs(draw):
 
 
 @given(linear_jobs())
-@settings(max_examples=300)
+@more_examples(300)
 def test_linear_jobs_share_by_the_fewest_gpus_as_the_plain_scan_does(jobs):
     speed, cap, time, scan, gpus = jobs
     found = afs_shares(np.array(speed), np.array(cap), np.array(time), gpus, scan=scan)
@@ -174,7 +175,7 @@ PHIS = st.sampled_from([1, 2, 4, None])
 LADDERS = st.sampled_from([None, None, legal_shares(4, 20), legal_shares(3, 20), (1, 6)])
 
 
-@settings(max_examples=400, deadline=None)
+@more_examples(400)
 @given(rounds(), st.sampled_from(["longer", "shorter"]), PHIS, LADDERS)
 def test_shares_equal_those_of_the_plain_scan(round_, tie, phi, ladder):
     speed, cap, time, gpus, scan = round_

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with, shares_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Limits, Node, Round, Tenant, solve_round
 
@@ -138,7 +139,7 @@ def _takes_over(best, j, speed, now, left, tie, phi) -> bool:
     st.sampled_from(["longer", "shorter"]),
     st.sampled_from([1, 2, 5, None]),
 )
-@settings(max_examples=400)
+@more_examples(400)
 def test_afs_gives_the_shares_of_its_plain_loop(round_: Round, scan: str, tie: str, phi: int | None) -> None:
     jobs = [msgspec.structs.replace(job, tenant=None, iteration_seconds=None) for job in round_.jobs]
     free = msgspec.structs.replace(round_, jobs=tuple(jobs))

@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.systems.afs import ShareValues, kept_shares
 
@@ -86,7 +87,7 @@ def worth_of(case: Case, result: list[int]) -> int:
 
 
 @given(cases())
-@settings(max_examples=400)
+@more_examples(400)
 def test_what_is_undone_pays_and_no_change_is_left_that_does_not(case: Case) -> None:
     shares, present, _, _, gpus = case
     result = kept(*case)
@@ -100,7 +101,7 @@ def test_what_is_undone_pays_and_no_change_is_left_that_does_not(case: Case) -> 
 
 
 @given(cases())
-@settings(max_examples=400)
+@more_examples(400)
 def test_two_changes_that_are_not_worth_it_together_are_undone(case: Case) -> None:
     shares, present, _, _, gpus = case
     result = kept(*case)
@@ -113,7 +114,7 @@ def test_two_changes_that_are_not_worth_it_together_are_undone(case: Case) -> No
 
 
 @given(cases())
-@settings(max_examples=400)
+@more_examples(400)
 def test_decided_again_nothing_changes(case: Case) -> None:
     shares, _, worth, tenths, gpus = case
     result = kept(*case)

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 from configuration_rounds import configuration_rounds, counts, is_known, job, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_rounds_for_policies import faults, options_of
 
 from muri_opt import InputError, Job, Round, WaitingReason
@@ -190,7 +191,7 @@ def test_the_time_a_job_has_run_must_be_told() -> None:
 
 
 @given(configuration_rounds(jobs=6, nodes=4), st.sampled_from(SPECS))
-@settings(max_examples=150)
+@more_examples(150)
 def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)
@@ -204,7 +205,7 @@ def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
 
 
 @given(configuration_rounds(jobs=6, nodes=4), st.sampled_from(SPECS))
-@settings(max_examples=100)
+@more_examples(100)
 def test_no_job_that_was_skipped_would_fit_as_it_is(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision, options = policy.decide(round_, 0), PlanOptions.of(round_, policy.plan_rules)

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from by_policy import decision_value, settings_of, value_unit_of
 from configuration_rounds import POLICIES, allowed, configuration_rounds, job, plan, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_rounds import choices, worth_of
 
 from muri_opt import Decision, Guarantee, InputError, Job, Round
@@ -82,7 +83,7 @@ def test_a_guaranteed_job_is_worth_more_than_all_jobs_that_run() -> None:
 
 
 @given(configuration_rounds(), st.sampled_from(POLICIES))
-@settings(max_examples=150)
+@more_examples(150)
 def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
     options = PlanOptions.of(round_, policy_from(policy).plan_rules)
     theirs = [
@@ -104,7 +105,7 @@ def test_both_sides_read_the_same_options(round_: Round, policy: str) -> None:
 
 
 @given(configuration_rounds(), st.sampled_from(POLICIES), st.data())
-@settings(max_examples=100)
+@more_examples(100)
 def test_both_sides_value_a_decision_alike(round_: Round, policy: str, data: st.DataObject) -> None:
     options = PlanOptions.of(round_, policy_from(policy).plan_rules)
     chosen = data.draw(choices(round_, options))

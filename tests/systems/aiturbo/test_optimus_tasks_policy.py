@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from configuration_rounds import configuration_rounds, counts, is_known, job, plan, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 from plan_rounds_for_policies import faults
 
 from muri_opt import Node, Round
@@ -127,7 +128,7 @@ def test_a_job_that_can_stay_does_not_restart() -> None:
 
 
 @given(configuration_rounds(jobs=6, nodes=4), st.sampled_from(["optimus-ps", "optimus-ps:switch=on"]))
-@settings(max_examples=150)
+@more_examples(150)
 def test_every_decision_keeps_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)

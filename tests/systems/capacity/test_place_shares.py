@@ -8,7 +8,8 @@ import numpy as np
 import plain_place_shares
 import pytest
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Node, Round, Tenant
 from muri_opt.rounds.generate.families import generate
@@ -86,7 +87,7 @@ def test_quotas_count_shares() -> None:
 
 
 @given(st.data(), elastic_rounds(equal=True, tight=True), st.sampled_from(["any", "node"]))
-@settings(max_examples=300)
+@more_examples(300)
 def test_what_is_placed_is_legal_fits_and_is_never_more_than_was_given(
     data: st.DataObject, round_: Round, packing: str
 ) -> None:
@@ -111,7 +112,7 @@ def test_what_is_placed_is_legal_fits_and_is_never_more_than_was_given(
 
 
 @given(st.data(), elastic_rounds(equal=True), st.sampled_from(["any", "node"]))
-@settings(max_examples=200)
+@more_examples(200)
 def test_legal_shares_are_placed_whole_where_only_gpus_are_limited(
     data: st.DataObject, round_: Round, packing: str
 ) -> None:
@@ -134,7 +135,7 @@ def test_legal_shares_are_placed_whole_where_only_gpus_are_limited(
 
 
 @given(st.data(), elastic_rounds(equal=True, tight=True), st.sampled_from(["any", "node"]))
-@settings(max_examples=200)
+@more_examples(200)
 def test_shares_are_placed_as_if_every_node_were_asked(data: st.DataObject, round_: Round, packing: str) -> None:
     shares = np.array([data.draw(st.integers(0, 12)) for _ in round_.jobs], dtype=np.int64)
     sizes = share_sizes(round_.cluster, packing)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from by_policy import broken_rules, wrong_reasons
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from msgspec import convert
 from msgspec.structs import replace
 
@@ -46,7 +47,7 @@ def refused(policy: str, round_: Round) -> bool:
 
 
 @given(cases())
-@settings(max_examples=150)
+@more_examples(150)
 def test_the_verifier_sets_apart_the_same(case: tuple[str, Round]) -> None:
     policy, round_ = case
     if refused(policy, round_):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from msgspec.structs import replace
 
 from muri_opt import Decision, InputError, Node, Round, Tenant, WaitingReason, policy_from, solve_round
@@ -262,7 +263,7 @@ GANGS = st.builds(
 
 
 @given(rounds(max_jobs=7), GANGS)
-@settings(max_examples=200)
+@more_examples(200)
 def test_deciding_again_with_nothing_changed_changes_nothing(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, seed=0)
@@ -281,7 +282,7 @@ def test_solving_again_with_nothing_changed_changes_nothing(round_: Round, spec:
 
 
 @given(rounds(max_jobs=7), GANGS)
-@settings(max_examples=200)
+@more_examples(200)
 def test_a_change_starts_the_job_it_is_for(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, seed=0)
@@ -293,7 +294,7 @@ def test_a_change_starts_the_job_it_is_for(round_: Round, spec: str) -> None:
 
 
 @given(rounds(max_jobs=7), st.sampled_from(sorted(ORDERS)), st.sampled_from(["any", "fewest"]))
-@settings(max_examples=150)
+@more_examples(150)
 def test_a_change_is_needed_whole(round_: Round, name: str, nodes: str) -> None:
     """One GPU of quota less, one GPU of the node less, or one job to stop less, and nobody moves: it does not start."""
     policy = policy_from(f"{name}:nodes={nodes},preempt=no")

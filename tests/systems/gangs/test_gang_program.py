@@ -8,6 +8,7 @@ from brute_force import feasible_splits, optimum, values
 from by_policy import broken_rules, decision_value, formulation_of
 from handmade import gang, round_of
 from hypothesis import example, given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Decision, Limits, Node, Round, Tenant, policy_from
 from muri_opt.modelling import Ints, Model, ModelBuilder, Values, combined_value, evaluate
@@ -89,7 +90,7 @@ def test_an_optimum_is_a_feasible_decision_of_the_same_value(round_: Round, spec
 
 
 @given(rounds(max_jobs=4, max_nodes=2), st.sampled_from(sorted(ORDERS)), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=100)
+@more_examples(100)
 def test_the_program_equals_trying_everything(
     round_: Round, order: str, lexicographic: bool, fewest: bool, preempt: bool
 ) -> None:

@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 from handmade import gang, round_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.systems.capacity import Leftover, first_fit
@@ -57,7 +58,7 @@ def queues(draw: st.DrawFn, *, tight: bool) -> tuple[Round, list[int], int]:
 
 
 @given(queues(tight=True))
-@settings(max_examples=200)
+@more_examples(200)
 def test_partners_are_taken_one_by_one_while_they_fit(case: tuple[Round, list[int], int]) -> None:
     assert candidates(*case) == one_by_one(*case)
 

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, Job
 from muri_opt.rounds.amounts import Ints
@@ -210,7 +211,7 @@ CASES = st.tuples(queues(4), st.just(PAPER)) | st.tuples(queues(3), st.sampled_f
 
 
 @given(CASES, st.integers(0, 30), st.integers(1, 4), st.booleans())
-@settings(max_examples=80)
+@more_examples(80)
 def test_groups_part_the_jobs_and_fit_if_they_can(
     case: tuple[list[Job], GroupingOptions], gpus: int, largest: int, matching: bool
 ) -> None:
@@ -263,7 +264,7 @@ def alike(draw: st.DrawFn, kinds: int) -> list[Job]:
     st.sampled_from([0.0, 0.7]),
     st.integers(2, 4),
 )
-@settings(max_examples=80)
+@more_examples(80)
 def test_matching_type_by_type_weighs_as_much_as_matching_job_by_job(
     case: tuple[list[Job], GroupingOptions], least: float, largest: int
 ) -> None:

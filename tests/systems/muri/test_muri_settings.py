@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from handmade import gang, round_of
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 
 from muri_opt import Assignment, InputError, Job, Round, policy_from, solve_round
 from muri_opt.systems.muri import AUTHORS, PAPER, MuriPolicy
@@ -267,7 +268,7 @@ def staged_rounds(draw: st.DrawFn) -> tuple[Round, MuriPolicy]:
 
 
 @given(staged_rounds())
-@settings(max_examples=250)
+@more_examples(250)
 def test_every_decision_is_accepted_by_the_verifier(case: tuple[Round, MuriPolicy]) -> None:
     round_, policy = case
     result = solve_round(round_, policy, "heuristic")

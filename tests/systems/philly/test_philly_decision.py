@@ -26,7 +26,7 @@ from muri_opt import (
 )
 from muri_opt.rounds import Change, change_text, changed
 from muri_opt.systems.philly import JobStatus, placement_decision
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.rack_capacity import NEVER, RackRoom, smallest_node
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
@@ -145,12 +145,12 @@ def test_who_is_preempted_is_told_so_and_waits_by_the_rules_of_the_queue() -> No
         *(runs(f"r{s}", None, {f"n{s}": 3}) for s in (0, 1)),
     ]
     round_ = round_of(jobs, {"t": 0}, racks="aab")
-    standing = JobStatus.of(round_, policy_from("philly").tenant_rules)
+    status = JobStatus.of(round_, policy_from("philly").tenant_rules)
     places = {1: {2: 3}, 2: {0: 3}, 3: {1: 3}}
-    (wait,) = placement_decision(round_, standing, places).waiting
+    (wait,) = placement_decision(round_, status, places).waiting
     assert said(wait) == ("stopped", "asks for 2 GPUs, free now; the decision keeps them free")
     assert Change(wait_seconds=600.0) in wait.changes
-    (wait,) = placement_decision(round_, standing, places | {1: {2: 3}, 3: {1: 4}}).waiting
+    (wait,) = placement_decision(round_, status, places | {1: {2: 3}, 3: {1: 4}}).waiting
     assert said(wait) == (
         "stopped",
         "asks for 2 GPUs; tenant 't' has 0 left of its quota of 0; 2 of 12 are free, at most 1 in one rack; "
@@ -217,15 +217,15 @@ def test_the_smallest_node_is_found_where_a_larger_one_would_not_help() -> None:
     nodes = (Node(id="n0", gpus=6), Node(id="n1", gpus=4), Node(id="n2", gpus=4))
     jobs = (runs("r", None, {"n0": 6}), asks("w", None, 12))
     round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs)
-    standing = JobStatus.of(round_, policy_from("philly").tenant_rules)
-    assert smallest_node(ClusterState(round_, standing), 1, 0) == (4, None)
+    status = JobStatus.of(round_, policy_from("philly").tenant_rules)
+    assert smallest_node(ClusterState(round_, status), 1, 0) == (4, None)
     helps = [gpus for gpus in range(1, 13) if _seated(round_, gpus)]
     assert helps == [4, 5, 8, 9, 10, 11, 12]
 
 
 def _seated(round_: Round, gpus: int) -> bool:
     then = changed(round_, Decision(assignments=(Assignment(jobs=("r",), gpus={"n0": 6}),)), "w", Change(add_gpus=gpus))
-    return seat(ClusterState(then, JobStatus.of(then, policy_from("philly").tenant_rules)), 1, 0) is not None
+    return find_placement(ClusterState(then, JobStatus.of(then, policy_from("philly").tenant_rules)), 1, 0) is not None
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Where jobs stand before a round: levels, worth, locality and seats, against definitions of their own."""
+"""What jobs are before a round: levels, worth, locality and placements, against definitions of their own."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tenants_rulebook import Ruled
 
 from muri_opt import Cluster, InputError, Job, Node, Round, Tenant, policy_from
 from muri_opt.systems.philly import JobStatus, Locality
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 
@@ -20,24 +20,24 @@ def rules(text=""):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_locality_and_levels_are_those_of_the_definition(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
+    ruled, status = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
     for position, job in enumerate(round_.jobs):
         in_rack, fewest = ruled.fewest(job)
-        assert standing.locality.fits[position] == (fewest is not None)
+        assert status.locality.fits[position] == (fewest is not None)
         if fewest is not None:
-            assert (standing.locality.in_rack[position], standing.locality.fewest[position]) == (in_rack, fewest)
+            assert (status.locality.in_rack[position], status.locality.fewest[position]) == (in_rack, fewest)
         running = job.state == "running"
-        assert standing.widest[position] == ruled.level(job)
-        assert standing.may.start[position] == (not running and fewest is not None and ruled.level(job) >= 0)
+        assert status.widest[position] == ruled.level(job)
+        assert status.may.start[position] == (not running and fewest is not None and ruled.level(job) >= 0)
         restarts = not ruled.pinned(job.id)
         limited = ruled.quota.get(job.tenant) is not None and policy.preempt_at != "never"
-        assert standing.may.move[position] == (running and restarts and (limited or policy.migrate != "0"))
-        assert standing.may.be_preempted_later[position] == (restarts and limited)
-        assert standing.may.be_preempted[position] == (running and restarts and limited)
-        assert standing.values.restart_later[position] == (ruled.cost(job) if restarts else 0)
-        assert standing.values.restart[position] == (standing.values.restart_later[position] if running else 0)
-        assert standing.fixed[position] == (
-            running and not standing.may.move[position] and not standing.may.be_preempted[position]
+        assert status.may.move[position] == (running and restarts and (limited or policy.migrate != "0"))
+        assert status.may.be_preempted_later[position] == (restarts and limited)
+        assert status.may.be_preempted[position] == (running and restarts and limited)
+        assert status.values.restart_later[position] == (ruled.cost(job) if restarts else 0)
+        assert status.values.restart[position] == (status.values.restart_later[position] if running else 0)
+        assert status.fixed[position] == (
+            running and not status.may.move[position] and not status.may.be_preempted[position]
         )
 
 
@@ -45,25 +45,25 @@ def test_locality_and_levels_are_those_of_the_definition(round_, text):
 @given(round_=tenant_rounds(), text=tenant_policies())
 def test_a_decision_is_worth_what_the_chapter_says(round_, text):
     policy = policy_from(text)
-    ruled, standing = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
+    ruled, status = Ruled(round_, policy), JobStatus.of(round_, policy.tenant_rules)
     decision = policy.decide(round_, 0)
     places, index = ruled.places(decision), round_.cluster.node_index
     used = ruled.used(places)
     value = sum(
-        standing.values.premium * min(used[name], quota) for name, quota in ruled.quota.items() if quota is not None
+        status.values.premium * min(used[name], quota) for name, quota in ruled.quota.items() if quota is not None
     )
     for position, job in enumerate(round_.jobs):
         if job.id not in places:
             if job.state == "running":
-                value -= standing.values.penalty * job.gpus + int(standing.values.restart[position])
+                value -= status.values.penalty * job.gpus + int(status.values.restart[position])
             continue
         if ruled.quota.get(job.tenant) is None:
-            value += standing.values.premium * job.gpus
+            value += status.values.premium * job.gpus
         nodes = np.array([index[name] for name in places[job.id]])
-        spread = standing.locality.spread(position, nodes)
+        spread = status.locality.spread(position, nodes)
         assert spread == ruled.spread(job, list(places[job.id]))
         stays = places[job.id] == ruled.before.get(job.id)
-        value += int(standing.values.kept[position] if stays else standing.values.placed[position, spread])
+        value += int(status.values.kept[position] if stays else status.values.placed[position, spread])
     assert value == ruled.value(decision)
 
 
@@ -71,14 +71,14 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
 @given(round_=tenant_rounds(max_jobs=6), text=tenant_policies())
 def test_a_seat_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
     policy = policy_from(text)
-    ruled, floor = Ruled(round_, policy), ClusterState(round_, JobStatus.of(round_, policy.tenant_rules))
+    ruled, state = Ruled(round_, policy), ClusterState(round_, JobStatus.of(round_, policy.tenant_rules))
     for position, job in enumerate(round_.jobs):
         if job.state == "running":
             continue
         room = ruled.room(job, ruled.before)
-        assert floor.room(position).tolist() == list(room.values())
+        assert state.room(position).tolist() == list(room.values())
         for level in range(-1, 3):
-            held = seat(floor, position, level)
+            held = find_placement(state, position, level)
             assert (held is not None) == ruled.seatable(job, ruled.before, level)
             if held is None:
                 continue
@@ -96,15 +96,15 @@ def test_a_floor_keeps_count():
     round_ = round_of(
         nodes, [*jobs, Job(id="b", gpus=2, tenant="t")], [Tenant(id="t", quota_gpus=3), Tenant(id="free")]
     )
-    floor = ClusterState(round_, JobStatus.of(round_, rules("dedicated=2")))
-    assert (floor.gpus.tolist(), [floor.used(0), floor.used(1)], floor.alone.tolist()) == ([3, 3], [2, 0], [1, 1])
-    assert (floor.cpus[0], floor.memory[0]) == (6000, 7 * 1024)
-    assert (floor.within_quota(1), floor.over_quota(0), floor.over_quota(1), floor.over_quota(-1)) == (False, -1, 0, 0)
-    assert floor.room(1).tolist() == [0, 0]
-    assert floor.take(0) == {0: 1, 1: 1}
-    assert (floor.gpus.tolist(), [floor.used(0), floor.used(1)], floor.alone.tolist()) == ([4, 4], [0, 0], [0, 0])
-    assert (floor.within_quota(1), floor.at, floor.residents) == (True, {}, [set(), set()])
-    assert floor.room(1).tolist() == [2, 2]
+    state = ClusterState(round_, JobStatus.of(round_, rules("dedicated=2")))
+    assert (state.gpus.tolist(), [state.used(0), state.used(1)], state.alone.tolist()) == ([3, 3], [2, 0], [1, 1])
+    assert (state.cpus[0], state.memory[0]) == (6000, 7 * 1024)
+    assert (state.within_quota(1), state.over_quota(0), state.over_quota(1), state.over_quota(-1)) == (False, -1, 0, 0)
+    assert state.room(1).tolist() == [0, 0]
+    assert state.take(0) == {0: 1, 1: 1}
+    assert (state.gpus.tolist(), [state.used(0), state.used(1)], state.alone.tolist()) == ([4, 4], [0, 0], [0, 0])
+    assert (state.within_quota(1), state.at, state.residents) == (True, {}, [set(), set()])
+    assert state.room(1).tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(

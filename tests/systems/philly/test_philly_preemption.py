@@ -1,4 +1,4 @@
-"""Victims and moves: as few GPUs as there can be, nobody for nothing, and the floor is left as it was."""
+"""Victims and moves: as few GPUs as there can be, nobody for nothing, and the state is left as it was."""
 
 from itertools import combinations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from muri_opt import Job, Node, Tenant, policy_from
 from muri_opt.systems.philly import JobStatus, migration as moves
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals
 from muri_opt.testing import tenant_policies, tenant_rounds
@@ -22,64 +22,64 @@ def floor_of(round_, text="philly"):
     return ClusterState(round_, JobStatus.of(round_, policy_from(text).tenant_rules))
 
 
-def seen(floor):
-    """Return all that a floor knows, to compare it with later."""
-    arrays = (floor.gpus, floor.cpus, floor.memory, floor.quota, floor.alone)
-    return [array.tolist() for array in arrays], dict(floor.at), [set(jobs) for jobs in floor.residents]
+def seen(state):
+    """Return all that a state knows, to compare it with later."""
+    arrays = (state.gpus, state.cpus, state.memory, state.quota, state.alone)
+    return [array.tolist() for array in arrays], dict(state.at), [set(jobs) for jobs in state.residents]
 
 
-def without(floor, jobs, job, level):
+def without(state, jobs, job, level):
     """Return where a job sits once others have left."""
-    where = {other: floor.take(other) for other in jobs}
-    held = seat(floor, job, level)
+    where = {other: state.take(other) for other in jobs}
+    held = find_placement(state, job, level)
     for other, place in where.items():
-        floor.put(other, place)
+        state.put(other, place)
     return held
 
 
-def keeps_quotas(floor, jobs):
+def keeps_quotas(state, jobs):
     lost = {}
     for job in jobs:
-        tenant = int(floor.amounts.tenant[job])
-        lost[tenant] = lost.get(tenant, 0) + int(floor.amounts.g[job])
-    return all(gpus <= floor.over_quota(tenant) for tenant, gpus in lost.items())
+        tenant = int(state.amounts.tenant[job])
+        lost[tenant] = lost.get(tenant, 0) + int(state.amounts.g[job])
+    return all(gpus <= state.over_quota(tenant) for tenant, gpus in lost.items())
 
 
-def gpus_of(floor, jobs):
-    return int(floor.amounts.g[list(jobs)].sum())
+def gpus_of(state, jobs):
+    return int(state.amounts.g[list(jobs)].sum())
 
 
-def fewest_gpus(floor, job, level, may, keeps_quota):
+def fewest_gpus(state, job, level, may, keeps_quota):
     """Return the fewest GPUs of jobs whose leaving lets the job sit, by trying every set of jobs."""
-    able = [other for other in floor.at if may[other]]
+    able = [other for other in state.at if may[other]]
     sets = [chosen for count in range(len(able) + 1) for chosen in combinations(able, count)]
-    good = [chosen for chosen in sets if not keeps_quota or keeps_quotas(floor, chosen)]
-    return min((gpus_of(floor, chosen) for chosen in good if without(floor, chosen, job, level)), default=None)
+    good = [chosen for chosen in sets if not keeps_quota or keeps_quotas(state, chosen)]
+    return min((gpus_of(state, chosen) for chosen in good if without(state, chosen, job, level)), default=None)
 
 
 @settings(max_examples=70)
 @given(round_=ROUNDS, text=POLICIES, keeps_quota=st.booleans(), level=st.integers(0, 2))
 def test_victims_are_enough_and_none_is_one_too_many(round_, text, keeps_quota, level):
-    floor = floor_of(round_, text)
-    standing, before = floor.standing, seen(floor)
-    may = standing.may.be_preempted if keeps_quota else standing.running
-    for job in np.flatnonzero(~standing.running & standing.locality.fits).tolist():
-        found = Removals(floor, may, keeps_quota=keeps_quota).smallest(job, level)
-        assert seen(floor) == before
-        fewest = fewest_gpus(floor, job, level, may, keeps_quota)
+    state = floor_of(round_, text)
+    status, before = state.status, seen(state)
+    may = status.may.be_preempted if keeps_quota else status.running
+    for job in np.flatnonzero(~status.running & status.locality.fits).tolist():
+        found = Removals(state, may, keeps_quota=keeps_quota).smallest(job, level)
+        assert seen(state) == before
+        fewest = fewest_gpus(state, job, level, may, keeps_quota)
         if found is None:
             # A gang on several nodes is looked for in a few places only, one on a single node everywhere.
-            assert fewest is None or level > 0 or standing.locality.fewest[job] > 1
+            assert fewest is None or level > 0 or status.locality.fewest[job] > 1
             continue
         victims, held = found
         assert all(may[victim] for victim in victims)
-        assert not keeps_quota or keeps_quotas(floor, victims)
-        assert without(floor, victims, job, level) == held
+        assert not keeps_quota or keeps_quotas(state, victims)
+        assert without(state, victims, job, level) == held
         for victim in victims:
-            assert without(floor, [other for other in victims if other != victim], job, level) is None
-        assert gpus_of(floor, victims) >= fewest
-        if level == 0 and standing.locality.fewest[job] == 1:
-            assert gpus_of(floor, victims) == fewest
+            assert without(state, [other for other in victims if other != victim], job, level) is None
+        assert gpus_of(state, victims) >= fewest
+        if level == 0 and status.locality.fewest[job] == 1:
+            assert gpus_of(state, victims) == fewest
 
 
 def test_started_jobs_give_way_before_running_ones():
@@ -89,11 +89,11 @@ def test_started_jobs_give_way_before_running_ones():
         Job(id="new", gpus=4, tenant="high"),
     ]
     tenants = [Tenant(id="low", quota_gpus=0), Tenant(id="high", quota_gpus=8)]
-    floor = floor_of(round_of([4, 4], jobs, tenants))
+    state = floor_of(round_of([4, 4], jobs, tenants))
     may = np.array([True, True, False])
-    assert Removals(floor, may, keeps_quota=True).smallest(2, 0) == ((0,), {0: 4})
+    assert Removals(state, may, keeps_quota=True).smallest(2, 0) == ((0,), {0: 4})
     unpaid = np.array([False, True, False])
-    assert Removals(floor, may, keeps_quota=True, unpaid=unpaid).smallest(2, 0) == ((1,), {1: 4})
+    assert Removals(state, may, keeps_quota=True, unpaid=unpaid).smallest(2, 0) == ((1,), {1: 4})
 
 
 def running(name, gpus, **fields):
@@ -109,8 +109,8 @@ def running(name, gpus, **fields):
 
 def victims_of(nodes, jobs, new, *, text="philly", level=0, tenants=(), keeps_quota=False):
     round_ = round_of(nodes, [*jobs, new], tenants)
-    floor = floor_of(round_, text)
-    found = Removals(floor, floor.standing.running, keeps_quota=keeps_quota).smallest(len(jobs), level)
+    state = floor_of(round_, text)
+    found = Removals(state, state.status.running, keeps_quota=keeps_quota).smallest(len(jobs), level)
     return None if found is None else [round_.jobs[victim].id for victim in found[0]]
 
 
@@ -184,31 +184,31 @@ def test_gangs_of_several_nodes_take_whole_racks_or_what_is_nearest():
 @settings(max_examples=70)
 @given(round_=ROUNDS, text=POLICIES, budget=st.none() | st.integers(0, 4), level=st.integers(0, 2))
 def test_moves_keep_to_the_rules_and_the_budget(round_, text, budget, level):
-    floor = floor_of(round_, text)
-    standing, before = floor.standing, seen(floor)
-    may = standing.running & np.array([job.restart_seconds is not None for job in round_.jobs])
-    for job in np.flatnonzero(~standing.running & standing.locality.fits).tolist():
-        found = Moving(floor, may, budget).smallest(job, level)
-        assert seen(floor) == before
+    state = floor_of(round_, text)
+    status, before = state.status, seen(state)
+    may = status.running & np.array([job.restart_seconds is not None for job in round_.jobs])
+    for job in np.flatnonzero(~status.running & status.locality.fits).tolist():
+        found = Moving(state, may, budget).smallest(job, level)
+        assert seen(state) == before
         if found is None:
-            assert seat(floor, job, level) is None
+            assert find_placement(state, job, level) is None
             continue
         changes, held = found
-        assert (not changes) == (seat(floor, job, level) is not None)
-        assert all(may[other] and place != floor.at[other] for other, place in changes.items())
-        assert budget is None or gpus_of(floor, changes) <= budget
-        where = {other: floor.take(other) for other in changes}
+        assert (not changes) == (find_placement(state, job, level) is not None)
+        assert all(may[other] and place != state.at[other] for other, place in changes.items())
+        assert budget is None or gpus_of(state, changes) <= budget
+        where = {other: state.take(other) for other in changes}
         for other, place in [*changes.items(), (job, held)]:
-            room = floor.room(other)
+            room = state.room(other)
             assert all(room[node] >= gpus for node, gpus in place.items())
-            assert sum(place.values()) == floor.amounts.g[other]
-            spread = standing.locality.spread(other, np.array(list(place)))
-            assert spread <= (level if other == job else standing.widest[other])
-            floor.put(other, place)
+            assert sum(place.values()) == state.amounts.g[other]
+            spread = status.locality.spread(other, np.array(list(place)))
+            assert spread <= (level if other == job else status.widest[other])
+            state.put(other, place)
         for other in (*changes, job):
-            floor.take(other)
+            state.take(other)
         for other, place in where.items():
-            floor.put(other, place)
+            state.put(other, place)
 
 
 LOADS = (("n0", (4, 2, 1)), ("n1", (4, 2)), ("n2", (4, 2, 1)))
@@ -217,21 +217,21 @@ LOADS = (("n0", (4, 2, 1)), ("n1", (4, 2)), ("n2", (4, 2, 1)))
 @pytest.mark.parametrize(("budget", "moved"), [(None, 3), (3, 3), (2, None)])
 def test_three_servers_are_defragmented_with_three_gpus(budget, moved):
     jobs = [running(f"{node}-{gpus}", {node: gpus}) for node, sizes in LOADS for gpus in sizes]
-    floor = floor_of(round_of([8, 8, 8], [*jobs, Job(id="new", gpus=4)]))
-    found = Moving(floor, floor.standing.running, budget).smallest(len(jobs), 0)
-    assert (found and gpus_of(floor, found[0])) == moved
+    state = floor_of(round_of([8, 8, 8], [*jobs, Job(id="new", gpus=4)]))
+    found = Moving(state, state.status.running, budget).smallest(len(jobs), 0)
+    assert (found and gpus_of(state, found[0])) == moved
     assert found is None or len(found[0]) == 2
 
 
 def test_moves_make_room_on_several_nodes_and_empty_a_dedicated_server():
     nodes = [Node(id=f"n{s}", gpus=2) for s in range(4)]
     jobs = [running(f"j{s}", {f"n{s}": 1}) for s in range(4)]
-    floor = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=4), Job(id="small", gpus=2)]), "philly:dedicated=2")
-    moved, held = Moving(floor, floor.standing.running, None).smallest(4, 0)
+    state = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=4), Job(id="small", gpus=2)]), "philly:dedicated=2")
+    moved, held = Moving(state, state.status.running, None).smallest(4, 0)
     assert (len(moved), len(held)) == (2, 2)
-    assert Moving(floor, floor.standing.running, 1).smallest(4, 0) is None
-    assert Moving(floor, floor.standing.may.be_preempted, None).smallest(4, 0) is None
-    moved, held = Moving(floor, floor.standing.running, 1).smallest(5, 0)
+    assert Moving(state, state.status.running, 1).smallest(4, 0) is None
+    assert Moving(state, state.status.may.be_preempted, None).smallest(4, 0) is None
+    moved, held = Moving(state, state.status.running, 1).smallest(5, 0)
     assert (len(moved), len(held)) == (1, 1)
 
 
@@ -241,14 +241,14 @@ def test_only_so_many_sets_are_tried(monkeypatch, most, moved):
     monkeypatch.setattr(moves, "MOST_TRIALS", most)
     nodes = [Node(id="n0", gpus=2), Node(id="n1", gpus=2), Node(id="n2", gpus=1, cpus=0.0)]
     jobs = [running("b", {"n1": 1}, cpus=1.0), running("a0", {"n0": 1}), running("a1", {"n0": 1})]
-    floor = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=2)]))
-    found = Moving(floor, floor.standing.running, None).smallest(3, 0)
+    state = floor_of(round_of(nodes, [*jobs, Job(id="new", gpus=2)]))
+    found = Moving(state, state.status.running, None).smallest(3, 0)
     assert (found and found[0]) == moved
 
 
 def test_a_relaxed_gang_is_spread_where_no_node_can_be_freed():
     jobs = [running("a", {"n0": 3}), running("b", {"n1": 3}), running("c", {"n2": 1})]
-    floor = floor_of(round_of([4, 4, 3], [*jobs, Job(id="new", gpus=4)]))
-    assert Moving(floor, floor.standing.running, None).smallest(3, 1) == ({}, {2: 2, 0: 1, 1: 1})
-    assert Moving(floor, floor.standing.running, 0).smallest(3, 0) is None
-    assert Moving(floor, floor.standing.running, None).smallest(3, -1) is None
+    state = floor_of(round_of([4, 4, 3], [*jobs, Job(id="new", gpus=4)]))
+    assert Moving(state, state.status.running, None).smallest(3, 1) == ({}, {2: 2, 0: 1, 1: 1})
+    assert Moving(state, state.status.running, 0).smallest(3, 0) is None
+    assert Moving(state, state.status.running, None).smallest(3, -1) is None

@@ -68,14 +68,14 @@ def test_the_random_rounds_have_everything_a_round_of_tenants_can_have() -> None
         round_, spec = random_placement_round(seed)
         program = formulation_of(policy_from(spec))
         answer = optimise(round_, program, "highs", FOREVER, None)
-        standing = program.table(round_).standing
+        status = program.table(round_).status
         for job, place in plain_places(round_, answer.decision).items():
-            held = standing.held[job]
+            held = status.held[job]
             now = None if place is None else {s: gpus for s, gpus in enumerate(place) if gpus}
-            if standing.running[job]:
+            if status.running[job]:
                 seen["preempted" if now is None else "stays" if now == held else "moved"] += 1
             else:
-                seen["waits" if now is None else f"starts at {standing.locality.spread(job, list(now))}"] += 1
+                seen["waits" if now is None else f"starts at {status.locality.spread(job, list(now))}"] += 1
         seen["merged"] += any(len(item.jobs) > 1 for item in program.table(round_).placements.items)
         seen["left out"] += not program.table(round_).nodes.seen.all()
         seen.update(family.label for family in build(round_, program).rows if len(family))

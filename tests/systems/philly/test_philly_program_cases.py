@@ -183,8 +183,8 @@ def test_the_stages_add_up_to_the_objective() -> None:
     program = formulation_of(policy_from("philly"))
     model = program.build(round_)
     stages = program.stages(round_, model)
-    standing = program.table(round_).standing
-    assert [stage.weight for stage in stages] == [standing.values.premium, standing.values.penalty, 1]
+    status = program.table(round_).status
+    assert [stage.weight for stage in stages] == [status.values.premium, status.values.penalty, 1]
     assert np.array_equal(sum(stage.weight * stage.objective for stage in stages), model.objective)
     weighted = formulation_of(policy_from("philly:objective=weighted"))
     (only,) = weighted.stages(round_, weighted.build(round_))

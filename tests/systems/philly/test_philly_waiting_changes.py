@@ -8,12 +8,13 @@ import msgspec
 import pytest
 from by_policy import wrong_reasons
 from hypothesis import given, settings
+from more_examples import more_examples
 
 from muri_opt import Cluster, Decision, Job, Node, Round, Waiting
 from muri_opt.rounds import Change, after, changed
 from muri_opt.systems import policy_from
 from muri_opt.systems.philly import JobStatus, PhillyPolicy, waiting_changes
-from muri_opt.systems.philly.cluster_state import ClusterState, seat
+from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.testing.strategies_tenants import tenant_policies, tenant_rounds
 
@@ -32,8 +33,8 @@ def starts(policy: PhillyPolicy, round_: Round, decision: Decision, wait: Waitin
 def has_room(policy: PhillyPolicy, round_: Round, decision: Decision, job: str, change: Change) -> bool:
     """Return whether the job finds room at its level once the change is made, with nobody preempted or moved for it."""
     then = changed(round_, decision, job, change)
-    standing, place = JobStatus.of(then, policy.tenant_rules), then.job_index[job]
-    return seat(ClusterState(then, standing), place, int(standing.widest[place])) is not None
+    status, place = JobStatus.of(then, policy.tenant_rules), then.job_index[job]
+    return find_placement(ClusterState(then, status), place, int(status.widest[place])) is not None
 
 
 def kind(change: Change) -> str:
@@ -51,7 +52,7 @@ def kind(change: Change) -> str:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=180)
+@more_examples(180)
 def test_every_change_starts_the_job_it_is_for(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     for wait in decision.waiting:
@@ -76,7 +77,7 @@ def test_the_soonest_change_is_first_and_a_further_node_the_last_of_them(round_:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_a_microsecond_less_is_too_early(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     for wait in decision.waiting:
@@ -87,7 +88,7 @@ def test_a_microsecond_less_is_too_early(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(max_jobs=5), tenant_policies())
-@settings(max_examples=80)
+@more_examples(80)
 def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     racks = dict.fromkeys([*(node.rack for node in round_.cluster.nodes), None])
@@ -100,15 +101,15 @@ def test_no_smaller_node_helps_in_any_rack(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(max_jobs=6), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
     policy, decision = decided(round_, text)
     then = after(round_, decision)
-    standing = JobStatus.of(then, policy.tenant_rules)
+    status = JobStatus.of(then, policy.tenant_rules)
     for wait in decision.waiting:
         place = then.job_index[wait.job]
         # A gang that may spread looks for victims in a few racks only; they are the fewest where it must sit on a node.
-        one_node = standing.locality.fewest[place] == 1 and standing.widest[place] == TOGETHER
+        one_node = status.locality.fewest[place] == 1 and status.widest[place] == TOGETHER
         for change in (change for change in wait.changes if change.preempt):
             able = [job.id for job in then.jobs if job.state == "running" and job.restart_seconds is not None]
             assert set(change.preempt) <= set(able)
@@ -121,7 +122,7 @@ def test_no_smaller_set_of_jobs_makes_room(round_: Round, text: str) -> None:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=110)
+@more_examples(110)
 def test_reasons_are_those_that_the_verifier_finds(round_: Round, text: str) -> None:
     _, decision = decided(round_, text)
     assert list(wrong_reasons(round_, decision, text)) == []

@@ -7,6 +7,7 @@ from fractions import Fraction
 import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
+from more_examples import more_examples
 from plan_rounds_for_policies import NAMES, SPECS, faults, options_of, plan_round, planned, planned_rounds, value
 
 from muri_opt import InputError, Round
@@ -17,7 +18,7 @@ POLICY = st.sampled_from(SPECS)
 
 
 @given(planned_rounds(), POLICY)
-@settings(max_examples=150)
+@more_examples(150)
 def test_every_decision_respects_every_rule(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     assert faults(round_, policy.plan_rules, policy.decide(round_, 0)) == []
@@ -72,7 +73,7 @@ RUBICK = st.sampled_from([spec for spec in SPECS if spec.startswith("rubick")])
 
 
 @given(planned_rounds(), RUBICK)
-@settings(max_examples=80)
+@more_examples(80)
 def test_rubick_is_never_worse_than_the_present_and_stops_no_guaranteed_job(round_: Round, spec: str) -> None:
     policy = policy_from(spec)
     decision = policy.decide(round_, 0)
@@ -83,7 +84,7 @@ def test_rubick_is_never_worse_than_the_present_and_stops_no_guaranteed_job(roun
 
 
 @given(planned_rounds(), st.sampled_from(["0", "0.5", "0.97", "1"]))
-@settings(max_examples=80)
+@more_examples(80)
 def test_a_job_behind_the_gate_changes_only_for_a_guaranteed_job_that_starts(round_: Round, gate: str) -> None:
     policy = policy_from(f"rubick:gate={gate}")
     chosen = options_of(round_, policy.plan_rules, policy.decide(round_, 0))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt.rounds.generate.families import generate
 from muri_opt.verify.afs import dual_bound
@@ -18,7 +19,7 @@ TABLES = st.lists(
 
 
 @given(TABLES, st.integers(0, 14))
-@settings(max_examples=400)
+@more_examples(400)
 def test_the_best_of_what_is_open_is_the_best_of_all(tables: list[dict[int, int]], gpus: int) -> None:
     found = core_best(gpus, tables, steps=10**6)
     expected = counted_best(gpus, [Pool(tables, gpus)], steps=10**6)

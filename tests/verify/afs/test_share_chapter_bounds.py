@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from by_policy import proved_bound
 from elastic_draws import best_value, elastic, elastic_rounds, round_with, share_vectors
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import InputError, Node, Round, Tenant
 from muri_opt.rounds import LinearDuals, Proof
@@ -30,14 +31,14 @@ def best_within_the_cluster(round_: Round, tables: Sequence[Mapping[int, int]]) 
 
 
 @given(elastic_rounds(max_jobs=4, equal=True), OBJECTIVES, st.booleans())
-@settings(max_examples=150)
+@more_examples(150)
 def test_counting_finds_the_best_value(round_: Round, objective: str, by_node: bool) -> None:
     tables = Elastic(objective=objective, by_node=by_node).values(round_)
     assert counted_bound(round_, tables) == best_value(round_, tables)
 
 
 @given(st.data(), elastic_rounds(max_jobs=4, tight=True), OBJECTIVES)
-@settings(max_examples=200)
+@more_examples(200)
 def test_no_prices_bound_the_value_too_low(data: st.DataObject, round_: Round, objective: str) -> None:
     tables = Elastic(objective=objective, by_node=False).values(round_)
     nodes = round_.cluster.nodes

@@ -8,7 +8,8 @@ import pytest
 from alterations import changed_first, claiming, decided, replace, rules_broken_by, with_assignments, with_duals
 from by_policy import under
 from elastic_draws import elastic, elastic_rounds, round_with
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from more_examples import more_examples
 
 from muri_opt import (
     Assignment,
@@ -188,7 +189,7 @@ def test_a_bound_that_nobody_proved_is_only_a_claim() -> None:
 
 
 @given(st.data(), elastic_rounds(equal=True, tight=True), st.sampled_from(["any", "node"]))
-@settings(max_examples=150)
+@more_examples(150)
 def test_any_share_changed_alone_is_found_out(data: st.DataObject, round_: Round, packing: str) -> None:
     right = answer(round_, f"max-min-elastic:packing={packing}")
     if not decided(right).assignments:

@@ -7,6 +7,7 @@ import pytest
 from by_policy import decision_value, enumerated_optimum, settings_of
 from handmade import gang, round_of
 from hypothesis import given, settings
+from more_examples import more_examples
 from tiresias_draws import served_rounds, tiresias_specs
 
 from muri_opt import InputError, Round, policy_from, solve_round, verify
@@ -14,7 +15,7 @@ from muri_opt.systems.orders import priority_order
 from muri_opt.verify.gangs.value import job_values, ranked
 
 
-@settings(max_examples=300)
+@more_examples(300)
 @given(served_rounds(max_jobs=8), tiresias_specs())
 def test_both_put_the_jobs_in_the_same_order(round_: Round, spec: str) -> None:
     policy = policy_from(spec)

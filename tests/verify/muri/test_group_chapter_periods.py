@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from by_policy import settings_of
 from handmade import gang
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
+from more_examples import more_examples
 from plain_groups import PATTERNS, Plain, seated_period, seatings
 
 from muri_opt import Job
@@ -41,7 +42,7 @@ def agree(jobs: list[Job], pattern: str, worst: bool) -> None:
 
 
 @given(groups_of_jobs(), st.sampled_from(["cyclic", "muri-cyclic"]), st.booleans())
-@settings(max_examples=150)
+@more_examples(150)
 def test_cyclic_periods_are_those_of_the_library(jobs: list[Job], pattern: str, worst: bool) -> None:
     agree(jobs, pattern, worst)
 
@@ -52,7 +53,7 @@ def test_cyclic_periods_are_those_of_the_library(jobs: list[Job], pattern: str, 
 @example(
     staged((0.999, 0.25, 0.249), (0.499, 0.001, 0.001), (0.5, 0.499, 0.001), (0.999, 0.0, 0.001)), "muri-4slot", False
 )
-@settings(max_examples=150)
+@more_examples(150)
 def test_four_slot_periods_are_those_of_the_library(jobs: list[Job], pattern: str, worst: bool) -> None:
     """In two examples rounds differ by a thousandth exactly: only rounding in seconds says whether they agree.
 
@@ -73,7 +74,7 @@ def test_many_periods_at_once_are_those_of_the_library(pattern: str, worst: bool
 
 
 @given(st.data(), st.sampled_from(PATTERNS))
-@settings(max_examples=150)
+@more_examples(150)
 def test_the_period_of_an_order_is_the_best_or_worst_of_its_seatings(data: st.DataObject, pattern: str) -> None:
     kinds = 3 if "4slot" in pattern else data.draw(st.integers(2, 5))
     slots = 4 if "4slot" in pattern else kinds

@@ -7,6 +7,7 @@ from alterations import claiming, with_duals
 from by_policy import enumerated_optimum, proved_bound
 from handmade import round_of
 from hypothesis import event, given, settings, strategies as st
+from more_examples import more_examples
 from placement_answers import answer, nodes, placement_prices, reading_of, running, waiting
 
 from muri_opt import Node, Reason, Round, Tenant, verify
@@ -25,7 +26,7 @@ def bound_of(round_: Round, policy: str = WEIGHTED, denominator: int = 1, **mult
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(), st.data())
-@settings(max_examples=300)
+@more_examples(300)
 def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str, data: st.DataObject) -> None:
     best = enumerated_optimum(round_, policy, steps=300_000)
     assert best is not None

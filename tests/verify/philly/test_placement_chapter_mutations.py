@@ -6,7 +6,8 @@ import pytest
 from alterations import decided, replace, rules_broken_by, with_assignments, with_duals
 from by_policy import decision_value
 from handmade import round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 from mutants import MUTANTS, Mutant
 from placement_answers import Places, answer, answers, reading_of, running, waiting
 from plan_mutants import OF_ANY_POLICY
@@ -167,7 +168,7 @@ def test_a_mutant_is_rejected_by_name(mutant: Mutant) -> None:
 
 
 @given(st.data(), answers())
-@settings(max_examples=120)
+@more_examples(120)
 def test_any_mutant_of_any_answer_is_rejected(data: st.DataObject, given_: tuple[Round, Result]) -> None:
     round_, result = given_
     assert rules_broken_by(round_, result) == set()

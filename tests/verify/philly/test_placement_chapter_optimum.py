@@ -10,6 +10,7 @@ from alterations import placed, rules_broken_by
 from by_policy import broken_rules, decision_value, enumerated_optimum, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings
+from more_examples import more_examples
 from placement_answers import decision_of, nodes, reading_of, result_of, running, waiting
 
 from muri_opt import Decision, Round, Tenant, Waiting, WaitingReason
@@ -62,7 +63,7 @@ def plain_decision(round_: Round, places: dict[str, dict[str, int]]) -> Decision
 
 
 @given(tenant_rounds(max_jobs=3, max_nodes=2, max_gpus=2), tenant_policies())
-@settings(max_examples=100)
+@more_examples(100)
 def test_enumeration_equals_trying_everything_on_two_nodes(round_: Round, policy: str) -> None:
     assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
 
@@ -74,7 +75,7 @@ def test_enumeration_equals_trying_everything_on_three_nodes(round_: Round, poli
 
 
 @given(tenant_rounds(max_jobs=3, max_nodes=2, max_gpus=2), tenant_policies(without=("dedicated", "migrate")))
-@settings(max_examples=80)
+@more_examples(80)
 def test_enumeration_knows_who_may_be_beside_whom(round_: Round, policy: str) -> None:
     policy = f"{policy}{',' if ':' in policy else ':'}dedicated=2,migrate=inf"
     assert enumerated_optimum(round_, policy) == naive_optimum(round_, policy)
@@ -113,7 +114,7 @@ def test_equal_rooms_differ_by_the_quotas_that_are_left() -> None:
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
-@settings(max_examples=100)
+@more_examples(100)
 def test_the_best_places_have_the_value_and_keep_the_rules(round_: Round, policy: str) -> None:
     reading = reading_of(round_, policy)
     places = best(round_, policy)

@@ -7,7 +7,8 @@ import pytest
 from alterations import decided
 from by_policy import settings_of
 from handmade import round_of
-from hypothesis import event, given, settings
+from hypothesis import event, given
+from more_examples import more_examples
 from placement_answers import answer, answers, nodes, reading_of, running, waiting
 
 from muri_opt import InputError, Node, Result, Round, Tenant, WaitingReason, verify
@@ -101,31 +102,31 @@ def test_costs_and_worths() -> None:
 
 
 @given(tenant_rounds(), tenant_policies())
-@settings(max_examples=120)
+@more_examples(120)
 def test_two_readings_of_a_round_agree(round_: Round, policy: str) -> None:
     """Two programs written apart from each other from one text."""
-    reading, standing = reading_of(round_, policy), JobStatus.of(round_, policy_from(policy).tenant_rules)
-    assert (reading.premium, reading.penalty) == (standing.values.premium, standing.values.penalty)
+    reading, status = reading_of(round_, policy), JobStatus.of(round_, policy_from(policy).tenant_rules)
+    assert (reading.premium, reading.penalty) == (status.values.premium, status.values.penalty)
     for job, stand in enumerate(reading.stands):
         assert (stand.candidate, stand.movable, stand.evictable) == (
-            standing.may.start[job],
-            standing.may.move[job],
-            standing.may.be_preempted[job],
+            status.may.start[job],
+            status.may.move[job],
+            status.may.be_preempted[job],
         )
-        assert (stand.level, stand.cost) == (standing.widest[job], standing.values.restart[job])
-        assert stand.reach.fits == standing.locality.fits[job]
+        assert (stand.level, stand.cost) == (status.widest[job], status.values.restart[job])
+        assert stand.reach.fits == status.locality.fits[job]
         if stand.reach.fits:
-            assert stand.reach.fewest == standing.locality.fewest[job]
+            assert stand.reach.fewest == status.locality.fewest[job]
             all_nodes = range(len(round_.cluster.nodes))
-            assert reading.spread(stand, all_nodes) == standing.locality.spread(job, np.array(all_nodes))
+            assert reading.spread(stand, all_nodes) == status.locality.spread(job, np.array(all_nodes))
         if stand.running:
-            assert reading.worth(stand, stand.held) == standing.values.kept[job]
+            assert reading.worth(stand, stand.held) == status.values.kept[job]
         if stand.candidate or stand.movable:
-            assert [reading.elsewhere(stand, spread) for spread in range(3)] == standing.values.placed[job].tolist()
+            assert [reading.elsewhere(stand, spread) for spread in range(3)] == status.values.placed[job].tolist()
 
 
 @given(answers())
-@settings(max_examples=120)
+@more_examples(120)
 def test_answers_of_the_policy_have_the_right_reasons_and_changes(given_: tuple[Round, Result]) -> None:
     round_, result = given_
     assert verify(round_, result).violations == ()

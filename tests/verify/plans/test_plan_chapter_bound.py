@@ -10,6 +10,7 @@ from alterations import claiming, replace, rules_broken_by, with_duals
 from by_policy import enumerated_optimum, proved_bound, settings_of
 from handmade import round_of
 from hypothesis import event, given, settings, strategies as st
+from more_examples import more_examples
 from plan_rounds import plan_prices, plan_rounds, planning_policies, result_of, rules_for
 from planning_rounds import EveryChoice, random_plan_round
 
@@ -42,14 +43,14 @@ def naive_optimum(round_: Round, options: PlanOptions) -> int:
 
 
 @given(plan_rounds(), planning_policies())
-@settings(max_examples=150)
+@more_examples(150)
 def test_enumeration_equals_trying_everything(round_: Round, policy: str) -> None:
     options = PlanOptions.of(round_, rules_for(policy))
     assert enumerated_optimum(round_, policy) == naive_optimum(round_, options)
 
 
 @given(plan_rounds(), planning_policies(), st.data())
-@settings(max_examples=200)
+@more_examples(200)
 def test_any_prices_give_a_bound_no_decision_exceeds(round_: Round, policy: str, data: st.DataObject) -> None:
     best = enumerated_optimum(round_, policy, steps=1_000_000)
     assert best is not None

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from alterations import changed_first, decided, replace, rules_broken_by, with_assignments
 from handmade import round_of
-from hypothesis import event, given, settings, strategies as st
+from hypothesis import event, given, strategies as st
+from more_examples import more_examples
 from mutants import Mutant
 from plan_mutants import OF_ANY_POLICY, PLAN_MUTANTS
 from plan_rounds import answers, result_of, rules_for
@@ -120,7 +121,7 @@ def test_a_mutant_is_rejected_by_name(mutant: Mutant) -> None:
 
 
 @given(st.data(), answers())
-@settings(max_examples=200)
+@more_examples(200)
 def test_any_mutant_of_any_answer_is_rejected(data: st.DataObject, given_: tuple[Round, Result]) -> None:
     round_, result = given_
     assert rules_broken_by(round_, result) == set()

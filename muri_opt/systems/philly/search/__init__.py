@@ -7,6 +7,6 @@ Dantzig-Wolfe decomposition by nodes for the bound, large neighbourhood search f
 chapter *placement*.
 """
 
-from muri_opt.systems.philly.search.search import Seated, quick_prices, seat_round
+from muri_opt.systems.philly.search.search import Placed, place_round, quick_prices
 
-__all__ = ["Seated", "quick_prices", "seat_round"]
+__all__ = ["Placed", "place_round", "quick_prices"]

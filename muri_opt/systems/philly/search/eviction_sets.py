@@ -14,7 +14,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.philly.job_status import Held
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
-from muri_opt.systems.philly.search.placement_state import Seats
+from muri_opt.systems.philly.search.placement_state import Placements
 from muri_opt.systems.philly.search.prices import Floats
 
 MOST = 8
@@ -33,18 +33,18 @@ _SETS = _sets()
 
 
 class Ejections:
-    """All sets of jobs that could go, node by node, for one state of the floor.
+    """All sets of jobs that could go, node by node, for one state of the cluster.
 
     If ``hopeful``, jobs that this round has started or may move are taken to find another place where one is free.
     """
 
-    def __init__(self, seats: Seats, *, hopeful: bool) -> None:
-        self.seats, self.hopeful = seats, hopeful
-        floor, amounts = seats.floor, seats.floor.amounts
+    def __init__(self, placements: Placements, *, hopeful: bool) -> None:
+        self.placements, self.hopeful = placements, hopeful
+        state, amounts = placements.state, placements.state.amounts
         losses = self._losses()
-        job, node, units, share = _entries(seats, losses)
+        job, node, units, share = _entries(placements, losses)
         # Nodes that are full of jobs that stay are left out; from here on a node is its place in this list.
-        self.nodes: Ints = np.union1d(node, np.flatnonzero(floor.gpus))
+        self.nodes: Ints = np.union1d(node, np.flatnonzero(state.gpus))
         node, nodes = np.searchsorted(self.nodes, node), len(self.nodes)
         self.jobs: Ints = np.full((nodes, MOST), -1, dtype=np.int64)
         order = np.lexsort((share / units, node))
@@ -61,48 +61,48 @@ class Ejections:
         self.shared[node, place] = losses[job] * units / amounts.g[job]
         self.left = [
             has[self.nodes, None] + freed[axis] @ _SETS
-            for axis, has in enumerate((floor.gpus, floor.cpus, floor.memory))
+            for axis, has in enumerate((state.gpus, state.cpus, state.memory))
         ]
         self.cost_full, self.cost_shared = self.full @ _SETS, self.shared @ _SETS
 
     def _losses(self) -> Floats:
         """Return what each job's going would cost: little where it would find another place, much where it may not."""
-        seats, standing, floor = self.seats, self.seats.standing, self.seats.floor
-        rules = standing.rules
-        g, tenant = seats.g, seats.tenant
-        within = np.clip(seats.quota[tenant] - (seats.used[tenant] - g), 0, g)
-        loss = seats.gain + float(standing.values.premium) * within
-        elsewhere = (g <= int(floor.gpus.max(initial=0))) & self.hopeful
-        spare = seats.used[tenant] - g >= seats.quota[tenant]
-        may = standing.may.be_preempted & seats.home & spare
-        cheaper = standing.may.move & elsewhere
+        placements, status, state = self.placements, self.placements.status, self.placements.state
+        rules = status.rules
+        g, tenant = placements.g, placements.tenant
+        within = np.clip(placements.quota[tenant] - (placements.used[tenant] - g), 0, g)
+        loss = placements.gain + float(status.values.premium) * within
+        elsewhere = (g <= int(state.gpus.max(initial=0))) & self.hopeful
+        spare = placements.used[tenant] - g >= placements.quota[tenant]
+        may = status.may.be_preempted & placements.home & spare
+        cheaper = status.may.move & elsewhere
         if rules.migrate is not None:
-            cheaper &= seats.moved + g <= rules.migrate
+            cheaper &= placements.moved + g <= rules.migrate
         worth = np.maximum(
-            0, seats.gain - standing.values.penalty * g - standing.values.restart - standing.values.placed[:, TOGETHER]
+            0, placements.gain - status.values.penalty * g - status.values.restart - status.values.placed[:, TOGETHER]
         )
         losses = np.where(may, loss, _NEVER)
         losses = np.where(cheaper, worth, losses)
-        losses = np.where(standing.running, losses, np.where(elsewhere, 0.0, loss))
+        losses = np.where(status.running, losses, np.where(elsewhere, 0.0, loss))
         present = np.zeros(len(g), dtype=np.bool_)
-        present[list(seats.at)] = True
+        present[list(placements.at)] = True
         return np.where(present, losses, _NEVER)
 
     def best(self, job: int) -> tuple[float, Held, list[int]] | None:
         """Return the best net worth of a place for a waiting gang, the place, and who has to go; ``None`` if none."""
-        seats, standing = self.seats, self.seats.standing
-        amounts = seats.floor.amounts
+        placements, status = self.placements, self.placements.status
+        amounts = placements.state.amounts
         fits = self.left[0]
         for left, each in ((self.left[1], int(amounts.c[job])), (self.left[2], int(amounts.m[job]))):
             if each:
                 fits = np.minimum(fits, left // each)
         if not len(self.nodes):
             return None
-        premium = standing.values.premium * seats.within(job)
-        if standing.sets is None:
+        premium = status.values.premium * placements.within(job)
+        if status.sets is None:
             found = self._ways(job, fits, premium)
         else:
-            demand = standing.sets.of(job)
+            demand = status.sets.of(job)
             inside = (np.isin(self.nodes, nodes)[:, None] for nodes in demand.sets)
             ways = (way for here in inside for way in self._ways(job, np.where(here, fits, 0), premium))
             found = [way for way in ways if _is_shaped(way[1], demand)]
@@ -111,14 +111,18 @@ class Ejections:
 
     def _ways(self, job: int, fits: Floats, premium: int) -> list[tuple[float, Held, list[int]]]:
         """Return the best place on one node, and those on several, where so many GPUs fit on the nodes."""
-        standing, gpus, level = self.seats.standing, int(self.seats.g[job]), int(self.seats.standing.widest[job])
-        locality = standing.locality
+        status, gpus, level = (
+            self.placements.status,
+            int(self.placements.g[job]),
+            int(self.placements.status.widest[job]),
+        )
+        locality = status.locality
         found: list[tuple[float, Held, list[int]]] = []
         if locality.fewest[job] == 1:
             cost = np.where(fits >= gpus, self.cost_full, _NEVER)
             which = np.argmin(cost, axis=1)
             node = int(np.argmin(cost[np.arange(len(which)), which]))
-            worth = premium + float(standing.values.placed[job, TOGETHER]) - float(cost[node, which[node]])
+            worth = premium + float(status.values.placed[job, TOGETHER]) - float(cost[node, which[node]])
             found.append((worth, {int(self.nodes[node]): gpus}, self._gone(node, int(which[node]))))
         if locality.fewest[job] > 1 or level > TOGETHER:
             found += self._several(job, fits, premium)
@@ -128,9 +132,9 @@ class Ejections:
         return [int(job) for job in self.jobs[node, _SETS[:, which] > 0]]
 
     def _several(self, job: int, fits: Floats, premium: int) -> list[tuple[float, Held, list[int]]]:
-        """Return the best places on several nodes, for each way to sit."""
-        standing, gpus = self.seats.standing, int(self.seats.g[job])
-        locality, level = standing.locality, int(standing.widest[job])
+        """Return the best places on several nodes, for each way to spread."""
+        status, gpus = self.placements.status, int(self.placements.g[job])
+        locality, level = status.locality, int(status.widest[job])
         most = int(min(gpus, fits.max(initial=0)))
         if most < 1:
             return []
@@ -153,7 +157,7 @@ class Ejections:
             places.append((ANYWHERE, held))
         paid = [sum(cost[list(held), list(held.values())].tolist()) for _, held in places]
         worth = [
-            premium + float(standing.values.placed[job, spread]) - cost_
+            premium + float(status.values.placed[job, spread]) - cost_
             for (spread, _), cost_ in zip(places, paid, strict=True)
         ]
         if not places:
@@ -170,13 +174,14 @@ def _is_shaped(held: Held, demand: Demand) -> bool:
     return demand.least <= len(held) <= most and not (demand.even and len(set(held.values())) > 1)
 
 
-def _entries(seats: Seats, losses: Floats) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:
+def _entries(placements: Placements, losses: Floats) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:
     """Return job, node, GPUs and cost of each part that may go."""
-    away = [job for job in seats.at if not seats.home[job]]
-    rows = [(job, node, units) for job in away for node, units in seats.at[job].items()]
-    parts = np.append(seats.parts, np.array(rows, dtype=np.int64).reshape(len(rows), 3), axis=0)
+    away = [job for job in placements.at if not placements.home[job]]
+    rows = [(job, node, units) for job in away for node, units in placements.at[job].items()]
+    parts = np.append(placements.parts, np.array(rows, dtype=np.int64).reshape(len(rows), 3), axis=0)
     job, node, units = parts[
-        (losses[parts[:, 0]] < _NEVER) & (seats.home[parts[:, 0]] | (np.arange(len(parts)) >= len(seats.parts)))
+        (losses[parts[:, 0]] < _NEVER)
+        & (placements.home[parts[:, 0]] | (np.arange(len(parts)) >= len(placements.parts)))
     ].T
     return job, node, units, losses[job]
 

@@ -49,16 +49,16 @@ class GangClasses:
         return len(self.count)
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus) -> GangClasses:
+    def of(cls, round_: Round, status: JobStatus) -> GangClasses:
         """Return the kinds of a round's candidates and movable jobs, in the order of their first jobs."""
         amounts, tenant = round_.amounts, quota_tenant(round_)
-        reach = Reach(round_, standing, free_of_fixed(round_, standing))
+        reach = Reach(round_, status, free_of_fixed(round_, status))
         kinds: dict[tuple[int, ...], list[int]] = {}
-        for job in np.flatnonzero((standing.may.start | standing.may.move) & (amounts.g > 0)).tolist():
-            gpus, runs = int(amounts.g[job]), bool(standing.running[job])
-            restarts = runs and standing.rules.migrate == 0
-            worth = standing.values.placed[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
-            worth = worth + standing.values.restart[job] // gpus + standing.values.penalty * restarts
+        for job in np.flatnonzero((status.may.start | status.may.move) & (amounts.g > 0)).tolist():
+            gpus, runs = int(amounts.g[job]), bool(status.running[job])
+            restarts = runs and status.rules.migrate == 0
+            worth = status.values.placed[job] // gpus  # whole numbers: a gang is worth the same for each of its GPUs
+            worth = worth + status.values.restart[job] // gpus + status.values.penalty * restarts
             spreads = reach.spreads(job)
             if not spreads:
                 continue

@@ -13,7 +13,7 @@ import numpy as np
 from muri_opt.rounds import Budget, Round
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.search.insertion import bring_back, inserted, waiting
-from muri_opt.systems.philly.search.placement_state import Seats
+from muri_opt.systems.philly.search.placement_state import Placements
 
 _ROUNDS = 12
 """Times that parts are undone where there is no limit."""
@@ -28,50 +28,50 @@ Places = Mapping[int, Held]
 
 
 def improved(
-    round_: Round, standing: JobStatus, starts: Sequence[Places], target: float, budget: Budget
+    round_: Round, status: JobStatus, starts: Sequence[Places], target: float, budget: Budget
 ) -> dict[int, Held]:
     """Return the best places found from several starts on, no worse than the first; ``target`` is good enough."""
     best: dict[int, Held] = dict(starts[0])
-    value = Seats(round_, standing, best).value
+    value = Placements(round_, status, best).value
     for start in starts:
-        seats = Seats(round_, standing, start)
-        inserted(seats, waiting(seats), budget)
-        if seats.value > value:
-            best, value = dict(seats.at), seats.value
-    seats, draw = Seats(round_, standing, best), np.random.default_rng(budget.limits.seed)
+        placements = Placements(round_, status, start)
+        inserted(placements, waiting(placements), budget)
+        if placements.value > value:
+            best, value = dict(placements.at), placements.value
+    placements, draw = Placements(round_, status, best), np.random.default_rng(budget.limits.seed)
     rounds = 0
     while value < target and not budget.over() and (budget.limited or rounds < _ROUNDS):
         rounds += 1
-        budget.spend(_UNDOING + _PER_JOB * len(seats.at))
-        if not _undo(seats, draw):
+        budget.spend(_UNDOING + _PER_JOB * len(placements.at))
+        if not _undo(placements, draw):
             break
-        jobs = waiting(seats)
+        jobs = waiting(placements)
         keys = np.arange(len(jobs)) + draw.exponential(draw.choice(_NOISE), len(jobs))
-        inserted(seats, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], budget)
-        if seats.value >= value and seats.legal:
-            best, value = dict(seats.at), seats.value
+        inserted(placements, [jobs[place] for place in np.argsort(keys, kind="stable").tolist()], budget)
+        if placements.value >= value and placements.legal:
+            best, value = dict(placements.at), placements.value
         else:
-            seats.restore(best)
+            placements.restore(best)
     return best
 
 
-def _undo(seats: Seats, draw: np.random.Generator) -> bool:
+def _undo(placements: Placements, draw: np.random.Generator) -> bool:
     """Take some of what was started or moved away, mostly near each other, and bring back who was there before.
 
     Return whether there was anything to undo.
     """
-    standing = seats.standing
-    changed = np.array([job for job in seats.at if not seats.home[job]], dtype=np.int64)
+    status = placements.status
+    changed = np.array([job for job in placements.at if not placements.home[job]], dtype=np.int64)
     if not len(changed):
         return False
     count = round(_LEAST * max(1.0, len(changed) / _LEAST) ** draw.random() ** 2)
-    rack = standing.locality.rack
-    where = np.array([rack[next(iter(seats.at[job]))] for job in changed.tolist()])
+    rack = status.locality.rack
+    where = np.array([rack[next(iter(placements.at[job]))] for job in changed.tolist()])
     order = draw.permutation(len(changed))
     if draw.integers(0, 2):
         order = order[np.argsort(where[order] != where[order[0]], kind="stable")]
     out = changed[order[:count]].tolist()
     for job in out:
-        seats.take(job)
-    bring_back(seats)
+        placements.take(job)
+    bring_back(placements)
     return True

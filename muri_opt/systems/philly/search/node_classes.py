@@ -37,12 +37,12 @@ class Residents:
     kind: Ints
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus, asks: GangClasses) -> Residents:
+    def of(cls, round_: Round, status: JobStatus, asks: GangClasses) -> Residents:
         """Return the parts of all running jobs that are not fixed, by node and then as equal nodes show them."""
-        amounts, gone = round_.amounts, np.flatnonzero(standing.running & ~standing.fixed & (round_.amounts.g > 0))
-        rows = [(job, node, units) for job in gone.tolist() for node, units in standing.held[job].items()]
+        amounts, gone = round_.amounts, np.flatnonzero(status.running & ~status.fixed & (round_.amounts.g > 0))
+        rows = [(job, node, units) for job in gone.tolist() for node, units in status.held[job].items()]
         job, node, units = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
-        worth = (standing.values.kept[job] + standing.values.restart[job]) // amounts.g[job]
+        worth = (status.values.kept[job] + status.values.restart[job]) // amounts.g[job]
         found = cls(
             job=job,
             node=node,
@@ -91,10 +91,10 @@ class Rooms:
     stayers: Residents
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus, asks: GangClasses) -> Rooms:
+    def of(cls, round_: Round, status: JobStatus, asks: GangClasses) -> Rooms:
         """Return the classes of a round's nodes."""
-        room = free_of_fixed(round_, standing)
-        every = Residents.of(round_, standing, asks)
+        room = free_of_fixed(round_, status)
+        every = Residents.of(round_, status, asks)
         beyond = _beyond(every)
         stayers, residents = every.take(np.flatnonzero(beyond)), every.take(np.flatnonzero(~beyond))
         for axis, each in enumerate((np.ones_like(stayers.c), stayers.c, stayers.m)):

@@ -97,7 +97,7 @@ class Patterns:
     def program(self, weights: Weights) -> Model:
         """Return the linear program: p counts nodes that hold a pattern, t GPUs of tenants within their quotas."""
         ground, asks = self.ground, self.ground.asks
-        builder = ModelBuilder("seats")
+        builder = ModelBuilder("placements")
         nodes = self.nodes
         # Bounds that rows imply are given one more, or they would take the rows' place in the duals.
         p = builder.add_columns("p", np.arange(len(self)), upper=1 + ground.rooms.count[nodes])

@@ -14,13 +14,11 @@ from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.locality import ANYWHERE, IN_RACK, TOGETHER
 
 
-def free_of_fixed(round_: Round, standing: JobStatus) -> Ints:
+def free_of_fixed(round_: Round, status: JobStatus) -> Ints:
     """Return GPUs, milli-CPUs and MiB of each node that no fixed job has."""
     amounts = round_.amounts
-    room = np.column_stack([standing.gpus, amounts.C, amounts.M])
-    rows = [
-        (job, s, units) for job in np.flatnonzero(standing.fixed).tolist() for s, units in standing.held[job].items()
-    ]
+    room = np.column_stack([status.gpus, amounts.C, amounts.M])
+    rows = [(job, s, units) for job in np.flatnonzero(status.fixed).tolist() for s, units in status.held[job].items()]
     job, node, units = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
     np.subtract.at(room, node, units[:, None] * np.column_stack([np.ones_like(job), amounts.c[job], amounts.m[job]]))
     return room
@@ -29,13 +27,13 @@ def free_of_fixed(round_: Round, standing: JobStatus) -> Ints:
 class Reach:
     """What gangs could have of the rooms of nodes; equal demands are looked at once."""
 
-    def __init__(self, round_: Round, standing: JobStatus, room: Ints) -> None:
-        self._amounts, self._standing, self._room = round_.amounts, standing, room
+    def __init__(self, round_: Round, status: JobStatus, room: Ints) -> None:
+        self._amounts, self._status, self._room = round_.amounts, status, room
         self._known: dict[tuple[int, int, int, int], tuple[tuple[int, ...], int]] = {}
 
     def spreads(self, job: int) -> tuple[int, ...]:
         """Return the ways to sit that the job may have, and that the rooms allow."""
-        level = int(self._standing.widest[job])
+        level = int(self._status.widest[job])
         return tuple(spread for spread in self._look(job)[0] if spread <= level)
 
     def least(self, job: int) -> int:
@@ -44,14 +42,14 @@ class Reach:
 
     def _look(self, job: int) -> tuple[tuple[int, ...], int]:
         amounts = self._amounts
-        kind = self._standing.kind(job)
+        kind = self._status.kind(job)
         demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), kind)
         if demand not in self._known:
             self._known[demand] = self._ways(job)
         return self._known[demand]
 
     def _ways(self, job: int) -> tuple[tuple[int, ...], int]:
-        locality, gpus = self._standing.locality, int(self._amounts.g[job])
+        locality, gpus = self._status.locality, int(self._amounts.g[job])
         fewest, near = int(locality.fewest[job]), bool(locality.in_rack[job])
         room = np.minimum(self._amounts.most_gpus([job], *self._room.T), gpus)
         least = max(1, gpus - (fewest - 1) * int(room.max(initial=0)))

@@ -64,15 +64,15 @@ class Ground:
     cost: int
 
     @classmethod
-    def of(cls, round_: Round, standing: JobStatus) -> Ground:
+    def of(cls, round_: Round, status: JobStatus) -> Ground:
         """Return the ground of a round."""
         amounts = round_.amounts
-        asks = GangClasses.of(round_, standing)
-        rooms = Rooms.of(round_, standing, asks)
+        asks = GangClasses.of(round_, status)
+        rooms = Rooms.of(round_, status, asks)
         fixed = np.zeros(len(amounts.U) + 1, dtype=np.int64)
-        np.add.at(fixed, quota_tenant(round_)[standing.fixed], amounts.g[standing.fixed])
+        np.add.at(fixed, quota_tenant(round_)[status.fixed], amounts.g[status.fixed])
         np.add.at(fixed, rooms.stayers.tenant, rooms.stayers.units)
-        gone = standing.running & ~standing.fixed
+        gone = status.running & ~status.fixed
         kept = int((rooms.stayers.worth * rooms.stayers.units).sum())
         limited = amounts.U < UNLIMITED
         return cls(
@@ -81,9 +81,9 @@ class Ground:
             quota=np.where(limited, amounts.U, 0),
             limited=limited,
             fixed=fixed,
-            fixed_worth=int(standing.values.kept[standing.fixed].sum()) + kept,
+            fixed_worth=int(status.values.kept[status.fixed].sum()) + kept,
             removable=int(amounts.g[gone].sum()) - int(rooms.stayers.units.sum()),
-            cost=int(standing.values.restart[gone].sum()),
+            cost=int(status.values.restart[gone].sum()),
         )
 
     def premium(self, weights: Weights, prices: Prices, tenant: Ints) -> Floats:

@@ -27,50 +27,50 @@ _BITS, _MOST_BITS = 62, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Seated:
-    """Where gangs sit, and the prices that bound what any places are worth."""
+class Placed:
+    """Where gangs are placed, and the prices that bound what any places are worth."""
 
     places: dict[int, Held]
     duals: LinearDuals
     how: str
 
 
-def seat_round(
-    round_: Round, standing: JobStatus, start: Mapping[int, Held] | None, budget: Budget, relax: Relax
-) -> Seated:
+def place_round(
+    round_: Round, status: JobStatus, start: Mapping[int, Held] | None, budget: Budget, relax: Relax
+) -> Placed:
     """Return good places, at least as good as ``start``, and prices that prove how good they are."""
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    ground, weights = Ground.of(round_, status), weights_of(status)
     pricing, patterns = Pricing(ground), Patterns(ground)
     prices = best_prices(pricing, patterns, weights, relax, budget.until(_PRICES))
     bound = pricing.offer(weights, prices).bound
-    stays = {job: standing.held[job] for job in np.flatnonzero(standing.running).tolist()}
+    stays = {job: status.held[job] for job in np.flatnonzero(status.running).tolist()}
     starts = [stays] if start is None else [start, stays]
     target = bound - max(1.0, budget.limits.gap * abs(bound))
-    places = improved(round_, standing, starts, target, budget)
-    return Seated(
+    places = improved(round_, status, starts, target, budget)
+    return Placed(
         places=places,
-        duals=linear_duals(round_, standing, ground, prices),
+        duals=linear_duals(round_, status, ground, prices),
         how=f"{len(patterns)} patterns of nodes priced, gangs inserted where they gain",
     )
 
 
-def quick_prices(round_: Round, standing: JobStatus) -> LinearDuals:
+def quick_prices(round_: Round, status: JobStatus) -> LinearDuals:
     """Return prices that need no solver."""
-    ground = Ground.of(round_, standing)
-    return linear_duals(round_, standing, ground, fluid_prices(ground, weights_of(standing)))
+    ground = Ground.of(round_, status)
+    return linear_duals(round_, status, ground, fluid_prices(ground, weights_of(status)))
 
 
-def weights_of(standing: JobStatus) -> Weights:
+def weights_of(status: JobStatus) -> Weights:
     """Return the weights of the value of a decision."""
-    return Weights(quota=standing.values.premium, kept=standing.values.penalty, worth=1)
+    return Weights(quota=status.values.premium, kept=status.values.penalty, worth=1)
 
 
-def linear_duals(round_: Round, standing: JobStatus, ground: Ground, prices: Prices) -> LinearDuals:
+def linear_duals(round_: Round, status: JobStatus, ground: Ground, prices: Prices) -> LinearDuals:
     """Return prices as multipliers, in whole numbers over a power of two, as fine as machine words allow."""
     each = np.append(prices.once, 0.0)[ground.asks.of_job] * round_.amounts.g
-    largest = max(float(standing.values.premium), float(each.max(initial=0.0)))
+    largest = max(float(status.values.premium), float(each.max(initial=0.0)))
     denominator = 1 << max(0, min(_MOST_BITS, _BITS - int(largest).bit_length()))
-    full = standing.values.premium * denominator
+    full = status.values.premium * denominator
     once = tuple(round(price * denominator) for price in each.tolist())
     quota = tuple(min(full, max(0, round(price * denominator))) for price in prices.quota.tolist())
     return LinearDuals(denominator=denominator, multipliers={"once": once, "quota": quota})

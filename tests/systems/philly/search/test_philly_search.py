@@ -9,7 +9,7 @@ import pytest
 from by_policy import broken_rules, decision_value
 from handmade import round_of
 from hypothesis import given, settings
-from seating_rounds import optimum, rules_for, standing_of, verified_bound
+from seating_rounds import optimum, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
@@ -17,9 +17,9 @@ from muri_opt.solve.solvers import relaxation
 from muri_opt.systems import policy_from
 from muri_opt.systems.philly import placement_decision, program_search as placement_search
 from muri_opt.systems.philly.program_search import search_places
-from muri_opt.systems.philly.search import seat_round
+from muri_opt.systems.philly.search import place_round
 from muri_opt.systems.philly.search.insertion import inserted, waiting
-from muri_opt.systems.philly.search.placement_state import Seats
+from muri_opt.systems.philly.search.placement_state import Placements
 from muri_opt.testing import tenant_policies, tenant_rounds
 
 LIMITS = Limits(seconds=None)
@@ -49,14 +49,14 @@ def test_a_search_is_legal_and_between_its_start_and_the_optimum(round_: Round, 
 @given(tenant_rounds(max_nodes=4), tenant_policies())
 @settings(max_examples=60)
 def test_a_value_in_the_making_is_that_of_the_decision(round_: Round, policy: str) -> None:
-    standing = standing_of(round_, policy)
-    seats = Seats(round_, standing, {job: standing.held[job] for job in np.flatnonzero(standing.running).tolist()})
-    before = seats.value
-    count = inserted(seats, waiting(seats), unlimited())
-    decision = placement_decision(round_, standing, seats.at)
-    assert seats.value == decision_value(round_, policy, decision)
-    assert seats.value > before if count else seats.value == before
-    assert seats.legal
+    status = status_of(round_, policy)
+    placements = Placements(round_, status, {job: status.held[job] for job in np.flatnonzero(status.running).tolist()})
+    before = placements.value
+    count = inserted(placements, waiting(placements), unlimited())
+    decision = placement_decision(round_, status, placements.at)
+    assert placements.value == decision_value(round_, policy, decision)
+    assert placements.value > before if count else placements.value == before
+    assert placements.legal
     assert broken_rules(round_, decision, policy) == []
 
 
@@ -79,8 +79,8 @@ def test_without_a_start_all_running_jobs_stay_first() -> None:
 def test_a_start_is_kept_where_time_is_up() -> None:
     jobs = [Job(id="w", gpus=1)]
     round_ = round_of([Node(id="n", gpus=2)], jobs)
-    standing = standing_of(round_, "philly")
-    assert seat_round(round_, standing, {}, Budget(limits=Limits(seconds=0.0)), relaxation).places == {}
+    status = status_of(round_, "philly")
+    assert place_round(round_, status, {}, Budget(limits=Limits(seconds=0.0)), relaxation).places == {}
 
 
 def test_a_started_job_makes_room_and_finds_another_place() -> None:
@@ -91,10 +91,10 @@ def test_a_started_job_makes_room_and_finds_another_place() -> None:
         Job(id="four", gpus=4),
     ]
     round_ = round_of([Node(id=f"n{s}", gpus=4) for s in range(2)], jobs)
-    standing = standing_of(round_, WEIGHTED)
-    seats = Seats(round_, standing, {0: {1: 2}, 1: {0: 2}})
-    assert inserted(seats, [2], unlimited()) == 1
-    assert seats.at == {0: {1: 2}, 1: {1: 2}, 2: {0: 4}}
+    status = status_of(round_, WEIGHTED)
+    placements = Placements(round_, status, {0: {1: 2}, 1: {0: 2}})
+    assert inserted(placements, [2], unlimited()) == 1
+    assert placements.at == {0: {1: 2}, 1: {1: 2}, 2: {0: 4}}
 
 
 def victim_round(load: float) -> tuple[Round, str]:
@@ -131,21 +131,21 @@ def test_no_victim_goes_below_the_load() -> None:
 def test_a_victim_whose_place_stays_free_comes_back() -> None:
     """The start preempts a job and puts nobody in its place."""
     round_, policy = victim_round(0.5)
-    seats = Seats(round_, standing_of(round_, policy), {})
-    assert inserted(seats, [], unlimited()) == 0
-    assert seats.at == {0: {0: 2}}
+    placements = Placements(round_, status_of(round_, policy), {})
+    assert inserted(placements, [], unlimited()) == 0
+    assert placements.at == {0: {0: 2}}
 
 
 def test_equal_jobs_are_tried_once_and_jobs_that_run_are_left_alone() -> None:
     round_ = round_of([Node(id="n", gpus=1)], [Job(id=f"w{j}", gpus=1) for j in range(3)])
-    seats = Seats(round_, standing_of(round_, WEIGHTED), {0: {0: 1}})
-    assert inserted(seats, [0, 1, 2], unlimited()) == 0
-    assert seats.at == {0: {0: 1}}
+    placements = Placements(round_, status_of(round_, WEIGHTED), {0: {0: 1}})
+    assert inserted(placements, [0, 1, 2], unlimited()) == 0
+    assert placements.at == {0: {0: 1}}
 
 
 def test_places_over_the_budget_are_not_legal() -> None:
     jobs = [Job(id="r", gpus=2, state="running", placement={"n0": 2}, restart_seconds=1.0)]
     round_ = round_of([Node(id=f"n{s}", gpus=2) for s in range(2)], jobs)
     for budget, legal in ((1, False), (2, True)):
-        seats = Seats(round_, standing_of(round_, f"philly:migrate={budget}"), {0: {1: 2}})
-        assert seats.legal == legal
+        placements = Placements(round_, status_of(round_, f"philly:migrate={budget}"), {0: {1: 2}})
+        assert placements.legal == legal

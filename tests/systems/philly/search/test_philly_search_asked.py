@@ -10,7 +10,7 @@ from muri_opt import Limits, policy_from
 from muri_opt.rounds import Budget
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.philly import JobStatus, placement_decision
-from muri_opt.systems.philly.search import seat_round
+from muri_opt.systems.philly.search import place_round
 from muri_opt.verify.philly.dual_bound import placed_bound
 from muri_opt.verify.philly.job_status import Reading
 
@@ -22,9 +22,9 @@ def test_places_keep_all_rules_and_prices_bound_the_round(group: str) -> None:
     reached = 0
     for seed in range(SEEDS):
         round_, spec = asked_placement_round(seed, group)
-        standing = JobStatus.of(round_, policy_from(spec).tenant_rules)
-        found = seat_round(round_, standing, None, Budget(limits=Limits(work=0.1)), relaxation)
-        decision = placement_decision(round_, standing, found.places)
+        status = JobStatus.of(round_, policy_from(spec).tenant_rules)
+        found = place_round(round_, status, None, Budget(limits=Limits(work=0.1)), relaxation)
+        decision = placement_decision(round_, status, found.places)
         assert broken_rules(round_, decision, spec) == []
         best = enumerated_optimum(round_, spec, steps=500_000)
         assert best is not None

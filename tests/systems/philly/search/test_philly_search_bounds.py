@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from handmade import round_of
 from hypothesis import given, settings, strategies as st
-from seating_rounds import optimum, own_bound, rules_for, standing_of, verified_bound
+from more_examples import more_examples
+from seating_rounds import optimum, own_bound, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited
@@ -25,21 +26,21 @@ WEIGHTED = "philly:objective=weighted"
 
 
 @given(tenant_rounds(max_nodes=4), tenant_policies(without=["migrate"]), st.data())
-@settings(max_examples=100)
+@more_examples(100)
 def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, policy: str, data: st.DataObject) -> None:
     """Prices of whole numbers for each GPU, so that no share is rounded.
 
     Where running jobs may start again, the search may count one twice on its own node: there and as one of its kind.
     """
-    standing = standing_of(round_, policy)
-    ground = Ground.of(round_, standing)
-    most = min(standing.values.premium, 10**6) + 2000
+    status = status_of(round_, policy)
+    ground = Ground.of(round_, status)
+    most = min(status.values.premium, 10**6) + 2000
     once = data.draw(st.lists(st.integers(0, most), min_size=len(ground.asks), max_size=len(ground.asks)))
     quota = data.draw(
-        st.lists(st.integers(0, standing.values.premium), min_size=len(ground.quota), max_size=len(ground.quota))
+        st.lists(st.integers(0, status.values.premium), min_size=len(ground.quota), max_size=len(ground.quota))
     )
     prices = Prices(once=np.array(once, dtype=float), quota=np.array(quota, dtype=float))
-    duals = linear_duals(round_, standing, ground, prices)
+    duals = linear_duals(round_, status, ground, prices)
     bound = own_bound(round_, policy, prices)
     verified = verified_bound(round_, policy, duals)
     assert bound >= verified if ground.asks.restarts.any() else bound == verified
@@ -49,8 +50,8 @@ def test_a_bound_is_the_verifiers_and_never_below_the_optimum(round_: Round, pol
 @given(tenant_rounds(max_nodes=4), tenant_policies(), st.integers(1, 40))
 @settings(max_examples=60)
 def test_a_bound_holds_where_jobs_move_and_where_units_are_coarse(round_: Round, policy: str, cells: int) -> None:
-    standing = standing_of(round_, policy)
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    status = status_of(round_, policy)
+    ground, weights = Ground.of(round_, status), weights_of(status)
     prices = fluid_prices(ground, weights)
     best = optimum(round_, policy)
     slack = 1e-12 * abs(best)
@@ -68,13 +69,13 @@ def test_quick_prices_are_accepted_and_bound_the_round(round_: Round, policy: st
 @given(tenant_rounds(max_nodes=4), tenant_policies())
 @settings(max_examples=60)
 def test_settled_prices_are_no_worse_than_the_first(round_: Round, policy: str) -> None:
-    standing = standing_of(round_, policy)
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    status = status_of(round_, policy)
+    ground, weights = Ground.of(round_, status), weights_of(status)
     pricing = Pricing(ground)
     prices = best_prices(pricing, Patterns(ground), weights, relaxation, unlimited())
     bound, first = (pricing.offer(weights, some).bound for some in (prices, fluid_prices(ground, weights)))
     assert bound <= first
-    assert verified_bound(round_, policy, linear_duals(round_, standing, ground, prices)) >= optimum(round_, policy)
+    assert verified_bound(round_, policy, linear_duals(round_, status, ground, prices)) >= optimum(round_, policy)
 
 
 def holes(*, quota: int | None = None) -> Round:
@@ -91,8 +92,8 @@ def holes(*, quota: int | None = None) -> Round:
 def test_prices_see_that_holes_are_too_small() -> None:
     """As one large node the cluster has room for the gang of four; no node has."""
     round_ = holes()
-    standing = standing_of(round_, WEIGHTED)
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    status = status_of(round_, WEIGHTED)
+    ground, weights = Ground.of(round_, status), weights_of(status)
     pricing = Pricing(ground)
     prices, bound = settled(pricing, Patterns(ground), weights, fluid_prices(ground, weights), relaxation, unlimited())
     assert bound == pytest.approx(12_000, abs=1e-6)
@@ -102,8 +103,8 @@ def test_prices_see_that_holes_are_too_small() -> None:
 
 def test_without_time_the_first_prices_are_kept() -> None:
     round_ = holes(quota=5)
-    standing = standing_of(round_, WEIGHTED)
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    status = status_of(round_, WEIGHTED)
+    ground, weights = Ground.of(round_, status), weights_of(status)
     pricing, first = Pricing(ground), fluid_prices(ground, weights)
     for relax, budget in ((relaxation, Budget(limits=Limits(seconds=0))), (lambda *_: None, unlimited())):
         prices, bound = settled(pricing, Patterns(ground), weights, first, relax, budget)
@@ -138,13 +139,13 @@ def test_quotas_and_victims_are_proved_to_the_last_unit() -> None:
     waits = [Job(id=f"w{j}", gpus=1, tenant="b") for j in range(6)]
     tenants = (Tenant(id="a", quota_gpus=20), Tenant(id="b", quota_gpus=3))
     round_ = round_of(nodes, [*running, *waits], tenants=tenants)
-    standing = standing_of(round_, "philly")
-    ground, weights = Ground.of(round_, standing), weights_of(standing)
+    status = status_of(round_, "philly")
+    ground, weights = Ground.of(round_, status), weights_of(status)
     assert len(tiers(weights)) == 2
     prices = best_prices(Pricing(ground), Patterns(ground), weights, relaxation, unlimited())
     cheapest = 3 * (1000 * 30 // 600)
-    value = standing.values.premium * 23 - standing.values.penalty * 3 + 24 * 1000 - cheapest
-    assert verified_bound(round_, "philly", linear_duals(round_, standing, ground, prices)) == value
+    value = status.values.premium * 23 - status.values.penalty * 3 + 24 * 1000 - cheapest
+    assert verified_bound(round_, "philly", linear_duals(round_, status, ground, prices)) == value
 
 
 def test_of_many_residents_the_largest_may_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +155,7 @@ def test_of_many_residents_the_largest_may_go(monkeypatch: pytest.MonkeyPatch) -
         for gpus in (1, 2)
     ]
     round_ = round_of([Node(id="n", gpus=4)], jobs, tenants=(Tenant(id="t", quota_gpus=0),))
-    ground = Ground.of(round_, standing_of(round_, WEIGHTED))
+    ground = Ground.of(round_, status_of(round_, WEIGHTED))
     assert ground.rooms.residents.units.tolist() == [2]
     assert ground.rooms.stayers.units.tolist() == [1]
     assert ground.rooms.room[:, 0].tolist() == [3]

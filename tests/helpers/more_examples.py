@@ -1,0 +1,17 @@
+"""Settings for tests that find their faults in few of the examples drawn for them, and so draw many."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+QUICK = 60
+"""How many examples a test draws in the suite unless it says otherwise; ``make test-all`` draws more."""
+
+
+def more_examples(count: int) -> settings:
+    """Return settings that draw ``count`` examples in ``make test-all``, and a third of them, but 60 at least, else.
+
+    Modules of tests are read after the profile was chosen, so that it is known when this is called.
+    """
+    quick = settings().max_examples == QUICK
+    return settings(max_examples=max(QUICK, count // 3) if quick else count)
