@@ -18,7 +18,8 @@ from muri_opt.verify.muri.counting import counted_bound
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.enumeration import enumerated_optimum
 from muri_opt.verify.muri.rules import HONOURED, SETTINGS, Sharing
-from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.muri.timed_groups import Timed, timed_groups
+from muri_opt.verify.muri.value import sharers_of
 from muri_opt.verify.settings import Setting
 from muri_opt.verify.sharing_now import RunningJobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -35,6 +36,8 @@ class GroupChapter(Chapter):
         super().__init__(round_, rules)
         self.rules: Sharing = rules
         self._asked = asked_of(round_)
+        self._timed: dict[int, Timed] = {}
+        """Periods of the groups of the decision that is looked at, by the assignment."""
         self.most_jobs, self.mixed = rules.most_jobs(len(round_.resources)), rules.mixed
 
     @classmethod
@@ -46,17 +49,27 @@ class GroupChapter(Chapter):
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
-        sharers, now = Sharers.of(self.round_, self.rules), RunningJobs(self.round_)
+        sharers, now = sharers_of(self.round_, self.rules), RunningJobs(self.round_)
+        pays = sharers.pays
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
             staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
             if staged and 1 <= len(jobs) <= self.most_jobs:
                 alike.setdefault(len(jobs), []).append(jobs)
-                stay.setdefault(len(jobs), []).append(sharers.pays and now.may_be(assignment.jobs, assignment.gpus))
+                stay.setdefault(len(jobs), []).append(pays and now.may_be(assignment.jobs, assignment.gpus))
         for size, same in alike.items():
             firsts = (self.round_.jobs[group[0]].id for group in same)
             values = sharers.values(np.array(same), kept=np.array(stay[size], dtype=np.bool_))
             yield from zip(firsts, values.tolist(), strict=True)
+
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks; periods are worked out for all its groups at once."""
+        timed = timed_groups(self.rules, self.jobs, decision)
+        self._timed = {id(decision.assignments[place]): times for place, times in timed.items()}
+        try:
+            return super().breaches(decision)
+        finally:
+            self._timed = {}
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a group does not have the GPUs of its largest job, its CPUs and its period, where all may be."""
@@ -75,8 +88,9 @@ class GroupChapter(Chapter):
         if any(job.stage_seconds is None for job in members):
             yield Violation(rule="period", where=where, detail="a job without stage times shares GPUs")
             return
-        period = self.rules.period(members)
-        if self.rules.period(members, assignment.order) != period:
+        known = self._timed.get(id(assignment))
+        period = self.rules.period(members) if known is None else known.period
+        if (self.rules.period(members, assignment.order) if known is None else known.in_order) != period:
             extreme = "greatest" if self.rules.worst else "least"
             detail = f"{list(assignment.order)} does not reach the {extreme} period"
             yield Violation(rule="order", where=where, detail=detail)
@@ -105,6 +119,6 @@ class GroupChapter(Chapter):
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration, where jobs ask for certain nodes, have priorities, or pay for changes."""
         plain = self._asked is None and "job.priority" not in self.round_.used_fields
-        if plain and not Sharers.of(self.round_, self.rules).pays:
+        if plain and not sharers_of(self.round_, self.rules).pays:
             return None
         return enumerated_optimum(self.round_, self.rules, steps=steps)

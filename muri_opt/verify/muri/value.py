@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.gangs.value import ranked
 from muri_opt.verify.muri.classes import Classes
@@ -119,6 +120,12 @@ class Sharers:
             speed = (worth * alone).sum(axis=1) * slow.denominator
             value = THOUSAND * speed // slowed if size > 1 else THOUSAND * worth[:, 0]
         return np.where(some, value, 0)
+
+
+@recalled
+def sharers_of(round_: Round, sharing: Sharing) -> Sharers:
+    """Return the jobs of a round that share in this way, from a call before if there was one."""
+    return Sharers.of(round_, sharing)
 
 
 def _restart(job: Job, sharing: Sharing) -> int:
