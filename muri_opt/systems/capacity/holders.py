@@ -54,10 +54,10 @@ class Holders:
         none = np.zeros(0, dtype=np.int64)
         gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
         group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
-        return cls.of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
+        return cls._of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
 
     @classmethod
-    def of_entries(
+    def _of_entries(
         cls,
         round_: Round,
         groups: Sequence[Sequence[int]],
