@@ -105,8 +105,8 @@ class Elastic:
 
     def _times(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
         work = [curve.work(job) for job, curve in zip(round_.jobs, curves, strict=True)]
-        ends = np.array(work, dtype=word_for(max(work, default=0)))[speeds.job] // speeds.value
-        ends = np.minimum(ends, LONGEST).astype(np.int64)
+        whole: Numbers = np.array(work, dtype=word_for(max(work, default=0)))[speeds.job] // speeds.value
+        ends = np.minimum(whole, LONGEST).astype(np.int64)
         alone, lost = ends[speeds.gpus == 1], [self._lost(round_, job) for job in round_.jobs]
         everything = 1 + sum((alone // HUNDREDTH).tolist()) + sum(1 + each // HUNDREDTH for each in lost if each)
         word = word_for(2 * everything)
