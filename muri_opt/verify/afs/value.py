@@ -10,9 +10,10 @@ import numpy as np
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.curve import LONGEST, Curve, curves_of
+from muri_opt.verify.afs.curve import LARGEST_SPEED, LONGEST, Curve, curves_of
 from muri_opt.verify.afs.share_tables import Ints, Numbers, ShareTables
 from muri_opt.verify.amounts import micro, word_for
+from muri_opt.verify.completion import had, worth_of_work
 from muri_opt.verify.demands import is_lost
 from muri_opt.verify.priorities import weights_of
 
@@ -21,6 +22,10 @@ HUNDREDTH = 10_000
 MILLION = 1_000_000
 JOBS_FIRST = "jobs-then-"
 """How objectives begin that count the jobs that run before anything else."""
+BY_ATTAINED = "completion-attained"
+OBJECTIVES = ("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up", "completion", BY_ATTAINED)
+UNTIMED = {"speed-up", "jobs-then-speed-up", BY_ATTAINED}
+"""Objectives that say nothing about how long jobs are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,8 +61,10 @@ class Elastic:
         ``speed-up``: thousandths of the speed on one GPU. ``speed``: the same times 10**10 over the root of the
         microseconds left on one GPU, of at least a second. ``jobs-then-speed`` and ``jobs-then-speed-up``: that, and
         for every job that runs one more than all jobs could be worth by it. ``time``: the hundredths of a second that
-        all jobs would take on one GPU each, and one more, less what the job takes. Where jobs have priorities, times
-        what a unit counts in the class of the job.
+        all jobs would take on one GPU each, and one more, less what the job takes. ``completion``: the speed against
+        the fastest share, times what a second of work there is worth for completion times, in millionths of a job;
+        ``completion-attained`` the same, jobs ranked by what they have had. Where jobs have priorities, times what a
+        unit counts in the class of the job.
         """
         return self.worth(round_).kept
 
@@ -101,7 +108,7 @@ class Elastic:
     @property
     def timed(self) -> bool:
         """Whether the value needs to know how long jobs are."""
-        return not self.objective.endswith("speed-up")
+        return self.objective not in UNTIMED
 
     def _times(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
         work = [curve.work(job) for job, curve in zip(round_.jobs, curves, strict=True)]
@@ -115,12 +122,8 @@ class Elastic:
         return fresh, changed
 
     def _speeds(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
-        pairs = [*zip(round_.jobs, curves, strict=True)]
-        alone = [curve.end_alone(job) for job, curve in pairs] if self.timed else None
-        weight = [1000] * len(pairs) if alone is None else [10**10 // max(1000, isqrt(end)) for end in alone]
-        one = np.array([curve.speeds[1] for curve in curves], dtype=np.int64)
-        fresh: Numbers = np.array(weight, dtype=np.int64)[speeds.job] * speeds.value // one[speeds.job]
-        changed: Numbers = _parts(fresh, self._left_over(round_, curves)[speeds.job])
+        fresh = self._fresh(round_, curves, speeds)
+        changed = _parts(fresh, self._left_over(round_, curves)[speeds.job])
         if self.objective.startswith(JOBS_FIRST):
             runs = 1 + sum(speeds.most(fresh))
             word = word_for(2 * runs)
@@ -137,6 +140,27 @@ class Elastic:
                 stands = max(1, min(self.horizon, soonest))
                 part[place] = MILLION * max(0, stands - lost) // stands
         return part
+
+    def _fresh(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> Numbers:
+        """Return what shares are worth to jobs that do not restart, by their speed."""
+        if self.objective.startswith("completion"):
+            return self._completion(round_, curves, speeds)
+        weight = [1000] * len(curves)
+        if self.timed:
+            alone = (curve.end_alone(job) for job, curve in zip(round_.jobs, curves, strict=True))
+            weight = [10**10 // max(1000, isqrt(end)) for end in alone]
+        one = np.array([curve.speeds[1] for curve in curves], dtype=np.int64)
+        return np.asarray(np.array(weight, dtype=np.int64)[speeds.job] * speeds.value // one[speeds.job])
+
+    def _completion(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> Numbers:
+        """Return what shares are worth by what work is for completion times."""
+        pairs = zip(round_.jobs, curves, strict=True)
+        service = [curve.end_alone(job) if self.timed else had(job) for job, curve in pairs]
+        fastest = np.array([top or 1 for top in speeds.most()], dtype=np.int64)[speeds.job]
+        seconds = speeds.with_value(-(-MILLION * fastest // speeds.value))
+        worth = worth_of_work(service, [*seconds], round_.cluster.total_gpus)
+        word = word_for(max(worth, default=0) * LARGEST_SPEED)
+        return np.asarray(np.array(worth, dtype=word)[speeds.job] * speeds.value // fastest)
 
     def _lost(self, round_: Round, job: Job) -> int:
         """Return the microseconds that a job loses if it does not go on as it is."""
@@ -164,6 +188,6 @@ def homes_of(round_: Round) -> list[Mapping[str, int] | None]:
     return found
 
 
-def _parts(values: Ints, millionths: Ints) -> Ints:
+def _parts(values: Numbers, millionths: Ints) -> Numbers:
     """Return parts of values, rounded down; no product leaves a machine word."""
-    return values // MILLION * millionths + values % MILLION * millionths // MILLION
+    return np.asarray(values // MILLION * millionths + values % MILLION * millionths // MILLION)
