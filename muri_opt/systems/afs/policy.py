@@ -143,8 +143,7 @@ class ElasticPolicy(Policy):
             ladder=sizes.tolist() if self.packing == "node" and len(sizes) else None,
         )
         if not counts_gpus_only(round_):
-            placed = self._class_shares(round_, demand, sizes, seed).placed()
-            return share_decision(round_, curves, placed)
+            return share_decision(round_, curves, self._class_shares(round_, demand, sizes, seed).placed())
         demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
         legal = np.append(0, sizes)
         shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]

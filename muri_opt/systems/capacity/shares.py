@@ -127,8 +127,9 @@ class _Placing:
         places = np.array(jobs, dtype=np.int64)
         tenant, share = self._amounts.tenant[places], np.array([shares[one] for one in jobs], dtype=np.int64)
         after, quota = left.left.copy(), left.quota.copy()
-        for row, each in zip(after, (1, self._amounts.c[places][job], self._amounts.m[places][job]), strict=True):
-            np.subtract.at(row, node, gpus * each)
+        needs = self._amounts.c[places][job], self._amounts.m[places][job]
+        for row, taken in zip(after, (gpus, *(gpus * need for need in needs)), strict=True):
+            np.subtract.at(row, node, taken)
         np.subtract.at(quota, tenant[tenant >= 0], share[tenant >= 0])
         if (after < 0).any() or (quota < 0).any():
             return False

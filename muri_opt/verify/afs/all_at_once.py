@@ -59,17 +59,22 @@ class Lone:
             heads.append((place, given, period))
         if sum(given for _, given, _ in heads) > round_.cluster.total_gpus:
             return None
-        place, given = (np.array([head[field] for head in heads], dtype=np.int64) for field in range(2))
-        of, node, gpus = (np.array([entry[field] for entry in entries], dtype=np.int64) for field in range(3))
+        places, totals, periods = _columns(heads, 3)
+        of, node, gpus, cpus = _columns(entries, 4)
         return cls(
-            place=place,
-            given=given,
-            period=np.array([head[2] for head in heads], dtype=np.float64),
-            of=of,
-            node=node,
-            gpus=gpus,
-            cpus=np.array([entry[3] for entry in entries], dtype=np.float64),
+            place=places.astype(np.int64),
+            given=totals.astype(np.int64),
+            period=periods,
+            of=of.astype(np.int64),
+            node=node.astype(np.int64),
+            gpus=gpus.astype(np.int64),
+            cpus=cpus,
         )
+
+
+def _columns(rows: Sequence[Sequence[float]], width: int) -> NDArray[np.float64]:
+    """Return the columns of rows; their whole numbers, places and GPUs of a cluster, are the same in floating point."""
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width).T
 
 
 def listed_once(jobs: Sequence[Job], decision: Decision) -> bool:
@@ -94,9 +99,9 @@ def shares_are_sound(round_: Round, elastic: Elastic, assignments: Sequence[Assi
         if not np.array_equal(np.rint(lone.cpus * 1000), needs[0] * lone.gpus):
             return False
     rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
-    for has, each in zip(rooms.T, (1, *needs), strict=True):
+    for has, taken in zip(rooms.T, (lone.gpus, *(lone.gpus * need for need in needs)), strict=True):
         used = np.zeros(len(rooms), dtype=np.int64)
-        np.add.at(used, lone.node, lone.gpus * each)
+        np.add.at(used, lone.node, taken)
         if (used > has).any():
             return False
     return True

@@ -10,7 +10,7 @@ import numpy as np
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.afs.curve import LONGEST, Curve, curves_of
+from muri_opt.verify.afs.curve import LARGEST_SPEED, LONGEST, Curve, curves_of
 from muri_opt.verify.afs.share_tables import Ints, Numbers, ShareTables
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.completion import had, worth_of_work
@@ -112,8 +112,8 @@ class Elastic:
 
     def _times(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
         work = [curve.work(job) for job, curve in zip(round_.jobs, curves, strict=True)]
-        ends = np.array(work, dtype=word_for(max(work, default=0)))[speeds.job] // speeds.value
-        ends = np.minimum(ends, LONGEST).astype(np.int64)
+        whole: Numbers = np.array(work, dtype=word_for(max(work, default=0)))[speeds.job] // speeds.value
+        ends = np.minimum(whole, LONGEST).astype(np.int64)
         alone, lost = ends[speeds.gpus == 1], [self._lost(round_, job) for job in round_.jobs]
         everything = 1 + sum((alone // HUNDREDTH).tolist()) + sum(1 + each // HUNDREDTH for each in lost if each)
         word = word_for(2 * everything)
@@ -123,7 +123,7 @@ class Elastic:
 
     def _speeds(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> tuple[Numbers, Numbers]:
         fresh = self._fresh(round_, curves, speeds)
-        changed: Numbers = _parts(fresh, self._left_over(round_, curves)[speeds.job])
+        changed = _parts(fresh, self._left_over(round_, curves)[speeds.job])
         if self.objective.startswith(JOBS_FIRST):
             runs = 1 + sum(speeds.most(fresh))
             word = word_for(2 * runs)
@@ -145,28 +145,22 @@ class Elastic:
         """Return what shares are worth to jobs that do not restart, by their speed."""
         if self.objective.startswith("completion"):
             return self._completion(round_, curves, speeds)
-        pairs = [*zip(round_.jobs, curves, strict=True)]
-        alone = [curve.end_alone(job) for job, curve in pairs] if self.timed else None
-        weight = [1000] * len(pairs) if alone is None else [10**10 // max(1000, isqrt(end)) for end in alone]
+        weight = [1000] * len(curves)
+        if self.timed:
+            alone = (curve.end_alone(job) for job, curve in zip(round_.jobs, curves, strict=True))
+            weight = [10**10 // max(1000, isqrt(end)) for end in alone]
         one = np.array([curve.speeds[1] for curve in curves], dtype=np.int64)
-        fresh: Numbers = np.array(weight, dtype=np.int64)[speeds.job] * speeds.value // one[speeds.job]
-        return fresh
+        return np.asarray(np.array(weight, dtype=np.int64)[speeds.job] * speeds.value // one[speeds.job])
 
     def _completion(self, round_: Round, curves: Sequence[Curve], speeds: ShareTables) -> Numbers:
         """Return what shares are worth by what work is for completion times."""
         pairs = zip(round_.jobs, curves, strict=True)
         service = [curve.end_alone(job) if self.timed else had(job) for job, curve in pairs]
-        top = [max(mine.values(), default=1) for mine in speeds]
-        seconds = [
-            {k: -(-MILLION * fastest // speed) for k, speed in mine.items()}
-            for mine, fastest in zip(speeds, top, strict=True)
-        ]
-        worth = worth_of_work(service, seconds, round_.cluster.total_gpus)
-        word = word_for(2 * max(worth, default=0) * max(top, default=1))
-        each: Numbers = np.array(worth, dtype=word)[speeds.job]
-        fastest: Numbers = np.array(top, dtype=word)[speeds.job]
-        value: Numbers = each * speeds.value.astype(word) // fastest
-        return value
+        fastest = np.array([top or 1 for top in speeds.most()], dtype=np.int64)[speeds.job]
+        seconds = speeds.with_value(-(-MILLION * fastest // speeds.value))
+        worth = worth_of_work(service, [*seconds], round_.cluster.total_gpus)
+        word = word_for(max(worth, default=0) * LARGEST_SPEED)
+        return np.asarray(np.array(worth, dtype=word)[speeds.job] * speeds.value // fastest)
 
     def _lost(self, round_: Round, job: Job) -> int:
         """Return the microseconds that a job loses if it does not go on as it is."""
@@ -194,6 +188,6 @@ def homes_of(round_: Round) -> list[Mapping[str, int] | None]:
     return found
 
 
-def _parts(values: Ints, millionths: Ints) -> Ints:
+def _parts(values: Numbers, millionths: Ints) -> Numbers:
     """Return parts of values, rounded down; no product leaves a machine word."""
-    return values // MILLION * millionths + values % MILLION * millionths // MILLION
+    return np.asarray(values // MILLION * millionths + values % MILLION * millionths // MILLION)

@@ -81,7 +81,7 @@ def test_the_shares_are_those_of_the_plain_loop(
 
 
 def plainly_won(speed: np.ndarray, shares: np.ndarray, jobs: np.ndarray, coin: np.random.Generator) -> int:
-    """Return the last candidate of a scan in which each candidate tosses a coin for every job after it that needs one."""
+    """Return the last candidate of a scan in which each one tosses a coin for every job after it that needs one."""
     now, more = speed[jobs, shares[jobs]], speed[jobs, shares[jobs] + 1]
     gain, place = more - now, 0
     while True:
