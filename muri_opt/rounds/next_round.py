@@ -71,10 +71,15 @@ def _added(round_: Round, waits: Job, change: Change) -> Node:
 
 
 def _then(job: Job, assignment: Assignment | None) -> Job:
+    """Return a job as it is then: the very job where nothing is to be changed, as for most of many."""
     if assignment is None:
+        if job.state == "waiting" and job.placement is None:
+            return job
         return replace(job, state="waiting", placement=None)
     held = {node: gpus for node, gpus in assignment.gpus.items() if gpus} or dict(assignment.gpus)
     plan = job.plan if assignment.plan is None else assignment.plan
+    if job.state == "running" and job.plan == plan and job.placement == held and list(job.placement) == list(held):
+        return job
     return replace(job, state="running", placement=held, plan=plan)
 
 

@@ -106,6 +106,13 @@ class Search(Known):
         seconds = self.seconds_left()
         return self.limits.with_seconds(None if seconds is None else max(0.0, seconds)).less(self.spent)
 
+    def _left_before_bound(self) -> Limits:
+        """Return the limits less the time that a first bound is expected to take, but half of the time at most."""
+        left = self.left()
+        if left.seconds is None:
+            return left
+        return left.with_seconds(max(left.seconds / 2, left.seconds - self._expected("bound")))
+
     def _expected(self, step: str, *, usual: float = 0.0) -> float:
         return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
 
@@ -131,7 +138,7 @@ class Search(Known):
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            budget = None if named else Budget(limits=self.left())
+            budget = None if named else Budget(limits=self._left_before_bound())
             with self._step("algorithm", "solve_seconds"):
                 decision = decided(self.policy, self.round_, self.limits.seed, budget)
             self.spent += 0.0 if budget is None else budget.spent

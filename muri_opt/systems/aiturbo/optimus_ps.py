@@ -82,7 +82,7 @@ class OptimusTasksPolicy(PlanPolicy):
 
     def _placed(self, round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs, after placing those that are given tasks and have no seat yet."""
-        choices, pays = Choices(round_, options), self.restarts != "ignore"
+        choices, pays = Choices.of(round_, options), self.restarts != "ignore"
         grown = _Allocation(round_, options, choices).grown()
         order = {job: place for place, job in enumerate(arrivals(round_))}
         new = [job for job in grown if job not in seating.seats]
@@ -142,7 +142,7 @@ class _Allocation:
         job = self.queue[place]
         for here in self.paths.get(job, [])[-1:] if self.choices.steps[job] is not None else ():
             for target in here.growths():
-                if target in self.choices.able(job):
+                if target.name in self.choices.able(job):
                     saved = self._seconds(job, here) - self._seconds(job, target)
                     part = self._dominant(self._added(job, here, target))
                     loss = -saved / part if part else -inf if saved > 0 else -saved

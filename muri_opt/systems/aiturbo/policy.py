@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from math import inf, lcm
 from typing import ClassVar, Final, NamedTuple
 
@@ -25,13 +24,10 @@ from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guarante
 from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_ladder import Configuration
+from muri_opt.systems.plans.plan_rows import ReadPlans
 from muri_opt.systems.plans.plan_rules import COSTS, PlanRules
 from muri_opt.systems.plans.policy import SECONDS, PlanPolicy
 from muri_opt.systems.policy import Allowed, Span
-
-_MOVES: Final = 4096
-"""How many moves are remembered: from one round to the next those of jobs that wait are the same."""
-
 
 _INTERVAL: Final = 600_000_000
 """Microseconds of run time in which a job takes one step at most."""
@@ -43,6 +39,13 @@ class Move(NamedTuple):
     gain: Fraction | float
     grows: bool
     target: Configuration
+
+
+class KnownMove(NamedTuple):
+    """A move, and what it was asked for by."""
+
+    asked: tuple[object, ...]
+    move: Move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +139,13 @@ class AITurboPolicy(PlanPolicy):
     ) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs; those ``held`` stay, if they can beside jobs out of patience."""
         near, moves, order = _admitted(self, round_)
-        able = Choices(round_, options)
+        able = Choices.of(round_, options)
         first = [job for job in order if held and self._is_late(round_.jobs[job])]
         for jobs in (first, order):
             for job in guaranteed_first(options, jobs):
                 here, wanted = near.here[job], [near.here[job]]
                 steps = self._may_step(round_.jobs[job], here)
-                if job in moves and ((steps and moves[job].gain > 0) or here not in near.able(job)):
+                if job in moves and ((steps and moves[job].gain > 0) or here.name not in near.able(job)):
                     wanted.insert(0, moves[job].target)
                 seating.start(job, (o for at in wanted for o in able.options(job, at)))
             if jobs is first:
@@ -168,13 +171,13 @@ class AITurboPolicy(PlanPolicy):
 
     def steps(self, round_: Round) -> tuple[Choices, dict[int, Move]]:
         """Return what is one step away from each job, and the best step of those that can be predicted."""
-        near = Choices(round_, PlanOptions.of(round_, replace(self.plan_rules, change="neighbours")))
+        near = Choices.of(round_, PlanOptions.of(round_, replace(self.plan_rules, change="neighbours")))
         moves = {}
         for job, (here, steps) in enumerate(zip(near.here, near.steps, strict=True)):
-            speeds = tuple((at, near.speed(job, at)) for at in near.able(job))
-            if steps is not None and speeds:
-                now = near.speed(job, here)
-                moves[job] = best_move(here, now, speeds, steps, self.objective, switch=self.switch == "on")
+            able = tuple(near.able(job))
+            if steps is not None and able:
+                switch = self.switch == "on"
+                moves[job] = best_move(near.plans(job), here, able, steps, self.objective, switch=switch)
         return near, moves
 
     def order(self, round_: Round, near: Choices, moves: Mapping[int, Move]) -> list[int]:
@@ -222,25 +225,37 @@ def _admitted(policy: AITurboPolicy, round_: Round) -> tuple[Choices, dict[int, 
     return near, moves, policy.order(round_, near, moves)
 
 
-@lru_cache(maxsize=_MOVES)
 def best_move(
+    plans: ReadPlans, here: Configuration, able: tuple[str, ...], steps: int, objective: str, *, switch: bool
+) -> Move:
+    """Return the better of the best addition and the best removal, of the names that a job is ``able`` to run by.
+
+    The job has so many ``steps`` left. The last move that was asked for is remembered with its plans: from one round to
+    the next those of jobs that wait are the same.
+    """
+    asked = here, able, steps, objective, switch
+    last = plans.known.get(best_move)
+    if isinstance(last, KnownMove) and last.asked == asked:
+        return last.move
+    move = _best_move(plans.fastest, *asked)
+    plans.known[best_move] = KnownMove(asked, move)
+    return move
+
+
+def _best_move(
+    speed: Mapping[str, float],
     here: Configuration,
-    now: float,
-    speeds: tuple[tuple[Configuration, float], ...],
+    able: tuple[str, ...],
     steps: int,
     objective: str,
-    *,
     switch: bool,
 ) -> Move:
-    """Return the better of the best addition and the best removal, of what a job may run by at these ``speeds``.
-
-    The job has so many ``steps`` left and would do them at the throughput ``now`` where it is.
-    """
-    able = dict(speeds)
-    before = remaining(here, now, steps, objective)
+    before = remaining(here, speed[here.name], steps, objective)
 
     def best(near: Sequence[Configuration], *, grows: bool) -> Move:
-        moves = [Move(before - remaining(at, able[at], steps, objective), grows, at) for at in near if at in able]
+        moves = [
+            Move(before - remaining(at, speed[at.name], steps, objective), grows, at) for at in near if at.name in able
+        ]
         return max(moves, key=lambda move: move.gain, default=Move(-inf, grows, here))
 
     add, remove = best(here.additions(switch=switch), grows=True), best(here.removals(switch=switch), grows=False)

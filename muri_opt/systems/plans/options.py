@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.plans.job_options import JobOptions, JobReader, ReadOnDemand
 from muri_opt.systems.plans.plan_parts import Larger
 from muri_opt.systems.plans.plan_rules import PlanRules
@@ -286,9 +286,9 @@ def _held(round_: Round, job: Job, *, most_first: bool = False) -> Ints:
     return np.array([round_.cluster.node_index[node] for node in order], dtype=np.int64)
 
 
-@last_recalled
+@recalled
 def _options(round_: Round, rules: PlanRules) -> PlanOptions:
-    """Return the options of a round, from the last call if it was the same."""
+    """Return the options of a round, from one of the last calls if it was the same."""
     options = PlanOptions.read(round_, rules)
     for field in fields(options):
         value = getattr(options, field.name)

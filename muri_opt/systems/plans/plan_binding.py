@@ -85,21 +85,26 @@ class PlanBindingRules:
         self._types = [node.gpu_type for node in round_.cluster.nodes]
         self._typed = any(gpu_type is not None for gpu_type in self._types)
         self._known: dict[tuple[object, ...], PlanBinding] = {}
+        self._first: list[int] = options.first.tolist()
+        self._guaranteed: list[bool] = options.guaranteed.tolist()
+        self._asks: list[int] = round_.amounts.g.tolist()
+        self._tenant: list[int] = round_.amounts.tenant.tolist()
         self._reached: dict[_Places, Bools] = {}
 
     def of(self, job: int) -> PlanBinding:
         """Return what binds for a job that waits."""
-        mine, amounts = self._options.of_job(job), self._free.amounts
-        wants = self._wants(job, mine) if mine and not any(self._free.fits(o) for o in mine) else None
+        begin, end = self._first[job], self._first[job + 1]
+        if begin == end:
+            return self._found(job, None, able=False)
         key = (
-            wants,
-            (int(amounts.g[job]), int(amounts.tenant[job])) if self._options.guaranteed[job] else None,
+            tuple(self._options.demand[begin:end]),
+            (self._asks[job], self._tenant[job]) if self._guaranteed[job] else None,
             None if self._sets is None else int(self._sets.kind[job]),
             self._types_of(job) if self._typed else None,
         )
-        if not mine:
-            return self._found(job, wants, able=False)
         if key not in self._known:
+            mine = range(begin, end)
+            wants = None if any(self._free.fits(o) for o in mine) else self._wants(job, mine)
             self._known[key] = self._found(job, wants, able=True)
         return self._known[key]
 

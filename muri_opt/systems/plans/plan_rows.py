@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from threading import Lock
@@ -34,12 +34,12 @@ _strategy = lru_cache(maxsize=4096)(strategy)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PlanRows:
-    """The plans of a job: ``numbers`` has a row for each, ``throughput`` its speed; a job like it has the same."""
+class ReadPlans:
+    """The plans of a job by their names; a job like it has the same."""
 
     job: Job
-    numbers: Ints
-    throughput: Floats
+    known: dict[Hashable, object] = field(default_factory=dict)
+    """What a policy remembers of these plans."""
 
     @property
     def plans(self) -> Sequence[Plan]:
@@ -50,6 +50,22 @@ class PlanRows:
     def configurations(self) -> Mapping[str, Configuration]:
         """What the plans of each name are to a policy that goes step by step."""
         return steps_of(self.job)
+
+    @cached_property
+    def fastest(self) -> Mapping[str, float]:
+        """The largest throughput of the plans of each name, on any nodes."""
+        found: dict[str, float] = {}
+        for plan in self.plans:
+            found[plan.name] = max(found.get(plan.name, 0.0), plan.throughput)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlanRows(ReadPlans):
+    """The plans of a job in rows: ``numbers`` has one for each, ``throughput`` its speed."""
+
+    numbers: Ints
+    throughput: Floats
 
     @cached_property
     def steps(self) -> list[Configuration]:
@@ -150,10 +166,10 @@ def plan_row_reader() -> PlanRowReader:
     return _READER[0]
 
 
-def steps_of_jobs(jobs: Sequence[Job]) -> list[Mapping[str, Configuration]]:
-    """Return by name what the plans of each job are to a policy that goes step by step."""
+def read_plans(jobs: Sequence[Job]) -> Sequence[ReadPlans]:
+    """Return what is known of the plans of each job."""
     rows = plan_row_reader().rows(jobs)
-    return [steps_of(job) for job in jobs] if rows is None else [one.configurations for one in rows]
+    return [ReadPlans(job=job) for job in jobs] if rows is None else rows
 
 
 def _numbered(known: dict[T, int], words: Sequence[T]) -> list[int]:

@@ -12,6 +12,7 @@ from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
@@ -80,6 +81,10 @@ class PlanPolicy(Policy):
         """Return the same beside all that runs, which stays; ``None`` where the algorithm starts from what runs."""
         return None
 
+    def kept(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints] | None:
+        """Return what :meth:`keep` does, from one of the last calls if it was the same."""
+        return _kept(self, round_, options, seed)
+
     def seats(self, round_: Round, options: PlanOptions) -> PlanAllocation:
         """Return the empty cluster, in which those that run hold their nodes until their turn if restarts count."""
         return (HeldSeats if self.restarts != "ignore" else PlanAllocation)(round_, options)
@@ -120,7 +125,7 @@ class PlanPolicy(Policy):
         options = PlanOptions.of(round_, self.plan_rules)
         if self.restarts == "ignore" or not options.homes:
             return None
-        kept = self.keep(round_, options, 0)
+        kept = self.kept(round_, options, 0)
         if kept is None:
             beside = PlanAllocation(round_, options)
             beside.stay(arrivals(round_))
@@ -128,6 +133,12 @@ class PlanPolicy(Policy):
                 beside.start(job, beside.best_first[job])
             kept = beside.chosen
         return plan_decision(round_, options, kept)
+
+
+@recalled
+def _kept(policy: PlanPolicy, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints] | None:
+    """Return what a policy decides beside all that runs: it is asked for it again as an answer that changes nobody."""
+    return policy.keep(round_, options, seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

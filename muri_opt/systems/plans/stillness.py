@@ -42,7 +42,7 @@ class Chooser(Protocol):
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Chosen:
         """Return what the algorithm chooses."""
 
-    def keep(self, round_: Round, options: PlanOptions, seed: int) -> Chosen | None:
+    def kept(self, round_: Round, options: PlanOptions, seed: int) -> Chosen | None:
         """Return what it chooses beside all that runs, or ``None`` where its algorithm starts from that anyway."""
 
 
@@ -61,7 +61,7 @@ def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int, unti
         then = after(round_, done)
         if then == round_:
             break
-        again = PlanOptions.read(then, policy.plan_rules)
+        again = PlanOptions.of(then, policy.plan_rules)
         wanted, kept = _better(policy, then, again, seed, until)
         if wanted is kept and len(kept) == len(best):
             break
@@ -77,7 +77,7 @@ def _better(
 ) -> tuple[Chosen, Chosen | None]:
     """Return what a policy chooses or what it chooses beside all that runs, whichever is worth more; and the latter."""
     wanted = undone(round_, options, policy.choose(round_, options, seed, until))
-    kept = None if until < inf and monotonic() >= until else policy.keep(round_, options, seed)
+    kept = None if until < inf and monotonic() >= until else policy.kept(round_, options, seed)
     if kept is None or worth_of(options, wanted) > worth_of(options, kept):
         return wanted, kept
     return kept, kept
