@@ -23,21 +23,36 @@ def seatings(jobs: int, slots: int) -> tuple[Slots, ...]:
 
 
 def least_period(stages: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return the least period of groups; ``stages[j][..., r]`` are the times of stage r of their j-th jobs.
+    """Return the least period of groups; ``stages[j][r]`` are the times of stage r of their j-th jobs.
 
     A slot lasts as long as the longest stage in it.
 
     >>> least_period([np.array([1, 2]), np.array([2, 1])]).tolist()
     3
     """
-    slots = stages[0].shape[-1]
-    found: NDArray[Any] | None = None
-    for seats in seatings(len(stages), slots):
-        period = _period(stages, seats)
-        found = period if found is None else np.minimum(found, period)
-    if found is None:
+    slots = len(stages[0])
+    ways = seatings(len(stages), slots)
+    if not ways:
         raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {slots}")
+    found: NDArray[Any] = _period(stages, ways[0])
+    for seats in ways[1:]:
+        found = np.minimum(found, _period(stages, seats))
     return found
+
+
+def best_orders(stages: NDArray[Any]) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Return the least periods of groups, and the positions of their jobs by ascending slot.
+
+    ``stages[u, j, r]`` are the times of stage r of the j-th job of group u. Of equal seats the first are taken.
+
+    >>> best_orders(np.array([[[1, 2], [2, 1]]]))
+    ([3], [(0, 1)])
+    """
+    turned = [np.moveaxis(stages[:, job], -1, 0) for job in range(stages.shape[1])]
+    ways = seatings(stages.shape[1], stages.shape[2])
+    periods = np.array([_period(turned, seats) for seats in ways])
+    orders = [tuple(sorted(range(len(seats)), key=seats.__getitem__)) for seats in ways]
+    return periods.min(axis=0).tolist(), [orders[way] for way in periods.argmin(axis=0).tolist()]
 
 
 def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
@@ -46,18 +61,16 @@ def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
     >>> best_order([(1, 2), (2, 1)])
     (3, (0, 1))
     """
-    arrays = [np.array(times, dtype=object) for times in stages]
-    ways = [(int(_period(arrays, seats)), seats) for seats in seatings(len(stages), len(stages[0]))]
-    period, seats = min(ways)
-    return period, tuple(sorted(range(len(seats)), key=seats.__getitem__))
+    (period,), (order,) = best_orders(np.array([stages], dtype=object))
+    return period, order
 
 
 def _period(stages: list[NDArray[Any]], seats: Slots) -> Any:
-    slots = stages[0].shape[-1]
+    slots = len(stages[0])
     total: Any = 0
     for slot in range(slots):
-        longest = stages[0][..., (slot - seats[0]) % slots]
+        longest = stages[0][(slot - seats[0]) % slots]
         for times, seat in zip(stages[1:], seats[1:], strict=True):
-            longest = np.maximum(longest, times[..., (slot - seat) % slots])
+            longest = np.maximum(longest, times[(slot - seat) % slots])
         total = total + longest
     return total

@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
-from muri_opt.systems.joint.cyclic_period import best_order
+from muri_opt.systems.joint.group_value import timed_groups
 from muri_opt.systems.joint.job_model import PER_SECOND, Models
 from muri_opt.systems.joint.rules import JointRules
 
@@ -21,23 +21,20 @@ def joint_decision(
 
     What a waiting job asks is the fewest GPUs that it can start with.
     """
-    asks = np.array([models.of[kind].least for kind in models.kind.tolist()], dtype=np.int64)
+    asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
+    items = sorted(placed.items())
+    sizes = [int(share.sum()) for _, share in items]
     found = []
-    for group, share in sorted(placed.items()):
-        gpus = int(share.sum())
+    timed = timed_groups(models, [group for group, _ in items], sizes)
+    for (group, share), gpus, (period, order) in zip(items, sizes, timed, strict=True):
         asks[list(group)] = gpus
-        found.append(timed(round_, models, rules, group, share, gpus))
+        seconds = float(period * rules.slowdown[len(group) - 1] / PER_SECOND)
+        said = None if len(group) == 1 and _timeless(round_, group[0]) else seconds
+        found.append(Placed(jobs=group, share=share, order=order, period_seconds=said))
     return group_decision(round_, found, consolidate=False, asks=asks)
 
 
-def timed(round_: Round, models: Models, rules: JointRules, group: tuple[int, ...], share: Ints, gpus: int) -> Placed:
-    """Return a placed group with the best order of its jobs and its period; a job alone has that of its share."""
-    members = [models.of[kind] for kind in models.kind[list(group)].tolist()]
-    if len(group) > 1:
-        period, order = best_order([model.stages_on(gpus) for model in members])
-        seconds = float(period * rules.slowdown[len(group) - 1] / PER_SECOND)
-        return Placed(jobs=group, share=share, order=order, period_seconds=seconds)
-    job = round_.jobs[group[0]]
-    if job.scaling is None and job.iteration_seconds is None and job.stage_seconds is None:
-        return Placed(jobs=group, share=share)
-    return Placed(jobs=group, share=share, period_seconds=members[0].period[gpus] / PER_SECOND)
+def _timeless(round_: Round, job: int) -> bool:
+    """Return whether nothing says how long an iteration of a job takes."""
+    said = round_.jobs[job]
+    return said.scaling is None and said.iteration_seconds is None and said.stage_seconds is None

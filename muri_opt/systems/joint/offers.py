@@ -21,24 +21,19 @@ _GRID = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 class Offers:
     """Jobs as bidders for GPUs.
 
-    Job j is worth ``moved[j]`` an iteration wherever it runs, and ``stays[j]`` more where it goes on with the GPUs
-    ``held[j]`` at the place numbered ``place[j]`` (-1: none). ``counts`` are the GPU counts that any job can have, 0
-    first; ``rate[t, k]`` are iterations a nanosecond of model t alone on ``counts[k]`` GPUs. ``sizes`` are the counts
-    that groups are looked at with first; ``stages[t, s]`` the stage times of model t with the s-th of them, infinite
-    where it cannot have them, and ``all_stages[t, k]`` those on ``counts[k]``. ``charge[j]`` is what job j pays for
-    each of its GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first.
+    An iteration of job j is worth ``work[j]``. ``counts`` are the GPU counts that any job can have, 0 first;
+    ``rate[t, k]`` are iterations a nanosecond of model t alone on ``counts[k]`` GPUs. ``sizes`` are the counts that
+    groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
+    model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
+    GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first.
     """
 
     kind: Ints
-    moved: Floats
-    stays: Floats
-    held: Ints
-    place: Ints
+    work: Floats
     counts: Ints
     rate: Floats
-    sizes: Ints
-    stages: Floats
-    all_stages: Floats
+    grid: Ints
+    stages: NDArray[np.float32]
     shares: NDArray[np.bool_]
     slowdown: Floats
     most_jobs: int
@@ -47,27 +42,18 @@ class Offers:
 
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
-        """Return the offers of all jobs of a round."""
+        """Return the offers of all jobs of a round where each goes on as it is, or starts."""
         counts = np.append(0, np.flatnonzero((models.period > 0).any(axis=0)))
         period = models.period[:, counts].astype(np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
-        held, place = _now(round_)
-        moved = worth.changed.astype(np.float64) / worth.unit
-        stays = worth.work.astype(np.float64) / worth.unit - moved
         asked = {len(model.period) - 1 for model in models.of if model.period[:-1].count(0) == len(model.period) - 1}
-        grid = np.flatnonzero(np.isin(counts, [*_GRID, *asked]))
-        stages = _stage_times(models, period, len(round_.resources))
         return cls(
             kind=models.kind,
-            moved=moved,
-            stays=np.where(held > 0, stays, 0.0),
-            held=held,
-            place=place,
+            work=worth.work.astype(np.float64) / worth.unit,
             counts=counts,
             rate=rate,
-            sizes=counts[grid],
-            stages=stages[:, grid],
-            all_stages=stages,
+            grid=np.flatnonzero(np.isin(counts, [*_GRID, *asked])),
+            stages=_stage_times(models, period, len(round_.resources)),
             shares=models.shares[models.kind],
             slowdown=np.array([float(factor) for factor in rules.slowdown]),
             most_jobs=rules.most_jobs(len(round_.resources)),
@@ -75,99 +61,79 @@ class Offers:
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
         )
 
-    def alone(self, jobs: Ints) -> Floats:
-        """Return ``[j, k]``, what each of the jobs adds alone on ``counts[k]`` GPUs, 0 where it cannot have them."""
-        work = np.repeat(self.moved[jobs, None], len(self.counts), axis=1)
-        at = self.position(self.held[jobs])
-        running = np.flatnonzero(at > 0)
-        work[running, at[running]] += self.stays[jobs[running]]
-        value: Floats = work * self.rate[self.kind[jobs]] - self.charge[jobs, None] * self.counts
-        return value
+    @property
+    def sizes(self) -> Ints:
+        """The GPU counts that groups are looked at with first."""
+        return self.counts[self.grid]
 
-    def position(self, gpus: Ints) -> Ints:
+    def alone(self, jobs: Ints) -> Floats:
+        """Return ``[..., k]``, what each of the jobs adds alone on ``counts[k]`` GPUs, 0 where it cannot have them."""
+        value: Floats = self.work[jobs][..., None] * self.rate[self.kind[jobs]]
+        return value - self.charge[jobs][..., None] * self.counts if self.charge.any() else value
+
+    def position(self, gpus: Ints | int) -> Ints:
         """Return where numbers of GPUs are among the ``counts``; 0 for one that is not there."""
         at = np.minimum(np.searchsorted(self.counts, gpus), len(self.counts) - 1)
         return np.where(self.counts[at] == gpus, at, 0)
 
-    def pairs(self, jobs: Ints) -> Floats:
-        """Return ``[i, j, s]``, what two of the jobs add together on the s-th size, 0 where they cannot share it."""
-        kinds, of = np.unique(self.kind[jobs], return_inverse=True)
-        times = self.stages[kinds]
-        period = least_period([times[:, None], times[None, :]]) * self.slowdown[1]
-        speed = (1.0 / period)[of[:, None], of[None, :]]
+    def pairs(self, jobs: Ints) -> NDArray[np.float32]:
+        """Return ``[b, i, j, s]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
+        times = self.stages[:, :, self.grid]
+        if len(times[0]) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
+            period = least_period([times[:, :, None], times[:, None, :]])
+            kind = self.kind[jobs]
+            speed = (1.0 / period)[kind[:, :, None], kind[:, None, :]]
+        else:
+            mine = times[:, self.kind[jobs]]
+            speed = 1.0 / least_period([mine[:, :, :, None], mine[:, :, None, :]])
+        speed *= np.float32(1 / self.slowdown[1])
         able = self.shares[jobs]
-        speed[~able] = 0.0
-        speed[:, ~able] = 0.0
-        value: Floats = (self.moved[jobs, None] + self.moved[None, jobs])[:, :, None] * speed
+        speed *= (able[:, :, None] & able[:, None, :])[..., None]
+        work = self.work[jobs].astype(np.float32)
+        value: NDArray[np.float32] = (work[:, :, None] + work[:, None, :])[..., None] * speed
         if self.charge.any():
-            value -= (self.charge[jobs, None] + self.charge[jobs])[:, :, None] * self.sizes
-        running = np.flatnonzero(self.held[jobs] > 0)
-        if not len(running):
-            return value
-        mine = np.where(self.held[jobs[running], None] == self.sizes, self.stays[jobs[running], None], 0.0)
-        value[running] += mine[:, None, :] * speed[running]
-        value[:, running] += mine[None, :, :] * speed[:, running]
-        apart = self.place[jobs[running], None] != self.place[None, jobs[running]]
-        twice = np.minimum(mine[:, None, :], mine[None, :, :]) * apart[:, :, None]  # only one of the two can stay
-        both = np.ix_(running, running)
-        value[both] -= twice * speed[both]
+            charge = self.charge[jobs].astype(np.float32)
+            value -= (charge[:, :, None] + charge[:, None, :])[..., None] * self.sizes.astype(np.float32)
         return value
 
     def groups(self, members: Ints) -> Floats:
         """Return ``[u, k]``, what each group of the jobs in a row of ``members`` adds on ``counts[k]`` GPUs."""
         count = members.shape[1]
-        period = least_period([self.all_stages[self.kind[members[:, j]]] for j in range(count)])
-        work = np.repeat(self.moved[members].sum(axis=1)[:, None], period.shape[1], axis=1)
-        kept = self._kept(members, self.counts)
-        charge = self.charge[members].sum(axis=1)[:, None] * self.counts
-        value: Floats = (work + kept) / (period * self.slowdown[count - 1]) - charge
+        period = least_period([self.stages[:, self.kind[members[:, j]]] for j in range(count)]).astype(np.float64)
+        value: Floats = self.work[members].sum(axis=1)[:, None] / (period * self.slowdown[count - 1])
+        return value - self.charge[members].sum(axis=1)[:, None] * self.counts if self.charge.any() else value
+
+    def groups_on(self, members: Ints, at: Ints) -> Floats:
+        """Return what each group of a row of ``members`` adds on one of the ``counts``, that at the place ``at[u]``."""
+        count = members.shape[1]
+        period = least_period([self.stages[:, self.kind[members[:, j]], at] for j in range(count)]).astype(np.float64)
+        value: Floats = self.work[members].sum(axis=1) / (period * self.slowdown[count - 1])
+        return value - self.charge[members].sum(axis=1) * self.counts[at] if self.charge.any() else value
+
+    def joined(self, cores: Ints, others: Ints, at: Ints) -> Floats:
+        """Return ``[b, c, o, s]``, what job ``others[b, o]`` and the jobs ``cores[b, c]`` add together.
+
+        They are looked at with the GPU counts ``at[b, c, s]``, by their places among the ``counts``.
+        """
+        size = cores.shape[2]
+        where = at[:, :, None, :]
+        each = [self.stages[:, self.kind[cores[:, :, j]][:, :, None, None], where] for j in range(size)]
+        last = self.stages[:, self.kind[others][:, None, :, None], where]
+        period = least_period([*each, last]) * np.float32(self.slowdown[size])
+        work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
+        value: Floats = work[..., None] / period
+        if self.charge.any():
+            charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]
+            value = value - charge[..., None] * self.counts[where]
         return value
 
-    def triples(self, pairs: Ints, others: Ints) -> Floats:
-        """Return ``[p, q, s]``, what pair p adds together with another job q on the s-th size."""
-        first, second, third = (
-            self.stages[self.kind[pairs[:, 0]]][:, None],
-            self.stages[self.kind[pairs[:, 1]]][:, None],
-            self.stages[self.kind[others]][None, :],
-        )
-        period = least_period([first, second, third]) * self.slowdown[2]
-        rows = np.broadcast_to(pairs[:, None, :], (len(pairs), len(others), 2))
-        thirds = np.broadcast_to(others[None, :, None], (len(pairs), len(others), 1))
-        members = np.concatenate([rows, thirds], axis=2).reshape(-1, 3)
-        work = self.moved[members].sum(axis=1)[:, None] + self._kept(members, self.sizes)
-        charge = self.charge[pairs].sum(axis=1)[:, None] + self.charge[others]
-        value: Floats = work.reshape(len(pairs), len(others), -1) / period - charge[:, :, None] * self.sizes
-        return value
 
-    def _kept(self, members: Ints, sizes: Ints) -> Floats:
-        """Return ``[u, s]``, what groups are worth more where they take the place that saves most of the restarts."""
-        if not self.stays.any():
-            return np.zeros((1, 1))
-        saved = np.where(self.held[members][:, :, None] == sizes, self.stays[members][:, :, None], 0.0)
-        place = self.place[members]
-        together = place[:, :, None] == place[:, None, :]
-        at_place: Floats = np.einsum("umn,uns->ums", together.astype(np.float64), saved)
-        found: Floats = at_place.max(axis=1)
-        return found
-
-
-def _now(round_: Round) -> tuple[Ints, Ints]:
-    """Return the GPUs that running jobs hold, and a number for where; 0 and -1 for those that wait."""
-    held = np.zeros(len(round_.jobs), dtype=np.int64)
-    place = np.full(len(round_.jobs), -1, dtype=np.int64)
-    known: dict[tuple[tuple[str, int], ...], int] = {}
-    for at, job in enumerate(round_.jobs):
-        if job.state == "running" and job.placement:
-            held[at] = sum(job.placement.values())
-            place[at] = known.setdefault(tuple(job.placement.items()), len(known))
-    return held, place
-
-
-def _stage_times(models: Models, period: Floats, resources: int) -> Floats:
-    """Return ``[t, k, r]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
-    times = np.full((*period.shape, max(1, resources)), np.inf)
-    for row, model in enumerate(models.of):
-        if model.stages is not None:
-            able = period[row] > 0
-            times[row, able] = np.ceil(period[row, able, None] * (np.array(model.stages) / model.base))
+def _stage_times(models: Models, period: Floats, resources: int) -> NDArray[np.float32]:
+    """Return ``[r, t, k]``: nanoseconds of the stages in each period, infinite where a job cannot share."""
+    times = np.full((max(1, resources), *period.shape), np.inf, dtype=np.float32)
+    able = [row for row, model in enumerate(models.of) if model.stages is not None]
+    if able:
+        part = np.array([models.of[row].stages for row in able]) / np.array([[models.of[row].base] for row in able])
+        filled = np.ceil(period[able] * part.T[:, :, None].astype(np.float64))
+        times[:, able] = np.where(period[able] > 0, filled, np.inf)
     return times

@@ -1,96 +1,133 @@
-"""Who shares GPUs at a price of a GPU: pairs by the gain of sharing, then a third job to a pair."""
+"""Who shares GPUs at a price of a GPU: pairs by the gain of sharing, then further jobs to a pair."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.algorithms import max_weight_matching
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 
-_MOST_THIRDS = 96
-"""Jobs that are looked at as the third of a pair, those of the most value for a GPU."""
+_MOST_OTHERS = 96
+"""Jobs of a block that are looked at as a further member of a group, those of the most value for a GPU."""
 _PARTS = 1_000_000
+_WIDE = 40_000
+"""Joinings of a group and a job, with each size, up to which all sizes are looked at; else those near the group's."""
+_NEAR = (0, 1, 2)
+Pairing = Callable[[Floats], tuple[Ints, Ints, Ints]]
 
 
-class Block:
-    """Some jobs that may share with each other, in the order of what they offer for a GPU, with all their pairs.
+class Blocks:
+    """Rows of jobs that may share with others of their row, in the order of what they offer for a GPU.
 
-    ``pairing`` says which of them form pairs, from what each pair gains.
+    ``jobs[b, i]`` is -1 at the end of a row that has fewer. ``pairing`` says which form pairs, from what each pair of a
+    row gains: rows, first and second jobs.
     """
 
-    def __init__(self, offers: Offers, jobs: Ints, pairing: Callable[[Floats], Ints]) -> None:
-        self.jobs, self._offers, self._pairing = jobs, offers, pairing
-        self._alone = offers.alone(jobs)
+    def __init__(self, offers: Offers, jobs: Ints, pairing: Pairing) -> None:
+        self.jobs, self.offers, self._pairing = jobs, offers, pairing
+        self._there = jobs >= 0
+        self._alone = np.where(self._there[..., None], offers.alone(jobs), 0.0)
+        self._able: NDArray[np.bool_] = offers.shares[jobs] & self._there
         self._gpus = offers.counts.astype(np.float64)
-        shares = offers.most_jobs > 1 and len(offers.sizes) > 0 and bool(offers.shares[jobs].any())
-        self._pairs = offers.pairs(jobs).astype(np.float32) if shares else None
+        self.share = offers.most_jobs > 1 and len(offers.grid) > 0 and bool(self._able.any())
+        self._pairs = offers.pairs(jobs) if self.share else np.zeros((*jobs.shape, jobs.shape[1], 1), dtype=np.float32)
+        if self.share:
+            self._pairs *= (self._able[:, :, None] & self._able[:, None, :])[..., None]
 
-    def _profits(self, price: float) -> tuple[Floats, Floats]:
+    def profits(self, price: float) -> tuple[Floats, Floats]:
         """Return what each job gains alone at a price of a GPU, at least 0, and what each pair gains."""
-        alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=1))
-        if self._pairs is None:
-            return alone, np.zeros((len(alone), len(alone)))
-        cost = (price * self._offers.sizes).astype(np.float32)
-        best: Floats = (self._pairs - cost).max(axis=2).astype(np.float64)
-        np.fill_diagonal(best, -np.inf)
+        alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=2))
+        best: Floats = (self._pairs - (price * self.offers.sizes).astype(np.float32)).max(axis=3).astype(np.float64)
+        places = np.arange(best.shape[1])
+        best[:, places, places] = -np.inf
         return alone, best
 
     def groups(self, price: float, kept: float = 1.0) -> list[Ints]:
-        """Return the pairs and triples that gain by sharing at a price of a GPU: arrays with a group in each row.
+        """Return the groups that gain by sharing at a price of a GPU: arrays with the jobs of a group in each row.
 
         Only a part ``kept`` of the pairs, those that gain most, wait for a third job; the others are taken apart, to
         be thirds, or pairs again where no pair wants them.
         """
-        if self._pairs is None:
+        if not self.share:
             return []
-        alone, best = self._profits(price)
-        gain = best - alone[:, None] - alone[None, :]
-        pairs = self._pairing(gain)
-        if not len(pairs) or self._offers.most_jobs < 3:
-            return [self.jobs[pairs]] if len(pairs) else []
-        line = np.argsort(-best[pairs[:, 0], pairs[:, 1]], kind="stable")
-        cores = pairs[line[: ceil(kept * len(pairs))]]
-        free = self._offers.shares[self.jobs].copy()
-        free[cores] = False
-        others = np.flatnonzero(free)[:_MOST_THIRDS]
-        if not len(others):
-            return [self.jobs[cores]]
-        core, other = heaviest_between(self._joining(cores, others, best, alone, price))
-        triples = np.column_stack([cores[core], others[other]])
-        rest = np.delete(others, other)
-        again = rest[self._pairing(gain[np.ix_(rest, rest)])] if kept < 1 else cores[:0]
-        found = (np.delete(cores, core, axis=0), triples, again)
-        return [self.jobs[groups] for groups in found if len(groups)]
+        alone, best = self.profits(price)
+        gain = best - alone[:, :, None] - alone[:, None, :]
+        row, first, second = self._pairing(gain)
+        pairs = np.column_stack([first, second])
+        if not len(pairs) or self.offers.most_jobs < 3:
+            return [self._named(row, pairs)] if len(pairs) else []
+        profit = best[row, first, second]
+        place, count = _places(row, profit, len(self.jobs))
+        cores = place < np.ceil(kept * count)[row]
+        free = self._able.copy()
+        free[row[cores], first[cores]] = free[row[cores], second[cores]] = False
+        done: list[Ints] = []
+        row, members, profit = row[cores], pairs[cores], profit[cores]
+        while len(row) and members.shape[1] < self.offers.most_jobs:
+            core, other, joined = self._join(row, members, profit, free, alone, price)
+            done.append(self._named(np.delete(row, core), np.delete(members, core, axis=0)))
+            row, members, profit = row[core], np.column_stack([members[core], other]), joined
+            free[row, other] = False
+        done.append(self._named(row, members))
+        if kept < 1:
+            again = self._pairing(np.where(free[:, :, None] & free[:, None, :], gain, -np.inf))
+            done.append(self._named(again[0], np.column_stack(again[1:])))
+        return [some for some in done if len(some)]
 
-    def _joining(self, pairs: Ints, others: Ints, best: Floats, alone: Floats, price: float) -> Floats:
-        """Return ``[p, q]``, what is gained if job q joins pair p."""
-        value = self._offers.triples(self.jobs[pairs], self.jobs[others]) - price * self._offers.sizes
-        gain: Floats = value.max(axis=2) - best[pairs[:, 0], pairs[:, 1]][:, None] - alone[others]
-        return gain
+    def _join(
+        self, row: Ints, members: Ints, profit: Floats, free: NDArray[np.bool_], alone: Floats, price: float
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return which groups a free job of their row joins, that job, and what they gain then."""
+        place, count = _places(row, profit, len(self.jobs))
+        cores = np.full((len(self.jobs), int(count.max(initial=0)), members.shape[1]), -1, dtype=np.int64)
+        of = np.full(cores.shape[:2], -1, dtype=np.int64)
+        cores[row, place], of[row, place] = members, np.arange(len(row))
+        most = min(_MOST_OTHERS, int(free.sum(axis=1).max(initial=0)))
+        others = np.argsort(~free, axis=1, kind="stable")[:, :most]
+        there = (of >= 0)[:, :, None] & np.take_along_axis(free, others, axis=1)[:, None, :]
+        gain, value = self._joining(cores, others, alone, price)
+        before = np.where(of >= 0, profit[of], 0.0)
+        gain = np.where(there, gain - before[:, :, None], -np.inf)
+        block, core, other = heaviest_between(gain)
+        return of[block, core], others[block, other], value[block, core, other]
+
+    def _joining(self, cores: Ints, others: Ints, alone: Floats, price: float) -> tuple[Floats, Floats]:
+        """Return ``[b, c, o]``, what group c and job o gain together, less what the job does alone; and without."""
+        rows = np.arange(len(self.jobs))[:, None]
+        named, free = self.jobs[rows[:, :, None], cores], self.jobs[rows, others]
+        grid = self.offers.grid
+        at = np.broadcast_to(grid, (*cores.shape[:2], len(grid)))
+        if cores.shape[0] * cores.shape[1] * others.shape[1] * len(grid) > _WIDE and cores.shape[2] > 1:
+            pair = self._pairs[rows, cores[:, :, 0], cores[:, :, 1]] - price * self.offers.sizes
+            near = np.minimum(pair.argmax(axis=2)[..., None] + np.array(_NEAR), len(grid) - 1)
+            at = grid[near]
+        profit = self.offers.joined(named, free, at) - price * self.offers.counts[at][:, :, None, :]
+        value: Floats = profit.max(axis=3)
+        return value - np.take_along_axis(alone, others, axis=1)[:, None, :], value
 
     def regrouped(self, groups: list[Ints], price: float, turn: int) -> list[Ints]:
-        """Return groups in which one member of each was taken out, and all those given out anew as gains most.
+        """Return groups of the one row in which one member of each was taken out, and all those given out anew.
 
         ``turn`` says which member. Jobs in no group may take their places. The best way to give them out is an
         assignment problem, which the groups as they were solve, too: at the same price it can only get better.
         """
         from scipy.optimize import linear_sum_assignment
 
-        alone, best = self._profits(price)
-        place = np.full(len(self._offers.kind), -1, dtype=np.int64)
-        place[self.jobs] = np.arange(len(self.jobs))
+        alone, best = self.profits(price)
+        place = np.full(len(self.offers.kind), -1, dtype=np.int64)
+        place[self.jobs[0]] = np.arange(self.jobs.shape[1])
         mine = [place[some] for some in groups]
-        free = self._offers.shares[self.jobs].copy()
+        free = self._able[0].copy()
         for some in mine:
             free[some] = False
         out = [some[:, turn % some.shape[1]] for some in mine]
         cores = [np.delete(some, turn % some.shape[1], axis=1) for some in mine]
-        others = np.concatenate([*out, np.flatnonzero(free)[:_MOST_THIRDS]])
+        others = np.concatenate([*out, np.flatnonzero(free)[:_MOST_OTHERS]])
         gain = np.concatenate([self._gain(core, others, best, alone, price) for core in cores])
         rows, columns = linear_sum_assignment(np.maximum(0.0, gain), maximize=True)
         takes = np.full(len(gain), -1, dtype=np.int64)
@@ -102,67 +139,92 @@ class Block:
             found.append(np.column_stack([core, taken])[taken >= 0])
             if core.shape[1] > 1:
                 found.append(core[taken < 0])
-        return [self.jobs[some] for some in found if len(some)]
+        return [self.jobs[0][some] for some in found if len(some)]
 
     def _gain(self, cores: Ints, others: Ints, best: Floats, alone: Floats, price: float) -> Floats:
-        """Return what is gained if another job joins a core of one job or two."""
+        """Return what is gained if another job joins a core of the one row."""
         if cores.shape[1] == 1:
-            return best[cores[:, 0]][:, others] - alone[cores] - alone[others]
-        return self._joining(cores, others, best, alone, price)
+            found: Floats = best[0][cores[:, 0]][:, others] - alone[0][cores] - alone[0][others]
+            return found
+        gain, _ = self._joining(cores[None], others[None], alone, price)
+        before = best[0][cores[:, 0], cores[:, 1]]
+        if cores.shape[1] > 2:
+            before = (self.offers.groups(self.jobs[0][cores]) - price * self._gpus).max(axis=1)
+        found = gain[0] - before[:, None]
+        return found
+
+    def _named(self, row: Ints, members: Ints) -> Ints:
+        return self.jobs[row[:, None], members]
 
 
-def best_pairs(gain: Floats) -> Ints:
-    """Return the pairs that gain most in all, by an exact matching of gains in millionths of the largest.
+def _places(row: Ints, profit: Floats, rows: int) -> tuple[Ints, Ints]:
+    """Return the place of each group among those of its row, the largest profit first, and how many each row has."""
+    line = np.lexsort((-profit, row))
+    count = np.bincount(row, minlength=rows)
+    place = np.empty(len(row), dtype=np.int64)
+    place[line] = np.arange(len(row)) - (np.cumsum(count) - count)[row[line]]
+    return place, count
 
-    >>> best_pairs(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 2.0], [4.0, 2.0, 0.0]])).tolist()
-    [[0, 2]]
+
+def best_pairs(gain: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return the pairs that gain most in all, by an exact matching of each row in millionths of its largest gain.
+
+    >>> row, first, second = best_pairs(np.array([[[0.0, 3.0, 4.0], [3.0, 0.0, 2.0], [4.0, 2.0, 0.0]]]))
+    >>> first.tolist(), second.tolist()
+    ([0], [2])
     """
-    gains = np.maximum(0.0, np.where(np.isfinite(gain), gain, 0.0))
-    most = float(gains.max(initial=0.0))
-    if most <= 0:
-        return np.zeros((0, 2), dtype=np.int64)
-    weights = np.rint(np.minimum(gains, gains.T) / most * _PARTS).astype(np.int64)
-    return np.array(max_weight_matching(weights).pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def heaviest_first(gain: Floats) -> Ints:
-    """Return the pairs that taking the largest gain first, again and again, leads to; no gain of 0 or less is taken.
-
-    Pairs that are each other's best are taken together: none of them is in the way of a larger gain.
-
-    >>> heaviest_first(np.array([[-1.0, 3.0, 4.0], [3.0, -1.0, 2.0], [4.0, 2.0, -1.0]])).tolist()
-    [[0, 2]]
-    """
-    gain = gain.copy()
-    places = np.arange(len(gain))
     found = []
-    while len(gain):
-        best = gain.argmax(axis=1)
-        mutual = (best[best] == places) & (gain[places, best] > 0) & (places < best)
-        if not mutual.any():
-            break
-        first, second = places[mutual], best[mutual]
-        found.append(np.column_stack([first, second]))
-        taken = np.concatenate([first, second])
-        gain[taken] = -np.inf
-        gain[:, taken] = -np.inf
-    return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
+    for row, own in enumerate(gain):
+        gains = np.maximum(0.0, np.where(np.isfinite(own), own, 0.0))
+        most = float(gains.max(initial=0.0))
+        if most > 0:
+            weights = np.rint(np.minimum(gains, gains.T) / most * _PARTS).astype(np.int64)
+            found += [(row, *pair) for pair in max_weight_matching(weights).pairs]
+    rows, first, second = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return rows, first, second
 
 
-def heaviest_between(gain: Floats) -> tuple[Ints, Ints]:
-    """Return rows and columns of the pairs that taking the largest gain above 0 first leads to."""
+def heaviest_first(gain: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return the pairs that taking the largest gain first, again and again, leads to in each row.
+
+    No gain of 0 or less is taken. Pairs that are each other's best are taken together: none of them is in the way of a
+    larger gain.
+
+    >>> row, first, second = heaviest_first(np.array([[[-1.0, 3.0, 4.0], [3.0, -1.0, 2.0], [4.0, 2.0, -1.0]]]))
+    >>> first.tolist(), second.tolist()
+    ([0], [2])
+    """
     gain = gain.copy()
-    rows, columns = [], []
+    places, rows = np.arange(gain.shape[1]), np.arange(len(gain))[:, None]
+    found = []
     while gain.size:
-        best = gain.argmax(axis=1)
-        back = gain.argmax(axis=0)
-        every = np.arange(len(gain))
-        mutual = (back[best] == every) & (gain[every, best] > 0)
-        if not mutual.any():
+        best = gain.argmax(axis=2)
+        mutual = (best[rows, best] == places) & (gain[rows, places, best] > 0) & (places < best)
+        row, first = mutual.nonzero()
+        if not len(row):
             break
-        rows.append(every[mutual])
-        columns.append(best[mutual])
-        gain[rows[-1]] = -np.inf
-        gain[:, columns[-1]] = -np.inf
-    none = np.zeros(0, dtype=np.int64)
-    return np.concatenate([none, *rows]), np.concatenate([none, *columns])
+        second = best[row, first]
+        found.append(np.array([row, first, second]))
+        gain[row, first] = gain[row, second] = -np.inf
+        gain[row, :, first] = gain[row, :, second] = -np.inf
+    row, first, second = np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
+    return row, first, second
+
+
+def heaviest_between(gain: Floats) -> tuple[Ints, Ints, Ints]:
+    """Return block, row and column of the pairs that taking the largest gain above 0 first leads to in each block."""
+    gain = gain.copy()
+    blocks, every = np.arange(len(gain))[:, None], np.arange(gain.shape[1])
+    found = []
+    while gain.size:
+        best, back = gain.argmax(axis=2), gain.argmax(axis=1)
+        mutual = (back[blocks, best] == every) & (gain[blocks, every, best] > 0)
+        block, row = mutual.nonzero()
+        if not len(block):
+            break
+        column = best[block, row]
+        found.append(np.array([block, row, column]))
+        gain[block, row] = -np.inf
+        gain[block, :, column] = -np.inf
+    block, row, column = np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
+    return block, row, column

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.capacity import Leftover, best_fit, held_gpus
+from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.capacity import Leftover, best_fit
 from muri_opt.systems.joint.job_model import Models
 from muri_opt.systems.joint.worth import Worth
 
@@ -39,30 +40,12 @@ def place_groups(
     return placing.placed
 
 
-def placed_groups(round_: Round, models: Models, worth: Worth, groups: Mapping[Group, int]) -> dict[Group, Ints]:
-    """Return GPUs per node of groups with their GPUs, each where those of its members are who would lose most."""
-    seats = [best_seat(round_, worth, group, size) for group, size in groups.items()]
-    return place_groups(round_, models, worth, list(groups), list(groups.values()), seats)
-
-
-def seats_of(round_: Round, group: Group, size: int) -> dict[tuple[tuple[str, int], ...], list[int]]:
-    """Return the places of so many GPUs where members of a group run now, each with those members."""
-    found: dict[tuple[tuple[str, int], ...], list[int]] = {}
-    for member in group:
-        job = round_.jobs[member]
-        if job.state == "running" and job.placement and sum(job.placement.values()) == size:
-            found.setdefault(tuple(job.placement.items()), []).append(member)
-    return found
-
-
-def best_seat(round_: Round, worth: Worth, group: Group, size: int) -> Seat:
-    """Return the seat of a group where those of its members are that would lose most by moving."""
-    found = [
-        (sum(int(worth.work[member] - worth.changed[member]) for member in there), there[0])
-        for there in seats_of(round_, group, size).values()
-    ]
-    saved, first = max(found, key=lambda seat: (seat[0], -seat[1]), default=(0, None))
-    return (1 + saved, held_gpus(round_, first)) if first is not None else (0, None)
+def held_on(round_: Round, held: Held) -> Ints:
+    """Return GPUs per node of a placement."""
+    share = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
+    for node, gpus in held:
+        share[round_.cluster.node_index[node]] = gpus
+    return share
 
 
 class _Placing:

@@ -11,13 +11,10 @@ from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.group_value import placed_value
 from muri_opt.systems.joint.job_model import models_of
-from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import placed_groups
-from muri_opt.systems.joint.quota_search import searched
+from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import USUAL, JointRules
-from muri_opt.systems.joint.running_groups import running_groups
+from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -106,13 +103,7 @@ class JointPolicy(Policy):
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
-        offers = Offers.of(round_, models, worth, rules)
-        placed = searched(round_, models, worth, rules, offers)
-        now = running_groups(round_, offers)
-        if now:
-            kept = placed_groups(round_, models, worth, now)
-            values = [placed_value(round_, models, worth, rules, one) for one in (placed, kept)]
-            placed = placed if values[0] > values[1] else kept
+        placed = revised(Case(round_=round_, models=models, worth=worth, rules=rules))
         return joint_decision(round_, models, rules, placed)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:

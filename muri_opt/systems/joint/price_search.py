@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.partners import Block, best_pairs, heaviest_first
+from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
 from muri_opt.systems.joint.sizes import best_sizes
 
 _BLOCK = 192
-"""Jobs that are looked at as partners of each other."""
-_FEW_JOBS = 2_000
-"""Jobs up to which blocks are large, pairs are exact where there are no triples, and groups are improved at last."""
-_SMALL_BLOCK = 96
+"""Jobs that are all looked at as partners of each other; more are looked at in smaller blocks."""
+_SMALL_BLOCK = 64
 _PASSES = 7
-_FEW_PASSES = 3
-"""For more jobs."""
 _PER_GPU = 3
-"""Jobs that are looked at for each GPU there is, those of the most value for a GPU: no more can run on them."""
+"""Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
 _KEPT = (1.0, 0.6)
-"""Which part of the pairs waits for a third job, in turn."""
+"""Which part of the pairs waits for a third job, in turn; of very many jobs at once ``_KEPT_AT_ONCE``."""
+_KEPT_AT_ONCE = 0.5
+_DEARER = 1.4
+"""How much dearer than without sharing GPUs are with it, as a first guess."""
 _TURNS = 6
 Group = tuple[int, ...]
 
@@ -42,27 +41,29 @@ class Found:
     shared: list[Ints]
 
 
-def search(offers: Offers, gpus: int) -> Found:
+def search(offers: Offers, gpus: int, among: Ints | None = None) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
     At a price every job and pair knows its best size; they share where that gains, and all get GPUs. Where they ask for
-    more than there is, the price was too low for who should share, else too high.
+    more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
+    at, all if none are named.
     """
-    jobs = np.arange(len(offers.kind))
+    jobs = np.arange(len(offers.kind)) if among is None else among
     alone = offers.alone(jobs)
     density = (alone[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0)
-    order = np.lexsort((jobs, offers.submitted, -density))
-    order = order[density[order] > 0][: max(_BLOCK, _PER_GPU * gpus)]
-    alone = alone[order]
+    line = np.lexsort((jobs, offers.submitted[jobs], -density))
+    line = line[density[line] > 0][: max(_BLOCK, _PER_GPU * gpus)]
+    order, alone = jobs[line], alone[line]
     best = _sized(offers, order, alone, [], gpus)
-    few = len(order) <= _FEW_JOBS
-    size = _BLOCK if few else _SMALL_BLOCK
+    if not len(order) or offers.most_jobs < 2:
+        return best
+    if len(order) > _BLOCK:
+        return _at_once(offers, order, alone, best, gpus)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
-    pairing = best_pairs if few and offers.most_jobs == 2 else heaviest_first
-    blocks = [Block(offers, order[at : at + size], pairing) for at in range(0, len(order), size)]
+    block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
     low, high, price = 0.0, float("inf"), best.price
-    for turn in range(_PASSES if few else _FEW_PASSES):
-        groups = [some for block in blocks for some in block.groups(price, _KEPT[turn % len(_KEPT)])]
+    for turn in range(_PASSES):
+        groups = block.groups(price, _KEPT[turn % len(_KEPT)])
         found = _sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)
         if found.price > price:
@@ -73,23 +74,40 @@ def search(offers: Offers, gpus: int) -> Found:
         price = found.price if low < found.price < high else middle
         if not groups or (high < float("inf") and high - low <= 1e-3 * high):
             break
-    if few:
-        best = _improved(offers, order, alone, blocks, best, gpus)
-    return best
+    return _improved(offers, order, alone, block, best, gpus)
 
 
-def _improved(offers: Offers, order: Ints, alone: Floats, blocks: list[Block], best: Found, gpus: int) -> Found:
+def _at_once(offers: Offers, order: Ints, alone: Floats, best: Found, gpus: int) -> Found:
+    """Return the groups of very many jobs at one price of a GPU, in blocks of jobs of about the same period.
+
+    Jobs that take turns wait for the slowest, so that partners are of similar periods: those of a factor of two go
+    together, in the order of their value for a GPU.
+    """
+    price = _DEARER * best.price
+    wanted = (alone[:, 1:] - price * offers.counts[1:]).argmax(axis=1) + 1
+    able = alone[np.arange(len(order)), wanted] > 0
+    wanted = np.where(able, wanted, (alone[:, 1:] / offers.counts[1:]).argmax(axis=1) + 1)
+    period = np.floor(-np.log2(offers.rate[offers.kind[order], wanted]))
+    line = np.append(order[np.argsort(period, kind="stable")], np.full(-len(order) % _SMALL_BLOCK, -1, dtype=np.int64))
+    coarse = replace(offers, grid=offers.grid[_coarse(offers.sizes)])
+    blocks = Blocks(coarse, line.reshape(-1, _SMALL_BLOCK), heaviest_first)
+    groups = blocks.groups(price, _KEPT_AT_ONCE if offers.most_jobs > 2 else 1.0)
+    return max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
+
+
+def _coarse(sizes: Ints) -> Ints:
+    """Return the places of powers of two among some sizes; of all where there are few or no powers."""
+    powers = np.flatnonzero((sizes & (sizes - 1)) == 0)
+    return powers if len(powers) > 1 else np.arange(len(sizes))
+
+
+def _improved(offers: Offers, order: Ints, alone: Floats, block: Blocks, best: Found, gpus: int) -> Found:
     """Return the groups with members exchanged as long as that adds anything."""
-    of = np.full(len(offers.kind), -1, dtype=np.int64)
-    for number, block in enumerate(blocks):
-        of[block.jobs] = number
     failed = 0
     for turn in range(_TURNS):
-        groups = []
-        for number, block in enumerate(blocks):
-            mine = [some[of[some[:, 0]] == number] for some in best.shared]
-            mine = [some for some in mine if len(some)]
-            groups += block.regrouped(mine, best.price, turn) if mine else []
+        if not best.shared:
+            break
+        groups = block.regrouped(best.shared, best.price, turn)
         found = _sized(offers, order, alone, groups, gpus)
         failed = 0 if found.value > best.value else failed + 1
         best = max(best, found, key=lambda one: one.value)
@@ -108,7 +126,7 @@ def _sized(offers: Offers, order: Ints, alone: Floats, groups: list[Ints], gpus:
     value = np.concatenate([*(offers.groups(some) for some in groups), alone[rows]])
     sizes, price = best_sizes(value, offers.counts, gpus)
     run = np.flatnonzero(sizes)
-    members = [tuple(row) for part in parts for row in part.tolist()]
+    members = [tuple(row) for part in parts for row in np.sort(part, axis=1).tolist()]
     return Found(
         groups=tuple(members[place] for place in run.tolist()),
         gpus=offers.counts[sizes[run]],

@@ -13,9 +13,10 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.sharing_now import Held, homes_now
 from muri_opt.systems.joint.group_value import group_value
 from muri_opt.systems.joint.job_model import Models, models_of
-from muri_opt.systems.joint.places import seats_of
+from muri_opt.systems.joint.places import held_on
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import Worth, worth_of
 
@@ -35,7 +36,7 @@ class JointColumns:
     value: Ints
     entries: tuple[Ints, Ints]
     gpus: Ints
-    seats: tuple[tuple[tuple[str, int], ...], ...]
+    seats: tuple[Held, ...]
     models: Models
     worth: Worth
 
@@ -46,17 +47,14 @@ class JointColumns:
 
     def held_on(self, round_: Round, seat: int) -> Ints:
         """Return GPUs per node of a seat."""
-        held = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-        for node, gpus in self.seats[seat]:
-            held[round_.cluster.node_index[node]] = gpus
-        return held
+        return held_on(round_, self.seats[seat])
 
 
 @last_recalled
 def _columns(round_: Round, rules: JointRules) -> JointColumns:
     models = models_of(round_, rules)
     worth = worth_of(round_, models, rules)
-    seats: dict[tuple[tuple[str, int], ...], int] = {}
+    seats: dict[Held, int] = {}
     keys, values = list[Key](), list[int]()
     for group in _groups(round_, models, rules):
         for size, stay, value in _ways(round_, models, worth, rules, group):
@@ -93,12 +91,14 @@ def _groups(round_: Round, models: Models, rules: JointRules) -> Iterator[tuple[
 
 def _ways(
     round_: Round, models: Models, worth: Worth, rules: JointRules, group: tuple[int, ...]
-) -> Iterator[tuple[int, tuple[tuple[str, int], ...] | None, int]]:
-    """Yield the sizes of a group, each anywhere and at every place where some of it runs now, with the value."""
+) -> Iterator[tuple[int, Held | None, int]]:
+    """Yield the sizes of a group, each anywhere, and where the group goes on as it is; with the value."""
     kinds = models.kind[list(group)]
     able = np.flatnonzero((models.period[kinds] > 0).all(axis=0))
+    now = homes_now(round_)
+    home = None if now.of[group[0]] < 0 else now.homes[now.of[group[0]]]
+    goes_on = home is not None and now.goes_on(group, dict(home.held))
     for size in able.tolist():
-        stays = seats_of(round_, group, size)
-        for stay in (None, *stays):
-            there = () if stay is None else stays[stay]
-            yield size, stay, group_value(models, worth, rules, group, size, there)
+        yield size, None, group_value(models, worth, rules, group, size, goes_on=False)
+        if home is not None and goes_on and sum(gpus for _, gpus in home.held) == size:
+            yield size, home.held, group_value(models, worth, rules, group, size, goes_on=True)

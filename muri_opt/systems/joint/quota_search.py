@@ -2,53 +2,100 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.joint.group_value import Group, placed_value
-from muri_opt.systems.joint.job_model import Floats, Models
+from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.group_value import Group
+from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import placed_groups
+from muri_opt.systems.joint.places import Seat, held_on, place_groups
 from muri_opt.systems.joint.price_search import Found, search
-from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import Worth
+from muri_opt.systems.joint.state import State
 
 _STEPS = 8
 
 
-def searched(round_: Round, models: Models, worth: Worth, rules: JointRules, offers: Offers) -> dict[Group, Ints]:
-    """Return the best placed groups that the price search finds, with charges for tenants by bisection.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Searched:
+    """Groups on their nodes, what they are worth in all, and the search that led there with its charges of quotas."""
+
+    placed: dict[Group, Ints]
+    value: int
+    found: Found
+    charge: Floats
+
+
+def searched(state: State, offers: Offers, kept: Mapping[Group, Held], among: Ints | None = None) -> Searched:
+    """Return the best placed groups that the price search finds beside those ``kept``, with charges by bisection.
 
     Where no tenant asks for more than its quota, that is the first search; else the best of several.
     """
-    limits, tenant = round_.amounts.U, round_.amounts.tenant
+    round_ = state.case.round_
+    tenant = round_.amounts.tenant
+    limits = round_.amounts.U - _held(kept, tenant, len(round_.amounts.U))
+    gpus = round_.cluster.total_gpus - sum(_gpus(held) for held in kept.values())
     low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
     charge = low.copy()
-    best: dict[Group, Ints] = {}
-    most = -1
+    best: Searched | None = None
     for step in range(_STEPS):
-        paid = np.where(tenant >= 0, charge[tenant], 0.0) if len(limits) else np.zeros(len(models))
-        found = search(replace(offers, charge=paid), round_.cluster.total_gpus)
-        groups = dict(zip(found.groups, found.gpus.tolist(), strict=True))
-        placed = placed_groups(round_, models, worth, groups)
+        paid = np.where(tenant >= 0, charge[tenant], 0.0) if len(limits) else np.zeros(len(offers.kind))
+        found = search(replace(offers, charge=paid), gpus, among)
+        placed = placed_beside(state, kept, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
+        this = Searched(placed=placed, value=state.value(placed), found=found, charge=paid)
+        best = this if best is None or this.value > best.value else best
         over = _asked(found, tenant, len(limits)) > limits
         if step == 0 and not over.any():
-            return placed
-        value = placed_value(round_, models, worth, rules, placed)
-        if value > most:
-            best, most = placed, value
+            break
         low, high = np.where(over, charge, low), np.where(over | (charge == 0), high, charge)
         charge = np.where(np.isfinite(high), (low + high) / 2, np.where(over, _first(offers, charge), charge))
+    if best is None:
+        raise AssertionError("a search has at least one step")
     return best
+
+
+def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Ints]:
+    """Return GPUs per node of groups: those kept where they are, those that can go on as they are there, too."""
+    case = state.case
+    seats: list[Seat] = [_seat(state, group, _gpus(held)) for group, held in kept.items()]
+    seats += [_seat(state, group, gpus) for group, gpus in groups.items()]
+    sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
+    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, seats)
+
+
+def _seat(state: State, group: Group, gpus: int) -> Seat:
+    """Return where a group goes on as it is, and what it saves by that."""
+    at = state.now.of[group[0]]
+    if at < 0 or any(state.now.of[job] != at for job in group):
+        return 0, None
+    held = state.now.homes[at].held
+    if _gpus(held) != gpus or not state.now.goes_on(group, dict(held)):
+        return 0, None
+    saved = sum(int(state.worth.work[job] - state.worth.changed[job]) for job in group)
+    return 1 + saved, held_on(state.case.round_, held)
+
+
+def _gpus(held: Held) -> int:
+    return sum(gpus for _, gpus in held)
+
+
+def _held(kept: Mapping[Group, Held], tenant: Ints, tenants: int) -> Ints:
+    """Return the GPUs that each tenant's jobs have."""
+    has = np.zeros(tenants, dtype=np.int64)
+    for group, held in kept.items() if tenants else ():
+        for job in group:
+            if tenant[job] >= 0:
+                has[tenant[job]] += _gpus(held)
+    return has
 
 
 def _asked(found: Found, tenant: Ints, tenants: int) -> Ints:
     """Return the GPUs that each tenant's jobs would have."""
     asked = np.zeros(tenants, dtype=np.int64)
-    for group, gpus in zip(found.groups, found.gpus.tolist(), strict=True):
+    for group, gpus in zip(found.groups, found.gpus.tolist(), strict=True) if tenants else ():
         for job in group:
             if tenant[job] >= 0:
                 asked[tenant[job]] += gpus

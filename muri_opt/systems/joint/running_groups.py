@@ -1,117 +1,221 @@
-"""Who shares GPUs now: a round says where jobs run, and not with whom."""
+"""Who shares GPUs now: a round says where jobs run, and not with whom.
+
+Jobs of one placement are taken to be in as many groups as find GPUs on their nodes, and those to share for whom that is
+worth most. Groups so found go on as they are, by the reading of :mod:`muri_opt.rounds.sharing_now`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import combinations
 
 import numpy as np
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.sharing_now import Held, Home, SharingNow
+from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 
 Group = tuple[int, ...]
+Partition = tuple[Group, ...]
+_MOST_PARTITIONS = 400
+"""Ways to divide the jobs of a placement that are all looked at."""
+_MOST_JOBS = 9
+_EXCHANGES = 3
+"""How often each member of a group is given out anew."""
 
 
-def running_groups(round_: Round, offers: Offers) -> dict[Group, int]:
-    """Return running jobs in groups with their GPUs, such that all can go on where they are; none where they cannot.
+def running_groups(round_: Round, offers: Offers, now: SharingNow) -> dict[Group, Held]:
+    """Return running jobs in groups with their GPUs, such that all can go on where they are.
 
-    Jobs that fit side by side do not share. Where they do not, jobs of one placement share: one seat after the other
-    is given up at the placement that loses least by it for each GPU.
+    Jobs that cannot run with the GPUs they hold are left out; so are all where they do not find room in groups of at
+    most ``offers.most_jobs``.
     """
-    jobs = np.flatnonzero(offers.place >= 0)
-    if not len(jobs) or not offers.rate[offers.kind[jobs], offers.position(offers.held[jobs])].all():
+    homes = [home for home in now.homes if home.held and _able(offers, home)]
+    divided = _Divided(offers, homes)
+    seats = _seats(round_, divided)
+    if seats is None:
         return {}
-    places = [
-        _Place(offers=offers, jobs=jobs[offers.place[jobs] == at].tolist()) for at in np.unique(offers.place[jobs])
+    divided.look_at([(place, count) for place, count in enumerate(seats) if count > 1])
+    return {
+        group: home.held
+        for place, (home, count) in enumerate(zip(homes, seats, strict=True))
+        for group in divided.groups(place, count)
+    }
+
+
+def _able(offers: Offers, home: Home) -> bool:
+    at = offers.position(sum(gpus for _, gpus in home.held))
+    return bool((offers.rate[offers.kind[list(home.jobs)], at] > 0).all())
+
+
+def _seats(round_: Round, divided: _Divided) -> list[int] | None:
+    """Return in how many groups the jobs of each placement are; ``None`` where there is no room for all.
+
+    One more goes where it adds most for a GPU, as long as there is room.
+    """
+    homes, seats = divided.homes, divided.fewest.copy()
+    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
+    for home, count in zip(homes, seats, strict=True):
+        left.subtract({node: count * gpus for node, gpus in home.held})
+    if min(left.values(), default=0) < 0:
+        return None
+    most = [_room(left, home, len(home.jobs) - count) for home, count in zip(homes, seats, strict=True)]
+    wanted = Counter(node for home, more in zip(homes, most, strict=True) if more for node, _ in home.held)
+    shared = [
+        place for place, home in enumerate(homes) if most[place] and max(wanted[node] for node, _ in home.held) > 1
     ]
-    taken = [round_.jobs[place.jobs[0]].placement or {} for place in places]
-    for node in round_.cluster.nodes:
-        here = [at for at, gpus in enumerate(taken) if node.id in gpus]
-        while sum(taken[at][node.id] * places[at].seats for at in here) > node.gpus:
-            able = [places[at] for at in here if places[at].seats > places[at].fewest]
-            if not able:
-                return {}
-            min(able, key=lambda place: place.loss(place.seats)).seats -= 1
-    return {group: place.gpus for place in places for group in place.groups(place.seats)}
+    divided.look_at([(place, seats[place] + more) for place in shared for more in range(most[place] + 1)])
+    line = [(-divided.gain(place, seats[place]), place) for place in shared]
+    for place in set(range(len(homes))).difference(shared):
+        seats[place] += most[place]
+    heapify(line)
+    while line:
+        _, place = heappop(line)
+        home = homes[place]
+        if _room(left, home, 1):
+            left.subtract(dict(home.held))
+            seats[place] += 1
+            if seats[place] < divided.fewest[place] + most[place]:
+                heappush(line, (-divided.gain(place, seats[place]), place))
+    return seats
 
 
-@dataclass(slots=True, kw_only=True)
-class _Place:
-    """Jobs of one placement, on so many ``seats``: as many as they are, to begin with; ``fewest`` are possible."""
-
-    offers: Offers
-    jobs: list[int]
-    seats: int = 0
-    fewest: int = 0
-    _losses: dict[int, float] = field(default_factory=dict)
-    _known: dict[int, list[Group]] = field(default_factory=dict)
-    _values: dict[Group, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.seats = len(self.jobs)
-        sharers = int(self.offers.shares[self.jobs].sum())
-        self.fewest = len(self.jobs) - sharers + -(-sharers // self.offers.most_jobs)
-
-    @property
-    def gpus(self) -> int:
-        """The GPUs of each seat."""
-        return int(self.offers.held[self.jobs[0]])
-
-    def loss(self, seats: int) -> float:
-        """Return what they lose, for each GPU, if they give up one of so many seats."""
-        if seats not in self._losses:
-            before, after = (sum(self._worth(self.groups(count)).values()) for count in (seats, seats - 1))
-            self._losses[seats] = (before - after) / self.gpus
-        return self._losses[seats]
-
-    def groups(self, seats: int) -> list[Group]:
-        """Return them in so many groups: again and again the two that lose least are put together."""
-        if seats not in self._known:
-            groups: list[Group] = [(job,) for job in self.jobs]
-            while len(groups) > seats:
-                groups = self._merged(groups, seats)
-            self._known[seats] = groups
-        return self._known[seats]
-
-    def _merged(self, groups: list[Group], seats: int) -> list[Group]:
-        most = self.offers.most_jobs
-        sharing = [group for group in groups if self.offers.shares[list(group)].all()]
-        pairs = [(one, two) for one, two in combinations(sharing, 2) if len(one) + len(two) <= most]
-        sizes = [len(group) for group in sharing]
-        alone = len(groups) - len(sharing)
-        kinds = {(len(one), len(two)) for one, two in pairs}
-        fits = {kind for kind in kinds if alone + _fewest_groups(_joined(sizes, kind), most) <= seats}
-        pairs = [pair for pair in pairs if (len(pair[0]), len(pair[1])) in fits]
-        worth = self._worth({*sharing, *(one + two for one, two in pairs)})
-        one, two = min(pairs, key=lambda pair: worth[pair[0]] + worth[pair[1]] - worth[pair[0] + pair[1]])
-        return [group for group in groups if group not in (one, two)] + [one + two]
-
-    def _worth(self, groups: Iterable[Group]) -> dict[Group, float]:
-        """Return what groups add on the GPUs of a seat."""
-        asked = set(groups)
-        new = asked - self._values.keys()
-        for size in {len(group) for group in new}:
-            members = [group for group in new if len(group) == size]
-            rows = np.array(members)
-            value = self.offers.alone(rows[:, 0]) if size == 1 else self.offers.groups(rows)
-            at = int(self.offers.position(np.array(self.gpus)))
-            self._values |= dict(zip(members, value[:, at].tolist(), strict=True))
-        return {group: self._values[group] for group in asked}
+def _room(left: Mapping[str, int], home: Home, most: int) -> int:
+    """Return how many more groups, ``most`` at most, find GPUs."""
+    return max(0, min(most, *(left[node] // gpus for node, gpus in home.held if gpus)))
 
 
-def _joined(sizes: list[int], kind: tuple[int, int]) -> list[int]:
-    left = list(sizes)
-    for size in kind:
-        left.remove(size)
-    return [*left, sum(kind)]
+class _Divided:
+    """The jobs of placements in groups, as is worth most for each number of groups."""
+
+    def __init__(self, offers: Offers, homes: list[Home]) -> None:
+        self._offers, self.homes = offers, homes
+        self.fewest = [-(-len(home.jobs) // min(home.largest, offers.most_jobs)) for home in homes]
+        self._gpus = [sum(gpus for _, gpus in home.held) for home in homes]
+        self._known: dict[tuple[int, int], tuple[float, Partition]] = {}
+
+    def groups(self, place: int, seats: int) -> Partition:
+        """Return the jobs of a placement in so many groups."""
+        return (self.homes[place].jobs,) if seats == 1 else self._known[place, seats][1]
+
+    def gain(self, place: int, seats: int) -> float:
+        """Return what one group more adds for each of its GPUs."""
+        return (self._known[place, seats + 1][0] - self._known[place, seats][0]) / self._gpus[place]
+
+    def look_at(self, asked: list[tuple[int, int]]) -> None:
+        """Learn the best way to divide placements, each into so many groups: alike ones together."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for place, seats in asked:
+            if (place, seats) in self._known:
+                continue
+            alike.setdefault((len(self.homes[place].jobs), seats), []).append(place)
+        for (_, seats), places in alike.items():
+            members = np.array([self.homes[place].jobs for place in places])
+            at = self._offers.position(np.array([self._gpus[place] for place in places]))
+            value, ways = _divide(self._offers, members, at, seats)
+            for row, place in enumerate(places):
+                self._known[place, seats] = float(value[row]), ways[row]
 
 
-def _fewest_groups(sizes: list[int], most: int) -> int:
-    """Return in how few groups of at most so many jobs groups of these sizes can end, of at most three jobs each."""
-    ones, twos = sizes.count(1), sizes.count(2)
-    full = len(sizes) - ones - twos
-    if most < 3:
-        return full + twos + -(-ones // 2)
-    return full + twos + -(-max(0, ones - twos) // 3)
+def _divide(offers: Offers, members: Ints, at: Ints, seats: int) -> tuple[Floats, list[Partition]]:
+    """Return the jobs of each row in so many groups on the GPUs at such places among the counts, with their value."""
+    jobs = members.shape[1]
+    ways = partitions(jobs, seats, offers.most_jobs) if jobs <= _MOST_JOBS else ()
+    if not ways:
+        return _exchanged(offers, members, at, seats)
+    parts = {part: place for place, part in enumerate(sorted({part for way in ways for part in way}))}
+    worth = np.empty((len(members), len(parts)))
+    for part, place in parts.items():
+        worth[:, place] = _value(offers, members[:, list(part)], at)
+    index = np.array([[parts[part] for part in way] for way in ways])
+    total = worth[:, index].sum(axis=2)
+    best = total.argmax(axis=1)
+    rows = members.tolist()
+    named = [
+        tuple(tuple(row[job] for job in part) for part in ways[way])
+        for row, way in zip(rows, best.tolist(), strict=True)
+    ]
+    return total.max(axis=1), named
+
+
+def _value(offers: Offers, members: Ints, at: Ints) -> Floats:
+    """Return what groups are worth on the GPUs at such places among the counts."""
+    if members.shape[1] == 1:
+        found: Floats = offers.alone(members[:, 0])[np.arange(len(members)), at]
+        return found
+    return offers.groups_on(members, at)
+
+
+@lru_cache(maxsize=256)
+def partitions(jobs: int, groups: int, most: int) -> tuple[Partition, ...]:
+    """Return all ways to divide so many jobs into groups of at most so many; none where there are very many.
+
+    >>> partitions(3, 2, 3)
+    (((0,), (1, 2)), ((0, 1), (2,)), ((0, 2), (1,)))
+    """
+    found: list[Partition] = []
+    for way in _divided(tuple(range(jobs)), groups, most):
+        found.append(way)
+        if len(found) > _MOST_PARTITIONS:
+            return ()
+    return tuple(found)
+
+
+def _divided(jobs: Group, groups: int, most: int) -> Iterator[Partition]:
+    if not groups:
+        if not jobs:
+            yield ()
+        return
+    if not groups <= len(jobs) <= groups * most:
+        return
+    first, *rest = jobs
+    for size in range(min(most, len(jobs))):
+        for others in combinations(rest, size):
+            taken = (first, *others)
+            for way in _divided(tuple(job for job in rest if job not in others), groups - 1, most):
+                yield taken, *way
+
+
+def _exchanged(offers: Offers, members: Ints, at: Ints, seats: int) -> tuple[Floats, list[Partition]]:
+    """Return the jobs of each row in so many groups of nearly one size, with their value.
+
+    Those of similar periods begin together; then one of each group is taken out, and all those are given out anew as is
+    worth most, again and again.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    slow_first = np.argsort(offers.rate[offers.kind[members], at[:, None]], axis=1, kind="stable")
+    line = np.take_along_axis(members, slow_first, axis=1)
+    size, larger = divmod(members.shape[1], seats)
+    cut = larger * (size + 1)
+    parts = [line[:, :cut].reshape(len(line), larger, size + 1), line[:, cut:].reshape(len(line), seats - larger, size)]
+    parts = [part for part in parts if part.size]
+    total = np.zeros(len(line))
+    for turn in range(_EXCHANGES * parts[0].shape[2]):
+        out = np.concatenate([part[:, :, turn % part.shape[2]] for part in parts], axis=1)
+        cores = [np.delete(part, turn % part.shape[2], axis=2) for part in parts]
+        worth = np.concatenate([_with(offers, core, out, at) for core in cores], axis=1)
+        for row, own in enumerate(worth):
+            group, job = linear_sum_assignment(own, maximize=True)
+            total[row] = own[group, job].sum()
+            out[row] = out[row, job]
+        first = np.cumsum([0, *(part.shape[1] for part in parts)])
+        parts = [
+            np.concatenate([core, out[:, begin : begin + core.shape[1], None]], axis=2)
+            for core, begin in zip(cores, first, strict=False)
+        ]
+    rows = [[group for part in parts for group in part[row].tolist()] for row in range(len(line))]
+    return total, [tuple(tuple(sorted(group)) for group in row) for row in rows]
+
+
+def _with(offers: Offers, cores: Ints, others: Ints, at: Ints) -> Floats:
+    """Return ``[row, c, o]``, what each group and each other job of a row are worth together on the GPUs of the row."""
+    if cores.shape[2]:
+        return offers.joined(cores, others, np.broadcast_to(at[:, None, None], (*cores.shape[:2], 1)))[..., 0]
+    alone = np.take_along_axis(offers.alone(others), at[:, None, None], axis=2)[..., 0]
+    return np.broadcast_to(alone[:, None, :], (*cores.shape[:2], others.shape[1]))

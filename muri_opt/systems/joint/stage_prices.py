@@ -52,7 +52,7 @@ def _use(offers: Offers, count: int) -> Floats:
     """Return ``[t, r]``, how much of each price of its GPUs a job of a model pays; one that never shares, all."""
     use = np.ones((len(offers.rate), count))
     if offers.most_jobs > 1:
-        times = np.where(np.isfinite(offers.all_stages), offers.all_stages, 0.0).max(axis=1)
+        times = np.where(np.isfinite(offers.stages), offers.stages, 0.0).max(axis=2).T.astype(np.float64)
         total = times.sum(axis=1)
         able = total > 0
         use[able, :-1] = times[able] / total[able, None]

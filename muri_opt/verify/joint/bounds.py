@@ -126,15 +126,17 @@ class _Charges:
             ]
         for group, (over, under) in zip(groups.tolist(), periods, strict=True):
             paid = gpus * self._gpu + sum(own[place] for place in group)
-            ways = [(0, None), *((self._seat[place], jobs[place].home) for place in group if self._stays(place, gpus))]
-            for seat, home in ways:
-                work = (
-                    jobs[place].fresh if jobs[place].home in (None, home) else jobs[place].changed for place in group
-                )
-                value = sum(MILLION * amount * under // (workers.unit * over) for amount in work)
-                if value * scale > paid + seat:
-                    yield group[0], value * scale - paid - seat
+            most = max(
+                sum(MILLION * amount * under // (workers.unit * over) for amount in work) * scale - seat
+                for work, seat in self._ways(group, gpus)
+            )
+            if most > paid:
+                yield group[0], most - paid
 
-    def _stays(self, place: int, gpus: int) -> bool:
-        home = self._workers.jobs[place].home
-        return home is not None and sum(home.values()) == gpus
+    def _ways(self, group: list[int], gpus: int) -> Iterator[tuple[list[int], int]]:
+        """Yield what the work of a group is worth anywhere; and where it goes on as it is, with the price of that."""
+        jobs = [self._workers.jobs[place] for place in group]
+        yield [job.changed for job in jobs], 0
+        home = jobs[0].home
+        if home is not None and sum(home.values()) == gpus and self._workers.goes_on(group, home):
+            yield [job.fresh for job in jobs], self._seat[group[0]]

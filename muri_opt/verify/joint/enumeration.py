@@ -83,14 +83,15 @@ class _Search:
                 yield value, (left - gpus, tuple(then), tuple(owed))
 
     def _of(self, group: tuple[int, ...]) -> list[Way]:
-        """Return the ways of a group: with every number of GPUs, anywhere or where one of it is."""
+        """Return the ways of a group: with every number of GPUs, anywhere, or where it goes on as it is."""
         if group not in self._ways:
             workers = self._workers
             found = list[Way]()
             for gpus in sorted(workers.jobs[group[0]].by_gpus):
                 if workers.able(group, gpus):
-                    homes = [dict(home) for job in group if (home := workers.jobs[job].home) is not None]
-                    found.append((workers.value(group, {"": gpus}), gpus, None))
-                    found += [(workers.value(group, home), gpus, home) for home in homes if sum(home.values()) == gpus]
+                    period, home = workers.period(group, gpus), workers.jobs[group[0]].home
+                    found.append((workers.worth(group, period, goes_on=False), gpus, None))
+                    if home is not None and sum(home.values()) == gpus and workers.goes_on(group, home):
+                        found.append((workers.worth(group, period, goes_on=True), gpus, dict(home)))
             self._ways[group] = found
         return self._ways[group]

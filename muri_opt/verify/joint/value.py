@@ -15,6 +15,7 @@ from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.muri.periods import group_periods
+from muri_opt.verify.sharing_now import RunningJobs
 
 MILLION = 1_000_000
 NANO = 1_000_000_000
@@ -24,9 +25,11 @@ NANO = 1_000_000_000
 class Worker:
     """A job: nanoseconds of an iteration alone ``by_gpus``, its ``stages`` in a period of ``base``, what it is worth.
 
-    ``fresh`` is the work of an iteration where the job starts, or goes on where it is; ``changed`` where it has to
+    ``fresh`` is the work of an iteration where the job starts, or goes on as it is; ``changed`` where it has to
     restart. ``home`` are the GPUs per node that it holds.
     """
+
+    name: str
 
     by_gpus: Mapping[int, int]
     stages: tuple[int, ...] | None
@@ -40,17 +43,14 @@ class Worker:
         whole = self.by_gpus[gpus]
         return [(time * whole + self.base - 1) // self.base for time in self.stages or ()]
 
-    def work(self, gpus: Mapping[str, int]) -> int:
-        """Return what an iteration is worth on these GPUs per node."""
-        return self.fresh if self.home is None or dict(self.home) == dict(gpus) else self.changed
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """The jobs of a round under the rules, and in what ``unit`` their work counts."""
+    """The jobs of a round under the rules, those that are ``running``, and in what ``unit`` their work counts."""
 
     rules: Joint
     jobs: tuple[Worker, ...]
+    running: RunningJobs
     unit: int
     most_jobs: int
 
@@ -74,8 +74,18 @@ class Workers:
         count = sum(gpus.values())
         if not self.able(members, count):
             return 0
-        period = self.period(members, count)
-        return sum(self.share(self.jobs[job].work(gpus), period) for job in members)
+        return self.worth(members, self.period(members, count), goes_on=self.goes_on(members, gpus))
+
+    def goes_on(self, members: Sequence[int], gpus: Mapping[str, int]) -> bool:
+        """Return whether jobs that have these GPUs together go on as they are: nothing was changed for any of them."""
+        if any(self.jobs[job].home is None for job in members):
+            return False
+        return self.running.may_be([self.jobs[job].name for job in members], gpus)
+
+    def worth(self, members: Sequence[int], period: Fraction, *, goes_on: bool) -> int:
+        """Return what a group of such a period adds, if it goes on as it is, or if those that run have to restart."""
+        some = (self.jobs[job] for job in members)
+        return sum(self.share(job.fresh if goes_on else job.changed, period) for job in some)
 
     def share(self, work: int, period: Fraction) -> int:
         """Return what a job adds whose iteration is worth so much, in such a period, rounded down."""
@@ -100,6 +110,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         stages = None if job.stage_seconds is None else tuple(1000 * micro(time) for time in job.stage_seconds)
         found.append(
             Worker(
+                name=job.id,
                 by_gpus=within,
                 stages=stages,
                 base=base,
@@ -109,7 +120,13 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
             )
         )
     unit = max(1, gpus * rules.kappa.denominator)
-    return Workers(rules=rules, jobs=tuple(found), unit=unit, most_jobs=rules.most_jobs(len(round_.resources)))
+    return Workers(
+        rules=rules,
+        jobs=tuple(found),
+        running=RunningJobs(round_),
+        unit=unit,
+        most_jobs=rules.most_jobs(len(round_.resources)),
+    )
 
 
 def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:

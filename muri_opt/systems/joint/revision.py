@@ -1,0 +1,140 @@
+"""The joint round where jobs run: what runs goes on unless a change pays.
+
+The round is decided once as if nothing ran. That says what a GPU costs, and what each job would gain beyond its GPUs.
+Groups that run and gain less than their jobs would, restarts paid, are given up, and their jobs and those that wait are
+decided anew beside the others. That is looked at again as if it ran already, until nothing is gained: so a decision
+that is decided again at once stays as it is. Of very many jobs those that run are stirred only for a hundredth of the
+value, which makes a second look needless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.sharing_now import Held
+from muri_opt.systems.joint.group_value import Group
+from muri_opt.systems.joint.job_model import Floats
+from muri_opt.systems.joint.offers import Offers
+from muri_opt.systems.joint.places import held_on
+from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched
+from muri_opt.systems.joint.running_groups import running_groups
+from muri_opt.systems.joint.state import Case, State
+from muri_opt.systems.joint.worth import SCALE
+
+_LOOKS = 8
+_PARTS = (1.0, 0.5, 0.25)
+"""Which part of the groups that gain too little are given up, those that gain least first."""
+_MATTERS = 1e-9
+_MANY = 400
+"""Jobs beyond which what runs is only stirred where that adds a part of the value, and a first decision stands."""
+_PART_OF_VALUE = 100
+
+
+def revised(case: Case) -> dict[Group, Ints]:
+    """Return GPUs per node of all groups that are to run."""
+    offers = Offers.of(case.round_, case.models, case.worth, case.rules)
+    state, many = State.of(case), len(case.models) > _MANY
+    anew = searched(state, offers, {})
+    if many and not state.runs.any():
+        return anew.placed
+    wishes = _Wishes.of(case, offers, anew)
+    chosen: dict[Group, Ints] = {}
+    reached = -1
+    for _ in range(_LOOKS):
+        kept = running_groups(case.round_, offers, state.now)
+        best = {group: held_on(case.round_, held) for group, held in kept.items()}
+        value = most = state.value(best)
+        matters = value // _PART_OF_VALUE if many else 0
+        for placed, stirs in _others(state, offers, wishes, kept, anew, least=matters):
+            worth = state.value(placed)
+            if worth > most and (not stirs or worth > value + matters):
+                best, most = placed, worth
+        then = state.after(best)
+        if most <= value or then.held == state.held:
+            return best if most > reached else chosen
+        chosen, state = best, then
+        reached = state.value(best)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Wishes:
+    """What jobs have where nothing runs yet: ``gain[j]`` beyond the price of GPUs, less the restart if it runs.
+
+    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides.
+    """
+
+    gain: Floats
+    left: Floats
+    price: float
+    charge: Floats
+
+    @classmethod
+    def of(cls, case: Case, offers: Offers, anew: Searched) -> _Wishes:
+        """Return what the search says: groups share the price of their GPUs as they share their value."""
+        gain, left = np.zeros(len(offers.kind)), case.left_by_restart()
+        found = anew.found
+        by_size: dict[int, list[int]] = {}
+        for place, group in enumerate(found.groups):
+            by_size.setdefault(len(group), []).append(place)
+        for size, places in by_size.items():
+            members = np.array([found.groups[place] for place in places])
+            gpus = found.gpus[places]
+            at = offers.position(gpus)
+            alone = offers.alone(members[:, 0])[np.arange(len(members)), at]
+            each = (alone if size == 1 else offers.groups_on(members, at))[:, None]
+            share = offers.work[members] / offers.work[members].sum(axis=1, keepdims=True)
+            cost = (found.price * gpus)[:, None] * share
+            gain[members] = np.maximum(0.0, each * share * left[members] - cost)
+        return cls(gain=gain, left=left, price=found.price, charge=anew.charge)
+
+
+def _others(
+    state: State, offers: Offers, wishes: _Wishes, kept: dict[Group, Held], anew: Searched, *, least: int
+) -> Iterator[tuple[dict[Group, Ints], bool]]:
+    """Yield what else could run, and whether that stirs what runs: all as if nothing ran; or some groups go on.
+
+    The others are decided anew. Where all that they lack is less than ``least``, none is given up.
+    """
+    if not kept:
+        yield anew.placed, False
+        return
+    as_new = placed_beside(state, {}, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
+    yield as_new, state.after(as_new).held != state.held
+    changed = replace(offers, work=np.where(state.runs > 0, offers.work * wishes.left, offers.work))
+    groups = list(kept)
+    lacks = _lacks(offers, wishes, kept)
+    line = np.argsort(-lacks, kind="stable")
+    many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
+    if SCALE * lacks[line[:many]].sum() < least:
+        many = 0
+    for count in dict.fromkeys([0, *(int(np.ceil(part * many)) for part in _PARTS)]):
+        stays = {groups[place]: kept[groups[place]] for place in sorted(line[count:].tolist())}
+        yield _beside(state, changed, stays), count > 0
+
+
+def _beside(state: State, offers: Offers, stays: dict[Group, Held]) -> dict[Group, Ints]:
+    """Return groups that stay, and all other jobs decided beside them."""
+    free = np.ones(len(offers.kind), dtype=np.bool_)
+    for group in stays:
+        free[list(group)] = False
+    return searched(state, offers, stays, np.flatnonzero(free)).placed
+
+
+def _lacks(offers: Offers, wishes: _Wishes, kept: dict[Group, Held]) -> Floats:
+    """Return how much less than its jobs would gain elsewhere each group gains where it is."""
+    lacks = np.zeros(len(kept))
+    groups, gpus = list(kept), np.array([sum(gpus for _, gpus in held) for held in kept.values()])
+    for size in {len(group) for group in groups}:
+        places = [place for place, group in enumerate(groups) if len(group) == size]
+        members = np.array([groups[place] for place in places])
+        at = offers.position(gpus[places])
+        alone = offers.alone(members[:, 0])[np.arange(len(members)), at]
+        worth = alone if size == 1 else offers.groups_on(members, at)
+        paid = gpus[places] * (wishes.price + wishes.charge[members].sum(axis=1))
+        lacks[places] = wishes.gain[members].sum(axis=1) - (worth - paid)
+    return lacks
