@@ -16,7 +16,7 @@ from muri_opt.rounds import Prices
 
 Stages = Sequence[Sequence[int]]
 PATTERNS = ("cyclic", "muri-cyclic", "muri-4slot", "muri-4slot-steady")
-OBJECTIVES = ("efficiency", "gpu-time", "progress")
+OBJECTIVES = ("efficiency", "gpu-time", "progress", "completion")
 
 
 def micro(seconds: float) -> int:
@@ -136,6 +136,19 @@ class Plain:
         return {job.id: len(line) - rank for rank, job in enumerate(line)}
 
     @cached_property
+    def worth(self) -> dict[str, int]:
+        """Millionths of a job that a second of work is worth: 1 and the GPUs times the jobs behind for each GPU."""
+        gpus = max(1, self.round_.cluster.total_gpus)
+        left = {
+            job.id: job.attained_gpu_seconds
+            if self.order == "las"
+            else job.remaining_iterations * micro(job.iteration_seconds) * job.gpus
+            for job in self.round_.jobs
+        }
+        behind = {job.id: sum(left[other] > left[job.id] for other in left) for job in self.round_.jobs}
+        return {job.id: floor(10**6 * (1 + Fraction(job.gpus * behind[job.id], gpus))) for job in self.round_.jobs}
+
+    @cached_property
     def known(self) -> dict[tuple[str, ...], int]:
         return {}
 
@@ -159,6 +172,9 @@ class Plain:
         if self.objective == "gpu-time":
             saved = sum(job.gpus * alone[job.id] for job in jobs) - gpus * period
             return 0 if len(jobs) == 1 else floor(10**6 * saved / period)
+        if self.objective == "completion":
+            whole = [self.worth[job.id] * (alone[job.id] if len(jobs) > 1 else period) for job in jobs]
+            return floor(sum(whole) / period)
         if len(jobs) == 1:
             return 1000 * jobs[0].gpus * self.weight[jobs[0].id]
         return floor(1000 * sum(job.gpus * self.weight[job.id] * alone[job.id] for job in jobs) / period)

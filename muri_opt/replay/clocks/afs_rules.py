@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from muri_opt.errors import unknown_name
+from muri_opt.errors import InputError, unknown_name
 from muri_opt.replay.outcome import Floats, Ints
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND
 from muri_opt.systems import policy_from
@@ -36,10 +36,13 @@ def asked_rule(policy: str, rules: ClockRules, requested: Ints, work: Floats, *,
     if name == "tiresias":
         queues = Queues(rules, requested, work, np.array(chosen.order.limits) / MILLISECONDS_PER_SECOND)
         return queues.shares, queues.wakes
-    if name == "afs-p":
+    if name == "afs-p" and chosen.objective != "completion":
         turns = Turns(rules, float(chosen.quantum), np.random.default_rng(seed))
         return turns.shares, turns.wakes
-    return chosen.clock_rule(rules), None
+    rule = chosen.clock_rule(rules)
+    if rule is None:
+        raise InputError("policy of the clock 'afs'", repr(policy), "a rule that looks at the work left of jobs alone")
+    return rule, None
 
 
 @dataclass(slots=True)

@@ -45,12 +45,16 @@ class AfsPolicy(ElasticPolicy):
 
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return AFS' shares; arrival is the order of submission, then of the round."""
+        if self.objective == "completion":
+            return self.worth_shares(round_, demand, gpus)
         scan = demand.arrivals(round_) if self.scan == "arrival" else scan_order(self.scan, demand.time)
         phi = None if self.phi == "inf" else int(self.phi)
         return afs_shares(
             demand.speed, demand.cap, demand.time, gpus, scan=scan, tie=self.tie, phi=phi, ladder=demand.ladder
         )
 
-    def clock_rule(self, rules: ClockRules) -> Rule:
-        """Return AFS with these parameters."""
+    def clock_rule(self, rules: ClockRules) -> Rule | None:
+        """Return AFS with these parameters; by what work is worth shares hang on all jobs of the round."""
+        if self.objective == "completion":
+            return None
         return rules.afs(scan=self.scan, tie=self.tie, phi=None if self.phi == "inf" else int(self.phi))

@@ -37,13 +37,15 @@ class UnknownLengthPolicy(ElasticPolicy):
     own_name: ClassVar[str] = "afs-p"
     choices: ClassVar[Mapping[str, Allowed]] = {
         **ElasticPolicy.choices,
-        "objective": ("speed-up", "jobs-then-speed-up"),
+        "objective": ("speed-up", "jobs-then-speed-up", "completion"),
         "quantum": Span(0.001, 2_000_000_000),
     }
     knows_lengths: ClassVar[bool] = False
 
     def shares(self, round_: Round, demand: Demand, gpus: int, seed: int) -> Ints:
         """Return AFS-P's shares; jobs of equally many quanta take turns in the order of submission."""
+        if self.objective == "completion":
+            return self.worth_shares(round_, demand, gpus)
         jobs = [round_.jobs[job] for job in demand.jobs.tolist()]
         quantum = microseconds(float(self.quantum))
         executed = np.array([microseconds(job.executed_seconds or 0.0) for job in jobs], dtype=np.int64)

@@ -27,7 +27,8 @@ from muri_opt.systems.afs.restart_hysteresis import kept_shares
 from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only, homes_of
-from muri_opt.systems.afs.share_values import OBJECTIVES, ShareValues
+from muri_opt.systems.afs.share_values import BY_ATTAINED, OBJECTIVES, ShareValues
+from muri_opt.systems.afs.worth_rule import worth_shares
 from muri_opt.systems.capacity import place_shares
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.curves import Curves
@@ -43,7 +44,8 @@ class ElasticPolicy(Policy):
     ``restart_seconds`` over a ``horizon`` of so many seconds, or ``ignore``. ``objective`` says what the value counts
     and the exact program of the same round (chapter *sharing*) maximises: the ``speed`` of all jobs, short ones
     weighing more, their plain ``speed-up``, either of them after the number of jobs that run (``jobs-then-speed``,
-    ``jobs-then-speed-up``), or the ``time`` the shares save if they stay.
+    ``jobs-then-speed-up``), the ``time`` the shares save if they stay, or what their work is worth for ``completion``
+    times; by the last ``afs-l`` and ``afs-p`` also give their GPUs.
 
     >>> policy_from("afs-l:packing=node").packing
     'node'
@@ -72,14 +74,21 @@ class ElasticPolicy(Policy):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """A scaling table, and the length where the rule knows it."""
-        return ("scaling", "remaining_iterations") if self.knows_lengths else ("scaling",)
+        """A scaling table, and the length where the rule knows it, or what stands for it."""
+        if self.knows_lengths:
+            return ("scaling", "remaining_iterations")
+        return ("scaling", "attained_gpu_seconds") if self.objective == "completion" else ("scaling",)
 
     @property
     def rules(self) -> Rules:
         """What shares are worth, whether they must divide or fill nodes, and what restarts cost where they count."""
-        said = {"chapter": self.chapter, "objective": self.objective, "packing": self.packing}
+        said = {"chapter": self.chapter, "objective": self._counted, "packing": self.packing}
         return said if self._horizon is None else said | {"restarts": self.restarts, "horizon": self.horizon}
+
+    @property
+    def _counted(self) -> str:
+        """The objective as the rules name it: jobs of unknown length are ranked by the service they have had."""
+        return BY_ATTAINED if self.objective == "completion" and not self.knows_lengths else self.objective
 
     @property
     def _horizon(self) -> int | None:
@@ -102,6 +111,9 @@ class ElasticPolicy(Policy):
             if self.knows_lengths and job.remaining_iterations is None:
                 allowed = f"a number: {self.name!r} needs to know how long a job is; 'afs-p' does not"
                 raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
+            if self._counted == BY_ATTAINED and job.attained_gpu_seconds is None:
+                allowed = f"a number: {self.spec!r} ranks jobs by the service they have had"
+                raise InputError(f"{where}.attained_gpu_seconds", "nothing", allowed)
         Curves.of(round_.jobs, round_.cluster.total_gpus)
         share_sizes(round_.cluster, self.packing)
         check_shapes(round_, self.name, by_node=self.packing == "node")
@@ -154,7 +166,12 @@ class ElasticPolicy(Policy):
         """Return what shares are worth, kept and changed; ``None`` where restarts count nothing."""
         if self._horizon is None:
             return None
-        return ShareValues.of(round_, self.objective, self.packing, self._horizon)
+        return ShareValues.of(round_, self._counted, self.packing, self._horizon)
+
+    def worth_shares(self, round_: Round, demand: Demand, gpus: int) -> Ints:
+        """Return the shares of a demand by what they are worth, restarts apart."""
+        values = ShareValues.of(round_, self._counted, self.packing, None).fresh[demand.jobs]
+        return worth_shares(values, demand.cap, gpus)
 
     def _class_shares(self, round_: Round, demand: Demand, sizes: Ints, seed: int) -> ClassShares:
         return ClassShares(

@@ -8,13 +8,15 @@ from math import isqrt
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.afs.node_sizes import share_sizes
 from muri_opt.systems.afs.present_shares import PresentShares
-from muri_opt.systems.curves import Curves
+from muri_opt.systems.completion import SECOND, completion_weights, service_attained
+from muri_opt.systems.curves import MOST_SPEED, NEVER, Curves
 
 MICROSECONDS_PER_HUNDREDTH: Final = 10_000
 WEIGHT: Final = 10**10
@@ -24,7 +26,11 @@ THOUSANDTHS: Final = 1000
 MILLIONTHS: Final = 1_000_000
 JOBS_FIRST: Final = "jobs-then-"
 """How objectives begin that count the jobs that run before anything else."""
-OBJECTIVES: Final = ("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up")
+OBJECTIVES: Final = ("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up", "completion")
+BY_ATTAINED: Final = "completion-attained"
+"""What the objective *completion* is called where lengths are not known and attained service stands for them."""
+UNTIMED: Final = ("speed-up", "jobs-then-speed-up", BY_ATTAINED)
+"""Objectives that do not look at how long jobs are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +57,9 @@ class ShareValues:
         runs, one more than all jobs together can be worth by that: the number of jobs comes first. Under ``time`` a
         share is worth Q - t_j(k), hundredths of a second, where Q is just above the sum of all t_j(1) and of all
         restarts: one more job that runs outweighs any speed, and among equally many the sum of their remaining times
-        is least. A restart adds to t.
+        is least. A restart adds to t. Under ``completion`` a share is worth its speed against the fastest that the
+        job can have, times what a second of work at that speed is worth for completion times, in millionths of a job;
+        jobs are ranked by the time they take on one GPU, under ``completion-attained`` by the service they have had.
         """
         return _values(round_, objective, packing, horizon)
 
@@ -82,8 +90,12 @@ def _values(round_: Round, objective: str, packing: str, horizon: int | None) ->
     if objective == "time":
         fresh, changed = _by_time(curves.microseconds(work), restart)
     else:
-        timed = not objective.endswith("speed-up")
-        fresh = changed = _speeds(curves, curves.alone(work) if timed else None)
+        timed = objective not in UNTIMED
+        if objective.startswith("completion"):
+            service = curves.alone(work).tolist() if timed else service_attained(round_.jobs)
+            fresh = changed = _worth(curves, may, service, round_.cluster.total_gpus)
+        else:
+            fresh = changed = _speeds(curves, curves.alone(work) if timed else None)
         if restart.any():
             stands = np.full(len(work), horizon, dtype=np.int64)
             changed = _charged(fresh, restart, np.minimum(stands, curves.fastest(work)) if timed else stands)
@@ -113,6 +125,17 @@ def _speeds(curves: Curves, alone: Ints | None) -> Ints:
     weight = np.full(jobs, THOUSANDTHS, dtype=np.int64) if alone is None else speed_weights(alone)
     one = np.maximum(curves.speed[:, 1:2], 1)
     return weight[:, None] * curves.speed // one
+
+
+def _worth(curves: Curves, may: NDArray[np.bool_], service: Sequence[int], gpus: int) -> Ints:
+    """Return the speed of each share against the fastest that a job may have, times what a second at that is worth."""
+    speed = np.where(may, curves.speed, 0)
+    fastest = np.maximum(speed.max(axis=1, initial=0), 1)[:, None]
+    period = np.zeros_like(speed)
+    np.floor_divide(SECOND * fastest + speed - 1, speed, out=period, where=speed > 0)
+    weight = completion_weights(service, period, np.arange(speed.shape[1]), gpus)[:, None]
+    word = np.int64 if int(weight.max(initial=0)) * MOST_SPEED < NEVER else object
+    return np.asarray((weight.astype(word) * speed.astype(word) // fastest.astype(word)).astype(np.int64))
 
 
 def speed_weights(alone: Ints) -> Ints:

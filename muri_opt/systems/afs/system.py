@@ -18,6 +18,9 @@ _UNITS: Final = {
     "time": "jobs that run first, then the least remaining time of all, hundredths of a second",
     "jobs-then-speed": "jobs that run first, then speed against one GPU over the root of the seconds left on one",
     "jobs-then-speed-up": "jobs that run first, then the speed of all, thousandths of that on one GPU each",
+    "completion": "work by what it is worth for completion times, millionths of a job",
+    "completion-attained": "work by what it is worth for completion times, as far as attained service tells, "
+    "millionths of a job",
 }
 USUAL: Final = {"objective": "speed", "packing": "any", "restarts": "ignore", "horizon": "600"}
 

@@ -7,7 +7,6 @@ in nanoseconds of D x G GPUs.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
+from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.completion import jobs_behind, least_cost, service_attained
 from muri_opt.systems.joint.job_model import Models
 from muri_opt.systems.joint.rules import JointRules
 
@@ -38,10 +38,10 @@ class Worth:
 def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     """Return what the work of every job of the round is worth."""
     gpus, kappa = round_.cluster.total_gpus, rules.kappa
-    service = service_left(round_, models, rules)
-    rising = sorted(service)
-    behind = np.array([len(rising) - bisect_right(rising, amount) for amount in service], dtype=np.int64)
-    work = _least_cost(models, behind, gpus * kappa.denominator, kappa.numerator)
+    behind = jobs_behind(service_left(round_, models, rules))
+    counts = np.flatnonzero((models.period > 0).any(axis=0))
+    period = models.period[:, counts][models.kind]
+    work = least_cost(period, counts, behind, gpus * kappa.denominator, kappa.numerator)
     changed = work.copy()
     if rules.pay:
         for place, job in enumerate(round_.jobs):
@@ -58,21 +58,9 @@ def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
     Lengths unknown, a job is expected to take as long again as it has had.
     """
     if not rules.known:
-        return [gpu_milliseconds(job.attained_gpu_seconds or 0.0) for job in round_.jobs]
+        return service_attained(round_.jobs)
     least = [model.least for model in models.of]
     return [
         (job.remaining_iterations or 0) * models.of[kind].period[least[kind]] * least[kind]
         for job, kind in zip(round_.jobs, models.kind.tolist(), strict=True)
     ]
-
-
-def _least_cost(models: Models, behind: NDArray[np.int64], fixed: int, each: int) -> NDArray[Any]:
-    """Return the least of (fixed + each x behind x g) x period(g) over the GPU counts g of each job, 0 for none."""
-    counts = np.flatnonzero((models.period > 0).any(axis=0))
-    most = (fixed + each * int(behind.max(initial=0)) * models.period.shape[1]) * int(models.period.max(initial=0))
-    word = np.int64 if most < 1 << 62 else object
-    period = models.period[:, counts][models.kind].astype(word)
-    cost = (fixed + each * behind[:, None].astype(word) * counts.astype(word)) * period
-    never = most + 1
-    least: NDArray[Any] = np.where(period > 0, cost, never).min(axis=1, initial=never)
-    return np.where(least == never, 0, least)

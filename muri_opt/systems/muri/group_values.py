@@ -17,8 +17,8 @@ from muri_opt.systems.policy import Rules
 
 MILLIONTHS = 1_000_000
 THOUSANDTHS = 1_000
-UNITS: Final = {"efficiency": MILLIONTHS, "gpu-time": MILLIONTHS, "progress": THOUSANDTHS}
-"""By the name of the objective, how many parts of one its values count."""
+UNITS: Final = {"efficiency": MILLIONTHS, "gpu-time": MILLIONTHS, "progress": THOUSANDTHS, "completion": 1}
+"""By the name of the objective, how many parts of one its values count; weights by *completion* are parts already."""
 _USUAL: Final = {
     "order": "srsf",
     "group": "4",
@@ -39,11 +39,11 @@ _USUAL: Final = {
 class GroupRules:
     """Which groups there are and what they are worth.
 
-    ``objective`` is ``efficiency``, ``gpu-time`` or ``progress``; ``sizes`` says whether the jobs of a group have
-    ``equal`` GPU counts or ``mixed`` ones. ``worst_order`` seats the jobs of a group in their worst order. ``distinct``
-    keeps equal jobs apart, for programs that are not to take one for another. A group that changes running jobs is
-    worth what their longest restart leaves of ``horizon`` microseconds; ``None``: restarts do not count. ``run`` and
-    ``own`` say in which ways groups may run; :meth:`for_round` has the ``ways`` of a round.
+    ``objective`` is ``efficiency``, ``gpu-time``, ``progress`` or ``completion``; ``sizes`` says whether the jobs of a
+    group have ``equal`` GPU counts or ``mixed`` ones. ``worst_order`` seats the jobs of a group in their worst order.
+    ``distinct`` keeps equal jobs apart, for programs that are not to take one for another. A group that changes running
+    jobs is worth what their longest restart leaves of ``horizon`` microseconds; ``None``: restarts do not count.
+    ``run`` and ``own`` say in which ways groups may run; :meth:`for_round` has the ``ways`` of a round.
 
     >>> GroupRules(order="srsf", largest_group=2, pattern="cyclic", slowdown="none").largest_group
     2
@@ -86,7 +86,7 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Members:
-    """The jobs of m groups of p jobs each: stage times and time alone in microseconds, GPUs, weight of the rank.
+    """The jobs of m groups of p jobs each: stage times and time alone in microseconds, GPUs, weight of the work.
 
     ``models`` are the numbers of their models; where groups run in lock step nobody asks for them.
     """
@@ -114,7 +114,8 @@ def group_values(rules: GroupRules, members: Members) -> Ints:
     *Efficiency* is the mean part of the resources in use on the GPUs of the group, in parts per million. *GPU time* is
     what the group saves against its jobs one after another, per second, in millionths of a GPU: nothing for a job
     alone. *Progress* is the speed of each job, relative to running alone, times its GPUs and the weight of its rank,
-    in thousandths. A group whose period is 0 is worth nothing.
+    in thousandths. *Completion* is the same speed times what a second of its work is worth for completion times, in
+    millionths of a job. A group whose period is 0 is worth nothing.
     """
     return running(rules, members).values(members.gpus, members.gpus.max(axis=1))
 
@@ -233,10 +234,11 @@ def _values(rules: GroupRules, members: Members, periods: Ints, gpus: Ints, paid
             return np.zeros(len(periods), dtype=np.int64)
         done = _product(gpus, members.alone).sum(axis=1)
         return np.where(periods > 0, slowed_ratio(done, periods, MILLIONTHS, 1, factor) - MILLIONTHS * paid, 0)
-    weight = gpus * members.weight
+    unit = UNITS[rules.objective]
+    weight = _weight(rules, members, gpus)
     if size == 1:
-        return np.where(periods > 0, THOUSANDTHS * weight[:, 0], 0)
-    return slowed_ratio(_product(weight, members.alone).sum(axis=1), periods, THOUSANDTHS, 1, factor)
+        return np.where(periods > 0, unit * weight[:, 0], 0)
+    return slowed_ratio(_product(weight, members.alone).sum(axis=1), periods, unit, 1, factor)
 
 
 def _free_values(rules: GroupRules, members: Members, rates: Ints, gpus: Ints, paid: Ints) -> Ints:
@@ -248,8 +250,14 @@ def _free_values(rules: GroupRules, members: Members, rates: Ints, gpus: Ints, p
     elif rules.objective == "gpu-time":
         value = _product(gpus, rates).sum(axis=1) - MILLIONTHS * paid
     else:
-        value = _product(gpus * members.weight, rates).sum(axis=1) // (MILLIONTHS // THOUSANDTHS)
+        weight = UNITS[rules.objective] * _weight(rules, members, gpus)
+        value = _product(weight, rates).sum(axis=1) // MILLIONTHS
     return np.where(times.any(axis=1), value, 0).astype(np.int64)
+
+
+def _weight(rules: GroupRules, members: Members, gpus: Ints) -> Ints:
+    """Return what the speed of each member counts that has so many GPUs: by *completion*, the same with any."""
+    return np.where(gpus > 0, members.weight, 0) if rules.objective == "completion" else gpus * members.weight
 
 
 def _product(left: Ints, right: Ints) -> Any:

@@ -11,11 +11,10 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
-from muri_opt.systems.muri.interleaving import alone_microseconds
+from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.periods import Group, stage_times
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
-from muri_opt.systems.orders import priority_order
 from muri_opt.systems.priority_levels import levels_of
 
 
@@ -47,12 +46,9 @@ class GroupWorth:
     def of(cls, round_: Round, rules: GroupRules) -> GroupWorth:
         """Return the jobs of a round."""
         rules = rules.for_round(round_)
-        count, level = len(round_.jobs), levels_of(round_)
-        weight, alone = np.zeros((2, count), dtype=np.int64)
-        if rules.objective == "progress":
-            weight[priority_order(round_, rules.order)] = np.arange(count)[::-1] + 1
-        if rules.objective != "efficiency":
-            alone = np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
+        level = levels_of(round_)
+        weight = job_weights(round_, rules.objective, rules.order)
+        alone = times_alone(round_, rules.objective)
         gpus = np.asarray(round_.amounts.g)
         stages = stage_times(round_.jobs)
         single = Members(stages=stages[:, None], alone=alone[:, None], gpus=gpus[:, None], weight=weight[:, None])

@@ -25,6 +25,7 @@ from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
 from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
+from muri_opt.systems.muri.job_weights import worth_order
 from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
@@ -50,7 +51,8 @@ class MuriPolicy(Policy):
     ``GroupingOptions``. ``autopack`` dissolves a group that is slower than its jobs one after another. The ablations
     are ``ordering``, ``worst`` for the worst order of the jobs in a group, and ``matching``, ``queue`` for neighbours
     in the queue instead of a matching. ``objective`` says what the value counts and ``sizes`` whether the exact program
-    may let jobs of different GPU counts share; the algorithm groups as it does without them.
+    may let jobs of different GPU counts share; the algorithm groups as it does without them, but by ``completion`` its
+    queue is in the order of what a GPU's work is worth for completion times.
 
     ``restarts`` is ``pay``, to change running groups only where that is worth more than their restarts cost out of a
     ``horizon`` of so many seconds, or ``ignore``, to decide as if nothing ran; the preset ``paper`` pays.
@@ -87,7 +89,7 @@ class MuriPolicy(Policy):
         "ordering": ("best", "worst"),
         "matching": ("blossom", "queue"),
         "least_weight": Span(0, 1),
-        "objective": ("efficiency", "gpu-time", "progress"),
+        "objective": ("efficiency", "gpu-time", "progress", "completion"),
         "sizes": ("equal", "mixed"),
         "restarts": ("preset", "pay", "ignore"),
         "horizon": Span(0.001, SECONDS),
@@ -278,7 +280,8 @@ class MuriPolicy(Policy):
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
 
     def _queue(self, round_: Round) -> list[int]:
-        return _queue(round_, ORDER_OF[self.name])
+        line = worth_order if self.objective == "completion" else _queue
+        return line(round_, ORDER_OF[self.name])
 
 
 @recalled

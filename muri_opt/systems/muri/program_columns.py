@@ -20,11 +20,11 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values
 from muri_opt.systems.muri.group_worth import restarts_of
-from muri_opt.systems.muri.interleaving import alone_microseconds, slot_count
+from muri_opt.systems.muri.interleaving import slot_count
+from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.muri.program_classes import ClassColumns
 from muri_opt.systems.muri.program_homes import HomeColumns
-from muri_opt.systems.orders import priority_order
 from muri_opt.systems.priority_levels import levels_of
 
 MOST_COLUMNS = 400_000
@@ -209,11 +209,8 @@ def _traits(round_: Round, rules: GroupRules) -> Ints:
     """Return what makes jobs equal, a row per job: what they ask, what the objective looks at, their stage times."""
     amounts, jobs = round_.amounts, np.arange(len(round_.jobs))
     same = np.zeros_like(jobs)
-    weight, alone = same.copy(), same
-    if rules.objective == "progress":
-        weight[priority_order(round_, rules.order)] = jobs[::-1] + 1
-    if rules.objective != "efficiency":
-        alone = np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
+    weight = job_weights(round_, rules.objective, rules.order)
+    alone = times_alone(round_, rules.objective)
     stages = np.array([_stages(job) for job in round_.jobs], dtype=np.int64)
     position = jobs if rules.distinct else same
     spots = group_spots(round_)

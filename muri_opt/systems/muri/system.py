@@ -17,6 +17,7 @@ _UNITS: Final = {
     "efficiency": "efficiency of all groups, parts per million",
     "gpu-time": "GPU time saved per second, millionths of a GPU",
     "progress": "speed of jobs against running alone, weighted by GPUs and rank, thousandths",
+    "completion": "work by what it is worth for completion times, millionths of a job",
 }
 
 

@@ -9,11 +9,11 @@ from typing import Final
 from muri_opt.rounds import INFORMATION, Assignment, Job, Round, Violation
 from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.verify.afs.curve import curves_of
-from muri_opt.verify.afs.value import Elastic
+from muri_opt.verify.afs.value import OBJECTIVES, Elastic
 from muri_opt.verify.settings import Setting, one_of
 
 SETTINGS: Final[Mapping[str, Setting]] = {
-    "objective": one_of("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up"),
+    "objective": one_of(*OBJECTIVES),
     "packing": one_of("any", "node"),
     "restarts": one_of("ignore", "pay"),
     "horizon": Setting(usual="600", least=1e-6, most=2e9),

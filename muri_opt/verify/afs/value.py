@@ -10,6 +10,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve, curves_of
 from muri_opt.verify.amounts import micro
+from muri_opt.verify.completion import had, worth_of_work
 from muri_opt.verify.demands import is_lost
 from muri_opt.verify.priorities import weights_of
 
@@ -18,6 +19,10 @@ HUNDREDTH = 10_000
 MILLION = 1_000_000
 JOBS_FIRST = "jobs-then-"
 """How objectives begin that count the jobs that run before anything else."""
+BY_ATTAINED = "completion-attained"
+OBJECTIVES = ("speed", "speed-up", "time", "jobs-then-speed", "jobs-then-speed-up", "completion", BY_ATTAINED)
+UNTIMED = {"speed-up", "jobs-then-speed-up", BY_ATTAINED}
+"""Objectives that say nothing about how long jobs are."""
 Table = dict[int, int]
 """What shares of one job are worth, by GPUs."""
 
@@ -55,8 +60,10 @@ class Elastic:
         ``speed-up``: thousandths of the speed on one GPU. ``speed``: the same times 10**10 over the root of the
         microseconds left on one GPU, of at least a second. ``jobs-then-speed`` and ``jobs-then-speed-up``: that, and
         for every job that runs one more than all jobs could be worth by it. ``time``: the hundredths of a second that
-        all jobs would take on one GPU each, and one more, less what the job takes. Where jobs have priorities, times
-        what a unit counts in the class of the job.
+        all jobs would take on one GPU each, and one more, less what the job takes. ``completion``: the speed against
+        the fastest share, times what a second of work there is worth for completion times, in millionths of a job;
+        ``completion-attained`` the same, jobs ranked by what they have had. Where jobs have priorities, times what a
+        unit counts in the class of the job.
         """
         return self.worth(round_).kept
 
@@ -91,7 +98,7 @@ class Elastic:
     @property
     def timed(self) -> bool:
         """Whether the value needs to know how long jobs are."""
-        return not self.objective.endswith("speed-up")
+        return self.objective not in UNTIMED
 
     def _times(
         self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
@@ -113,14 +120,9 @@ class Elastic:
     def _speeds(
         self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]
     ) -> tuple[list[Table], list[Table]]:
-        fresh, changed, total = list[Table](), list[Table](), round_.cluster.total_gpus
-        for job, mine in zip(round_.jobs, shares, strict=True):
+        fresh, changed, total = self._fresh(round_, curves, shares), list[Table](), round_.cluster.total_gpus
+        for job, table in zip(round_.jobs, fresh, strict=True):
             curve = curves[job.id]
-            alone = curve.end_alone(job) if self.timed else None
-            weight = 1000 if alone is None else 10**10 // max(1000, isqrt(alone))
-            one = curve.speeds[1]
-            table = {k: weight * curve.speeds[k] // one for k in mine}
-            fresh.append(table)
             lost = self._lost(round_, job)
             if lost and self.horizon is not None:
                 soonest = curve.soonest(job, total) if self.timed else self.horizon
@@ -132,6 +134,34 @@ class Elastic:
             return fresh, changed
         runs = 1 + sum(max(table.values(), default=0) for table in fresh)
         return [_more(table, runs) for table in fresh], [_more(table, runs) for table in changed]
+
+    def _fresh(self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]) -> list[Table]:
+        """Return what shares are worth to jobs that do not restart, by their speed."""
+        if self.objective.startswith("completion"):
+            return self._completion(round_, curves, shares)
+        found = list[Table]()
+        for job, mine in zip(round_.jobs, shares, strict=True):
+            curve = curves[job.id]
+            alone = curve.end_alone(job) if self.timed else None
+            weight = 1000 if alone is None else 10**10 // max(1000, isqrt(alone))
+            one = curve.speeds[1]
+            found.append({k: weight * curve.speeds[k] // one for k in mine})
+        return found
+
+    def _completion(self, round_: Round, curves: Mapping[str, Curve], shares: Sequence[Sequence[int]]) -> list[Table]:
+        """Return what shares are worth by what work is for completion times."""
+        service = [curves[job.id].end_alone(job) if self.timed else had(job) for job in round_.jobs]
+        speeds = [{k: curves[job.id].speeds[k] for k in mine} for job, mine in zip(round_.jobs, shares, strict=True)]
+        top = [max(mine.values(), default=1) for mine in speeds]
+        seconds = [
+            {k: -(-MILLION * fastest // speed) for k, speed in mine.items()}
+            for mine, fastest in zip(speeds, top, strict=True)
+        ]
+        worth = worth_of_work(service, seconds, round_.cluster.total_gpus)
+        return [
+            {k: each * speed // fastest for k, speed in mine.items()}
+            for mine, fastest, each in zip(speeds, top, worth, strict=True)
+        ]
 
     def _lost(self, round_: Round, job: Job) -> int:
         """Return the microseconds that a job loses if it does not go on as it is."""

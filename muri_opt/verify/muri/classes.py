@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.verify.muri.rules import Sharing
+from muri_opt.verify.muri.rules import UNITS, Sharing
 from muri_opt.verify.priorities import level_of_each
 
 
@@ -24,7 +24,7 @@ class Classes:
     def of(
         cls, round_: Round, sharing: Sharing, stages: Sequence[int], alone: Sequence[int], ranks: Sequence[int]
     ) -> Classes:
-        """Return the classes of a round; jobs have so long stages in all, time alone, and weight by their rank.
+        """Return the classes of a round; jobs have so long stages in all, time alone, and weight of their work.
 
         The weight of a class is the product, over those below it, of the least power of ten above what a class can gain
         or lose between any two decisions: for each of its jobs its value at the shortest period there can be, and one
@@ -41,11 +41,12 @@ class Classes:
                 "efficiency": (1, length),
                 "gpu-time": (job.gpus, time),
                 "progress": (job.gpus * rank, time),
+                "completion": (rank, time),
             }[sharing.objective]
             total[number[job.priority]] += counted * (longest // shortest + 1)
         if sharing.objective == "gpu-time":
             total = [some + round_.cluster.total_gpus for some in total]
-        unit = 1_000 if sharing.objective == "progress" else 1_000_000
+        unit = UNITS[sharing.objective]
         weights = [1]
         for some in total[:0:-1]:
             power = 1

@@ -22,13 +22,15 @@ AUTHORS_SLOWDOWN = (Fraction(1), Fraction(1330, 1015), Fraction(1500, 1015), Fra
 QUEUE_SLOWDOWN = (*AUTHORS_SLOWDOWN[:3], Fraction(1300, 1015))
 """The same where the authors group in queue order, without a matching."""
 SLOWDOWNS: Final = {"none": NO_SLOWDOWN, "muri": AUTHORS_SLOWDOWN, "muri-without-blossom": QUEUE_SLOWDOWN}
+UNITS: Final = {"efficiency": 1_000_000, "gpu-time": 1_000_000, "progress": 1_000, "completion": 1}
+"""By the objective, how often the ratio that it counts is counted; weights by *completion* are millionths already."""
 SETTINGS: Final[Mapping[str, Setting]] = {
     "order": one_of("srsf", "las", "fifo", "srtf"),
     "group": one_of("4", "3", "2", "1"),
     "pattern": one_of("cyclic", "muri-cyclic", "muri-4slot", "muri-4slot-steady"),
     "slowdown": one_of(*SLOWDOWNS),
     "ordering": one_of("best", "worst"),
-    "objective": one_of("efficiency", "gpu-time", "progress"),
+    "objective": one_of("efficiency", "gpu-time", "progress", "completion"),
     "sizes": one_of("equal", "mixed"),
     "restarts": one_of("ignore", "pay"),
     "horizon": Setting(usual="600", least=1e-6),

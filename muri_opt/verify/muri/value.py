@@ -1,4 +1,4 @@
-"""What groups are worth: efficiency, GPU time saved or progress by rank, in exact integers."""
+"""What groups are worth: efficiency, GPU time saved, progress by rank or by completion, in exact integers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import micro, word_for
+from muri_opt.verify.completion import had, left_over, worth_of_work
 from muri_opt.verify.gangs.value import ranked
 from muri_opt.verify.muri.classes import Classes
 from muri_opt.verify.muri.free import FreeRates
 from muri_opt.verify.muri.periods import Ints, group_periods, slot_count
-from muri_opt.verify.muri.rules import Sharing, stages_of
+from muri_opt.verify.muri.rules import UNITS, Sharing, stages_of
 
-MILLION, THOUSAND = 1_000_000, 1_000
+MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sharers:
-    """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of the rank.
+    """What the value of a group needs of its jobs, by position: GPUs, stage times, time alone and weight of its work.
 
     Times are in microseconds. Time alone and weight are 0 where the objective does not look at them. ``classes`` are
     those of priority. ``restart`` is what each running job loses if it is changed, 0 where that is not paid. ``free``
@@ -40,15 +41,14 @@ class Sharers:
     def of(cls, round_: Round, sharing: Sharing) -> Sharers:
         """Return the jobs of a round that share in this way."""
         stages = stages_of(round_.jobs)
-        weights = dict.fromkeys((job.id for job in round_.jobs), 0)
-        if sharing.objective == "progress":
-            weights = {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, sharing.order))}
+        weights = _weights(round_, sharing)
         alone = [0 if sharing.objective == "efficiency" else _alone(job) for job in round_.jobs]
         gpus = [job.gpus for job in round_.jobs]
         # Four jobs; a period is at most eight of their longest stages; a slow-down has at most a few hundred parts.
-        longest = 8 * max((*stages.sum(axis=1).tolist(), *alone, 1))
+        # Rates are up to a million.
+        longest = 8 * max((*stages.sum(axis=1).tolist(), *alone, 1 if sharing.run == "lock-step" else MILLION))
         fraction = max(max(slow.numerator, slow.denominator) for slow in sharing.slowdowns)
-        unit = THOUSAND if sharing.objective == "progress" else MILLION
+        unit = UNITS[sharing.objective]
         units = max(unit, stages.shape[1]) * max((*weights.values(), 1)) * max((*gpus, 1))
         word = word_for(longest * fraction * units)
         ranks = [weights[job.id] for job in round_.jobs]
@@ -98,8 +98,9 @@ class Sharers:
 
         *Efficiency*: parts per million of the resources in use on its GPUs. *GPU time*: what it saves per second
         against its jobs one after another, in millionths of a GPU, 0 alone; the GPUs are paid by its first class.
-        *Progress*: speed of its jobs relative to alone, times GPUs and weight of the rank, in thousandths. Each is
-        rounded down, and 0 where the period is.
+        *Progress*: speed of its jobs relative to alone, times GPUs and weight of the rank, in thousandths.
+        *Completion*: the same speed times what a second of its work is worth, in millionths of a job. Each is rounded
+        down, and 0 where the period is.
         """
         gpus = self.gpus[groups]
         taken = paid = gpus.max(axis=1)
@@ -142,7 +143,8 @@ class Sharers:
         elif self.sharing.objective == "gpu-time":
             value = (gpus * rates).sum(axis=1) - MILLION * paid
         else:
-            value = THOUSAND * (gpus * self.weight[groups] * rates).sum(axis=1) // MILLION
+            counted = np.minimum(gpus, 1) if self.sharing.objective == "completion" else gpus
+            value = UNITS[self.sharing.objective] * (counted * self.weight[groups] * rates).sum(axis=1) // MILLION
         return np.where(times.any(axis=1), value, 0)
 
     def _in_step(self, groups: Ints, gpus: Ints, paid: Ints) -> Ints:
@@ -161,10 +163,23 @@ class Sharers:
             saved = (gpus * alone).sum(axis=1) * slow.denominator - paid * slowed
             value = MILLION * saved // slowed if size > 1 else np.zeros_like(taken)
         else:
-            worth = gpus * self.weight[groups]
+            counted = np.minimum(gpus, 1) if sharing.objective == "completion" else gpus
+            worth, unit = counted * self.weight[groups], UNITS[sharing.objective]
             speed = (worth * alone).sum(axis=1) * slow.denominator
-            value = THOUSAND * speed // slowed if size > 1 else THOUSAND * worth[:, 0]
+            value = unit * speed // slowed if size > 1 else unit * worth[:, 0]
         return np.where(some, value, 0)
+
+
+def _weights(round_: Round, sharing: Sharing) -> dict[str, int]:
+    """Return what the work of each job weighs: its rank from the last, what a second is worth, or nothing."""
+    if sharing.objective == "progress":
+        return {job.id: len(round_.jobs) - rank for rank, job in enumerate(ranked(round_, sharing.order))}
+    if sharing.objective == "completion":
+        service = [had(job) if sharing.order == "las" else left_over(job) for job in round_.jobs]
+        alone = [{job.gpus: MILLION} for job in round_.jobs]
+        worth = worth_of_work(service, alone, round_.cluster.total_gpus)
+        return {job.id: each for job, each in zip(round_.jobs, worth, strict=True)}
+    return dict.fromkeys((job.id for job in round_.jobs), 0)
 
 
 def _restart(job: Job, sharing: Sharing) -> int:

@@ -12,6 +12,7 @@ from muri_opt.rounds import Assignment, after
 from muri_opt.verify import broken_rules, completed, decision_value
 
 LINEAR = tuple(float(k) for k in range(1, 9))
+DECIDING = st.sampled_from([*POLICIES, "afs-l:objective=completion"])
 PACKING = st.sampled_from(["any", "node"])
 
 
@@ -23,10 +24,10 @@ def places(decision: Decision) -> dict[str, dict[str, int]]:
     return {one.jobs[0]: dict(one.gpus) for one in decision.assignments}
 
 
-@given(elastic_rounds(equal=True, tight=True), st.sampled_from(POLICIES), PACKING)
+@given(elastic_rounds(equal=True, tight=True), DECIDING, PACKING)
 @settings(max_examples=150, deadline=None)
 def test_decided_again_by_the_rule_nothing_changes(round_: Round, policy: str, packing: str) -> None:
-    spec = f"{policy}:packing={packing}"
+    spec = f"{policy}{',' if ':' in policy else ':'}packing={packing}"
     first = decided(round_, spec, "heuristic")
     assert places(decided(after(round_, first), spec, "heuristic")) == places(first)
 
@@ -38,7 +39,7 @@ def test_decided_again_by_the_program_nothing_changes(round_: Round, policy: str
     assert places(decided(after(round_, first), policy, "exact")) == places(first)
 
 
-@given(elastic_rounds(equal=True, tight=True), st.sampled_from(POLICIES), st.sampled_from(["heuristic", "auto"]))
+@given(elastic_rounds(equal=True, tight=True), DECIDING, st.sampled_from(["heuristic", "auto"]))
 @settings(max_examples=60, deadline=None)
 def test_no_change_could_be_undone_alone(round_: Round, policy: str, method: str) -> None:
     rules, decision = policy_from(policy).rules, decided(round_, policy, method)

@@ -20,6 +20,7 @@ from muri_opt.rounds import after
 from muri_opt.verify.audit import decision_value
 
 OBJECTIVES = ("efficiency", "gpu-time", "progress")
+ALL = (*OBJECTIVES, "completion")
 SHARED = [False] * 4
 CORES = [False, True, False, False]
 
@@ -104,7 +105,7 @@ def test_the_optimum_is_the_best_of_all_groupings(seed: int) -> None:
 def test_what_runs_is_changed_only_where_that_pays(seed: int) -> None:
     run = ("free", "best")[seed % 2]
     round_ = drawn(seed, 9, sizes=(1, 1, 2), runs=run)
-    policy = policy_from(f"muri-s:run={run},objective={OBJECTIVES[seed % 3]}")
+    policy = policy_from(f"muri-s:run={run},objective={ALL[seed // 2 % 4]}")
     then = after(round_, policy.decide(round_, 0))
     assert set(changes(then, policy.decide(then, 0)).counts) <= {"keep"}
     result = solve_round(round_, policy, "auto", Limits(work=20))
@@ -194,6 +195,6 @@ def test_in_a_replay_every_member_goes_at_its_own_rate() -> None:
 def test_the_value_of_a_free_group_is_the_verifiers() -> None:
     for seed in range(6):
         round_ = drawn(seed, 8, sizes=(1, 2))
-        policy = policy_from(f"muri-l:run=best,objective={OBJECTIVES[seed % 3]},restarts=ignore")
+        policy = policy_from(f"muri-l:run=best,objective={ALL[seed % 4]},restarts=ignore")
         result = solve_round(round_, policy, "heuristic")
         assert result.value == decision_value(round_, policy.rules, result.decision)

@@ -9,6 +9,7 @@ from math import floor
 
 import pytest
 from by_policy import broken_rules, decision_value, formulation_of, settings_of
+from plain_groups import Plain
 from shared_rounds import best_grouping, random_round, sharer, sharing_round
 
 from muri_opt import Job, Limits, Node, Round, Tenant, policy_from, solve_round
@@ -28,6 +29,7 @@ class Worth:
         ranked = [round_.jobs[job].id for job in priority_order(round_, "srsf")]
         self.weight = {job: len(ranked) - rank for rank, job in enumerate(ranked)}
         self.objective = objective
+        self.plain = Plain(round_=round_, objective=objective)
         self.pick = max if worst else min
 
     def period(self, jobs: Sequence[Job]) -> Fraction:
@@ -49,6 +51,8 @@ class Worth:
             return floor(10**6 * done / (taken * len(jobs[0].stage_seconds) * period))
         if self.objective == "gpu-time":
             return 0 if len(jobs) == 1 else floor(10**6 * (alone / period - taken))
+        if self.objective == "completion":
+            return self.plain.value(jobs)
         if len(jobs) == 1:
             return 1000 * jobs[0].gpus * self.weight[jobs[0].id]
         speed = sum(job.gpus * self.weight[job.id] * Fraction(str(job.iteration_seconds)) for job in jobs)
@@ -72,6 +76,7 @@ CASES = [
     ("objective=gpu-time,sizes=mixed", 300),
     ("objective=progress,sizes=mixed", 400),
     ("ordering=worst", 500),
+    ("objective=completion,sizes=mixed", 700),
 ]
 
 

@@ -21,6 +21,7 @@ SPECS = (
     "muri-s:group=2",
     "muri-s:objective=progress",
     "muri-s:objective=gpu-time",
+    "muri-s:objective=completion",
     "muri-s:sizes=mixed",
     "muri-l:horizon=100",
 )

@@ -59,7 +59,7 @@ def test_values_known_by_hand(policy: str, alone: tuple[int, int], together: int
     assert decision_value(round_, policy, grouped(("j0",), ("j1",))) == sum(alone)
 
 
-@pytest.mark.parametrize("objective", ["efficiency", "gpu-time", "progress"])
+@pytest.mark.parametrize("objective", ["efficiency", "gpu-time", "progress", "completion"])
 def test_a_group_without_a_period_adds_nothing(objective: str) -> None:
     jobs = [
         gang(0, 1, stage_seconds=(0.0,) * 4),
@@ -73,7 +73,7 @@ def test_a_group_without_a_period_adds_nothing(objective: str) -> None:
     assert decision_value(round_, policy, nobody) == 0
 
 
-@given(st.integers(0, 2), st.sampled_from(["efficiency", "gpu-time", "progress"]), st.booleans())
+@given(st.integers(0, 2), st.sampled_from(["efficiency", "gpu-time", "progress", "completion"]), st.booleans())
 def test_values_of_decades_on_a_million_gpus_are_exact(shift: int, objective: str, authors: bool) -> None:
     stages = [(2e9, 1e9 + 0.000001, 0.5), (1.5e9, 0.25, 2e9), (1e9, 2e9, 2e9)]
     jobs = [

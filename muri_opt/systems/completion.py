@@ -1,0 +1,86 @@
+"""What work is worth for completion times: one computation for every system, in whole numbers.
+
+A second of work of job j is worth p_j = min over k of (1 + lambda_j k) / s_j(k), with lambda_j = (jobs with more
+service left than j) / GPUs: what the work costs at the price of GPUs at the job's own end. The page *joint* derives it.
+Systems differ in what jobs can have, so they say how long the same work takes with every number of GPUs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Job
+from muri_opt.rounds.quantities import gpu_milliseconds, microseconds
+
+Ints = NDArray[np.int64]
+SECOND: Final = 1_000_000
+"""Microseconds. Weights are in as many parts of a job, so that a second at weight 1 is a millionth of a job."""
+_INT64: Final = 1 << 62
+
+
+def jobs_behind(service: Sequence[int]) -> Ints:
+    """Return for each job how many have more service left than it.
+
+    >>> jobs_behind([30, 10, 20, 10])
+    array([0, 2, 1, 2])
+    """
+    rising = sorted(service)
+    return np.array([len(rising) - bisect_right(rising, amount) for amount in service], dtype=np.int64)
+
+
+def service_left(jobs: Sequence[Job]) -> list[int]:
+    """Return the service that jobs have left with the GPUs they ask for: microseconds of one GPU.
+
+    >>> service_left([Job(id="a", gpus=2, iteration_seconds=0.5, remaining_iterations=3)])
+    [3000000]
+    """
+    return [
+        (job.remaining_iterations or 0) * microseconds(job.iteration_seconds or 0.0) * max(1, job.gpus) for job in jobs
+    ]
+
+
+def service_attained(jobs: Sequence[Job]) -> list[int]:
+    """Return the service that jobs have had, in milliseconds of one GPU: how much they have left nobody knows.
+
+    >>> service_attained([Job(id="a", gpus=2, attained_gpu_seconds=0.5)])
+    [500]
+    """
+    return [gpu_milliseconds(job.attained_gpu_seconds or 0.0) for job in jobs]
+
+
+def least_cost(period: NDArray[Any], counts: Ints, behind: Ints, fixed: int, each: int) -> NDArray[Any]:
+    """Return for each job the least of (fixed + each x behind x count) x period over its counts, 0 if it has none.
+
+    ``period[j, i]`` is how long job j takes with ``counts[i]`` GPUs, or ``counts[j, i]``, and 0 where it cannot have
+    them.
+
+    >>> least_cost(np.array([[12, 8]]), np.array([1, 2]), np.array([3]), 4, 1)
+    array([80])
+    """
+    widest = int(counts.max(initial=0))
+    most = (fixed + each * int(behind.max(initial=0)) * widest) * int(period.max(initial=0))
+    word = np.int64 if most < _INT64 else object
+    times = period.astype(word)
+    cost = (fixed + each * behind[:, None].astype(word) * counts.astype(word)) * times
+    never = most + 1
+    least: NDArray[Any] = np.where(times > 0, cost, never).min(axis=1, initial=never)
+    return np.where(least == never, 0, least)
+
+
+def completion_weights(service: Sequence[int], period: NDArray[Any], counts: Ints, gpus: int) -> Ints:
+    """Return what a second of each job's work is worth, in millionths of a job, rounded down.
+
+    ``period[j, i]`` are the microseconds that a second of its work takes with ``counts[i]`` GPUs, or ``counts[j, i]``,
+    0 where it cannot have them; ``gpus`` are those of the cluster.
+
+    >>> completion_weights([30, 10, 20], np.full((3, 1), SECOND), np.array([1]), 1)
+    array([1000000, 3000000, 2000000])
+    """
+    whole = max(1, gpus)
+    cost = least_cost(period, counts, jobs_behind(service), whole, 1)
+    return np.asarray((cost // whole).astype(np.int64))

@@ -1,0 +1,136 @@
+"""What work is worth for completion times: the shared arithmetic, and the systems that follow it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+from random import Random
+
+import msgspec
+import numpy as np
+import pytest
+from by_policy import broken_rules, decision_value, formulation_of, settings_of
+from elastic_rounds import best_of_all, random_elastic_round
+from shared_rounds import random_round
+
+from muri_opt import Cluster, InputError, Job, Limits, Node, Round, policy_from, solve_round, verify
+from muri_opt.solve.exact import optimise, solve_directly
+from muri_opt.systems.afs.worth_rule import worth_shares
+from muri_opt.systems.completion import completion_weights, jobs_behind, least_cost
+from muri_opt.verify.afs.curve import Curve
+from muri_opt.verify.completion import worth_of_work
+
+FOREVER = Limits(seconds=None)
+
+
+def test_whole_numbers_beyond_a_machine_word_are_exact():
+    period, counts = np.array([[10**15, 9 * 10**14]]), np.array([1, 64])
+    assert least_cost(period, counts, np.array([10**6]), 7, 3)[0] == (7 + 3 * 10**6) * 10**15
+    assert least_cost(period * 0, counts, np.array([10**6]), 7, 3).tolist() == [0]
+
+
+def test_system_and_verifier_say_the_same_weights():
+    rng = Random(1)
+    for _ in range(200):
+        jobs, gpus = rng.randint(1, 6), rng.randint(0, 9)
+        service = [rng.randint(0, 5) for _ in range(jobs)]
+        times = [{k: rng.randint(1, 10**9) for k in range(1, 5) if rng.random() < 0.7} for _ in range(jobs)]
+        table = np.array([[mine.get(k, 0) for k in range(5)] for mine in times])
+        ours = completion_weights(service, table, np.arange(5), gpus).tolist()
+        assert ours == worth_of_work(service, times, gpus)
+        behind = [sum(other > mine for other in service) for mine in service]
+        assert jobs_behind(service).tolist() == behind
+        exact = [
+            min((floor(time * (1 + Fraction(n * k, max(1, gpus)))) for k, time in mine.items()), default=0)
+            for n, mine in zip(behind, times, strict=True)
+        ]
+        assert ours == exact
+
+
+def ranked_elastic(seed: int) -> Round:
+    """Return a round of elastic jobs that say what they have had, too."""
+    round_, rng = random_elastic_round(seed), Random(seed)
+    jobs = tuple(msgspec.structs.replace(job, attained_gpu_seconds=float(rng.randint(0, 4))) for job in round_.jobs)
+    return msgspec.structs.replace(round_, jobs=jobs)
+
+
+@pytest.mark.parametrize("spec", ["afs-l:objective=completion", "afs-p:objective=completion"])
+def test_shares_are_worth_what_the_formula_says_and_every_method_finds_the_best(spec):
+    parts = []
+    for seed in range(12):
+        round_ = ranked_elastic(seed)
+        values, total = settings_of(spec).values(round_), round_.cluster.total_gpus
+        curves = [Curve.of(job) for job in round_.jobs]
+        left = [
+            curve.end_alone(job) if spec.startswith("afs-l") else job.attained_gpu_seconds
+            for job, curve in zip(round_.jobs, curves, strict=True)
+        ]
+        for mine, curve, table in zip(left, curves, values, strict=True):
+            behind = sum(other > mine for other in left)
+            worth = min((1 + Fraction(behind * k, total)) / curve.speeds[k] for k in table)
+            for k, value in table.items():
+                exact = 10**6 * worth * curve.speeds[k]
+                assert abs(value - exact) <= 2 + exact / 10**6
+        best = best_of_all(round_, values)
+        program = formulation_of(policy_from(spec))
+        for answer in (solve_directly(round_, program), optimise(round_, program, "highs", FOREVER, None)):
+            assert decision_value(round_, spec, answer.decision) == best
+            assert broken_rules(round_, answer.decision, spec) == []
+        found = policy_from(spec).decide(round_, 0)
+        assert broken_rules(round_, found, spec) == []
+        parts.append(decision_value(round_, spec, found) / max(1, best))
+    assert max(parts) <= 1
+    assert sum(parts) / len(parts) > 0.9
+
+
+def test_the_rule_of_shares_is_best_where_gains_shrink():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        gains = -np.sort(-rng.integers(0, 20, (3, 4)), axis=1)
+        values = np.concatenate([np.zeros((3, 1), dtype=np.int64), gains.cumsum(axis=1)], axis=1)
+        cap, gpus = rng.integers(0, 5, 3), int(rng.integers(0, 9))
+        shares = worth_shares(values, cap, gpus)
+        best = max(
+            sum(values[j, k] for j, k in enumerate(way))
+            for way in np.ndindex(5, 5, 5)
+            if sum(way) <= gpus and all(np.array(way) <= cap)
+        )
+        assert shares.sum() <= gpus
+        assert (shares <= cap).all()
+        assert values[np.arange(3), shares].sum() == best
+
+
+def test_a_step_that_does_not_fit_is_taken_as_far_as_it_does():
+    assert worth_shares(np.array([[0, 1, 2, 30]]), np.array([3]), 2).tolist() == [2]
+    assert worth_shares(np.array([[0, 0, 0, 30]]), np.array([3]), 2).tolist() == [0]
+
+
+def test_elastic_jobs_of_unknown_service_are_refused():
+    job = Job(id="a", gpus=1, scaling={1: 1.0})
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=1),)), jobs=(job,))
+    with pytest.raises(InputError, match=r"jobs\[0\] \('a'\)\.attained_gpu_seconds"):
+        policy_from("afs-p:objective=completion").decide(round_, 0)
+
+
+def test_muri_serves_the_jobs_whose_gpus_are_worth_most():
+    # Of 4 GPUs: a and b have one job and none behind them, c has two. For a GPU: 1/4 + 1/4, 1, 1/2 + 2/4.
+    fields = {"iteration_seconds": 1.0, "stage_seconds": (1.0, 0.0, 0.0)}
+    jobs = (
+        Job(id="a", gpus=4, remaining_iterations=3, **fields),
+        Job(id="b", gpus=1, remaining_iterations=100, **fields),
+        Job(id="c", gpus=2, remaining_iterations=1, **fields),
+    )
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n", gpus=4),)), jobs=jobs, resources=("data", "gpu", "network"))
+    decision = policy_from("muri-s:objective=completion,group=1").decide(round_, 0)
+    assert [one.jobs for one in decision.assignments] == [("c",), ("b",)]
+    assert decision_value(round_, "muri-s:objective=completion,group=1", decision) == 1_000_000 + 2_000_000
+
+
+@pytest.mark.parametrize("spec", ["muri-s:objective=completion", "muri-l:objective=completion"])
+def test_a_result_of_muri_is_proved_and_verified_by_its_rules(spec):
+    for seed in range(4):
+        round_ = random_round(seed)
+        result = solve_round(round_, spec, "auto", FOREVER)
+        assert result.rules["objective"] == "completion"
+        assert result.value == result.bound >= decision_value(round_, spec, policy_from(spec).decide(round_, 0))
+        assert verify(round_, result).feasible
