@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.rounds import Decision, Prices, Round
+from muri_opt.rounds import Decision, LinearDuals, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
@@ -28,6 +28,7 @@ from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
+from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_spots import Cells
 from muri_opt.systems.muri.ways import freely
 from muri_opt.systems.orders import priority_order
@@ -158,6 +159,10 @@ class GroupingFormulation(Formulation):
     def has_duals(self) -> bool:
         """Jobs and everything that is limited have a price in the linear relaxation."""
         return True
+
+    def quick_duals(self, round_: Round) -> LinearDuals | None:
+        """Return prices from a knapsack of single jobs, without a solver."""
+        return job_prices(round_, self.rules)
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.

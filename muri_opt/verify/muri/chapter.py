@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from math import isclose
 from typing import ClassVar
 
@@ -20,7 +19,8 @@ from muri_opt.verify.muri.counting import counted_bound
 from muri_opt.verify.muri.dual_bound import sharing_bound
 from muri_opt.verify.muri.enumeration import enumerated_optimum
 from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
-from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.muri.timed_groups import Timed, timed_groups
+from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.settings import Rules, Setting
 from muri_opt.verify.sharing_now import RunningJobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
@@ -37,6 +37,8 @@ class GroupChapter(Chapter):
         super().__init__(round_, rules)
         self.rules: Sharing = rules
         self._asked = asked_of(round_)
+        self._timed: dict[int, Timed] = {}
+        """Periods of the groups of the decision that is looked at, by the assignment."""
         self.most_jobs, self.mixed = rules.most_jobs(len(round_.resources)), rules.mixed
         self.has_rates = rules.run != "lock-step"
 
@@ -55,16 +57,26 @@ class GroupChapter(Chapter):
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
         sharers, now = self._sharers, RunningJobs(self.round_)
+        pays = sharers.pays
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
             staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
             if staged and 1 <= len(jobs) <= self.most_jobs:
                 alike.setdefault(len(jobs), []).append(jobs)
-                stay.setdefault(len(jobs), []).append(sharers.pays and now.may_be(assignment.jobs, assignment.gpus))
+                stay.setdefault(len(jobs), []).append(pays and now.may_be(assignment.jobs, assignment.gpus))
         for size, same in alike.items():
             firsts = (self.round_.jobs[group[0]].id for group in same)
             values = sharers.values(np.array(same), kept=np.array(stay[size], dtype=np.bool_))
             yield from zip(firsts, values.tolist(), strict=True)
+
+    def breaches(self, decision: Decision) -> list[Violation]:
+        """Return every rule that a decision breaks; periods are worked out for all its groups at once."""
+        timed = timed_groups(self.rules, self.jobs, decision)
+        self._timed = {id(decision.assignments[place]): times for place, times in timed.items()}
+        try:
+            return super().breaches(decision)
+        finally:
+            self._timed = {}
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a group does not have the GPUs of its largest job, its CPUs and its period, where all may be."""
@@ -89,8 +101,9 @@ class GroupChapter(Chapter):
             return
         if assignment.rates is not UNSET:
             yield Violation(rule="rates", where=where, detail=f"{assignment.rates}; the group is in lock step")
-        period = self.rules.period(members)
-        if self.rules.period(members, assignment.order) != period:
+        known = self._timed.get(id(assignment))
+        period = self.rules.period(members) if known is None else known.period
+        if (self.rules.period(members, assignment.order) if known is None else known.in_order) != period:
             extreme = "greatest" if self.rules.worst else "least"
             detail = f"{list(assignment.order)} does not reach the {extreme} period"
             yield Violation(rule="order", where=where, detail=detail)
@@ -109,9 +122,9 @@ class GroupChapter(Chapter):
             return None
         return [rate / 1_000_000 for rate in self._sharers.rates(group)[0].tolist()]
 
-    @cached_property
+    @property
     def _sharers(self) -> Sharers:
-        return Sharers.of(self.round_, self.rules)
+        return sharers_of(self.round_, self.rules)
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits: for GPUs of its own, as joining a group is always open to it."""

@@ -15,13 +15,14 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, OddSet, Prices, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of, word_for
-from muri_opt.verify.demands import Asked, asked_of
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.dual_bound import PriceTable, pooled_supply
-from muri_opt.verify.gangs.counting import able_jobs
+from muri_opt.verify.muri.able import able_to_share
+from muri_opt.verify.muri.job_bound import JobCaps
 from muri_opt.verify.muri.periods import Ints
 from muri_opt.verify.muri.places import Cheapest
 from muri_opt.verify.muri.rules import Sharing
-from muri_opt.verify.muri.value import Sharers
+from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.sharing_now import RunningJobs
 
 MOST_GROUPS = 3_000_000
@@ -41,13 +42,13 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     Where there are several priorities, prices are for what groups are worth to the first class, and of the others all
     is granted that they can be worth. Where changes are paid for, a group that may be one that runs is looked at as it
     is, too: it then pays for each of its jobs that goes on (``kept``) and, besides, for its GPUs of each node
-    (``home``) where GPUs have one price. ``None`` where a job has no GPUs or no stage times to share, and where there
-    are too many groups to look at.
+    (``home``) where GPUs have one price. Where jobs pay enough one by one (:mod:`.job_bound`), no group is looked at,
+    and where there are too many groups their jobs are. ``None`` where a job has no GPUs or no stage times to share.
     """
     asked = asked_of(round_)
-    able = {round_.job_index[job.id]: job for job in _able(round_, rules, asked)}
+    able = {place: round_.jobs[place] for place in able_to_share(round_, rules, asked)}
     supply = {"once": [int(job in able) for job in range(len(round_.jobs))], **pooled_supply(round_)}
-    sharers = Sharers.of(round_, rules)
+    sharers = sharers_of(round_, rules)
     if sharers.pays:
         supply["kept"] = [int(job.state == "running") for job in round_.jobs]
     if asked is not None:
@@ -59,37 +60,36 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
         _check_odd_set(f"odd_sets[{place}]", odd, len(round_.jobs))
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
+    cheapest = None if asked is None else Cheapest(round_, asked, prices.of["gpus"])
+    offers = _Offers.of(round_, sharers, prices, duals.odd_sets, cheapest)
+    largest = rules.most_jobs(len(round_.resources))
+    profit = offers.profit_of_jobs([*able], largest)
+    short = _most_short(round_, rules, able, offers, largest) if profit else 0
+    if short is not None:
+        smallest = min((job.gpus for job in able.values()), default=1)
+        profit = short * min(len(able), round_.cluster.total_gpus // smallest)
+    odd_sets = (odd.price * (len(odd.jobs) // 2) for odd in duals.odd_sets)
+    first = sharers.classes.weights[0]
+    return first * prices.bound([profit, *odd_sets]) + first - 1
+
+
+def _most_short(round_: Round, rules: Sharing, able: Mapping[int, Job], offers: _Offers, largest: int) -> int | None:
+    """Return by how much any group pays too little, at most; ``None`` where there are too many to look at."""
     buckets: dict[int, list[int]] = {}
     for position, job in able.items():
         buckets.setdefault(0 if rules.mixed else job.gpus, []).append(position)
-    cheapest = None if asked is None else Cheapest(round_, asked, prices.of["gpus"])
-    offers = _Offers.of(round_, sharers, prices, duals.odd_sets, cheapest)
-    short, largest = 0, rules.most_jobs(len(round_.resources))
+    short = 0
     for members in buckets.values():
         unpaid = offers.most_unpaid(members, largest)
         if unpaid is None:
             return None
         short = max(short, unpaid)
-    for group in _homes(round_, rules, able, largest) if sharers.pays else ():
+    for group in _homes(round_, rules, able, largest) if offers.sharers.pays else ():
         unpaid = offers.most_unpaid_at_home(group)
         if unpaid is None:
             return None
         short = max(short, unpaid)
-    smallest = min((job.gpus for job in able.values()), default=1)
-    groups = min(len(able), round_.cluster.total_gpus // smallest)
-    odd_sets = (odd.price * (len(odd.jobs) // 2) for odd in duals.odd_sets)
-    first = offers.sharers.classes.weights[0]
-    return first * prices.bound([groups * short, *odd_sets]) + first - 1
-
-
-def _able(round_: Round, rules: Sharing, asked: Mapping[str, Asked] | None) -> list[Job]:
-    """Return the jobs that could run alone, and those that run with a larger one and could go on there."""
-    alone = able_jobs(round_, asked)
-    if asked is None or not rules.mixed:
-        return alone
-    names = {job.id for job in alone}
-    larger = {job.id for job in round_.jobs if sum((job.placement or {}).values()) > job.gpus}
-    return [job for job in round_.jobs if job.id in names | larger]
+    return short
 
 
 class _AtHome(NamedTuple):
@@ -182,6 +182,13 @@ class _Offers:
             kept=np.array(kept, dtype=word),
             at_home=[gpu + more for more in home] if cheapest is None else prices.of["gpus"],
         )
+
+    def profit_of_jobs(self, members: list[int], largest: int) -> int:
+        """Return by how much jobs can add more than they pay, each looked at by itself, in groups of any others."""
+        caps = JobCaps.of(self.sharers, members, largest)
+        gpus = self.sharers.gpus[members].astype(self.pay.dtype)
+        gpu = self.gpu if self.cheapest is None else min(self.at_home, default=0)
+        return caps.profit(self.denominator, gpu, self.pay[members] + gpus * self.per_gpu[members])
 
     def most_unpaid(self, members: list[int], largest: int) -> int | None:
         """Return by how much the value of any group of the members exceeds what it pays, at most; at least 0."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.completion import had, left_over, worth_of_work
 from muri_opt.verify.gangs.value import ranked
@@ -180,6 +181,12 @@ def _weights(round_: Round, sharing: Sharing) -> dict[str, int]:
         worth = worth_of_work(service, alone, round_.cluster.total_gpus)
         return {job.id: each for job, each in zip(round_.jobs, worth, strict=True)}
     return dict.fromkeys((job.id for job in round_.jobs), 0)
+
+
+@recalled
+def sharers_of(round_: Round, sharing: Sharing) -> Sharers:
+    """Return the jobs of a round that share in this way, from a call before if there was one."""
+    return Sharers.of(round_, sharing)
 
 
 def _restart(job: Job, sharing: Sharing) -> int:

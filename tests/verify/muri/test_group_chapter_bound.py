@@ -46,7 +46,7 @@ def test_the_right_prices_prove_the_optimum() -> None:
     short = verify(round_, with_duals(proved, once=(249_998,) * 4, gpus=(1,)))  # all four pay 7 too little
     assert (short.proof, short.checked_bound) == (Proof.LINEAR_DUALS, 4 * 249_998 + 1 + 7)
     dear = verify(round_, with_duals(proved, once=(250_000,) * 4, gpus=(1,)))
-    assert (dear.proof, dear.checked_bound) == (Proof.CLAIM_ONLY, 1_000_001)
+    assert (dear.proof, dear.checked_bound) == (Proof.COUNTING, 1_000_000)  # four slots, a job in each
 
 
 def test_the_price_of_an_odd_set_proves_what_linear_prices_cannot() -> None:
@@ -91,7 +91,7 @@ def test_sets_that_are_not_odd_sets_of_jobs_are_refused(jobs: tuple[int, ...], p
         sharing_bound(round_, settings_of("muri-s"), duals)
     assert refused.value.field == field
     right = solve_round(round_, "muri-s", "heuristic")
-    assert rules_broken_by(round_, with_evidence(right, duals)) == {"evidence"}
+    assert rules_broken_by(round_, with_evidence(right, duals)) == {"evidence", "proof"}
 
 
 EVEN = (1.0, 1.0, 1.0, 1.0)
@@ -193,18 +193,18 @@ def test_bad_evidence_is_refused(denominator: int, multipliers: dict[str, tuple[
         sharing_bound(round_, settings_of("muri-s"), LinearDuals(denominator=denominator, multipliers=multipliers))
     assert refused.value.field == field
     right = solve_round(round_, "muri-s", "heuristic")
-    assert rules_broken_by(round_, with_duals(right, denominator, **multipliers)) == {"evidence"}
+    assert rules_broken_by(round_, with_duals(right, denominator, **multipliers)) == {"evidence", "proof"}
 
 
-def test_no_bound_is_given_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_bound_is_given_where_jobs_cannot_share(monkeypatch: pytest.MonkeyPatch) -> None:
     free = LinearDuals(denominator=1, multipliers={"once": (0, 0), "gpus": (0,)})
     able = gang(0, 1, stage_seconds=EVEN)
     assert sharing_bound(round_of([1], [able, gang(1, 1)]), settings_of("muri-s"), free) is None
     assert sharing_bound(round_of([1], [able, gang(1, 0, stage_seconds=EVEN)]), settings_of("muri-s"), free) is None
     two = round_of([1], [able, gang(1, 1, stage_seconds=(2.0, 1.0, 0.0, 0.0))])
     assert sharing_bound(two, settings_of("muri-s"), free) == 350_000  # 7 seconds of stages in 4 x 5
-    monkeypatch.setattr(bounds, "MOST_GROUPS", 2)
-    assert sharing_bound(replace(two, name="again"), settings_of("muri-s"), free) is None
+    monkeypatch.setattr(bounds, "MOST_GROUPS", 2)  # too many to look at: then two jobs are worth a slot each
+    assert sharing_bound(replace(two, name="again"), settings_of("muri-s"), free) == 500_000
 
 
 def test_jobs_alike_but_in_what_the_objective_looks_at_are_not_taken_for_one() -> None:

@@ -1,0 +1,43 @@
+"""The periods of all groups of a decision at once: as they should be, and in the orders that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from muri_opt.rounds import Decision, Job
+from muri_opt.verify.muri.periods import group_periods
+from muri_opt.verify.muri.rules import Sharing, stages_of
+
+
+class Timed(NamedTuple):
+    """Microseconds, not slowed down: of the best or worst order, and of the order that the group has."""
+
+    period: int
+    in_order: int
+
+
+def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) -> dict[int, Timed]:
+    """Return the periods of the groups of more than one job, by the place of their assignment.
+
+    Groups that make no sense, with unknown jobs, without stage times or in no order, are left out.
+    """
+    alike: dict[int, list[int]] = {}
+    for place, assignment in enumerate(decision.assignments):
+        size = len(assignment.jobs)
+        staged = all(job in jobs and jobs[job].stage_seconds is not None for job in assignment.jobs)
+        if 1 < size <= 4 and staged and sorted(assignment.order) == list(range(size)):
+            alike.setdefault(size, []).append(place)
+    found: dict[int, Timed] = {}
+    for size, places in alike.items():
+        some = [decision.assignments[place] for place in places]
+        every = stages_of([jobs[job] for assignment in some for job in assignment.jobs])
+        stages = every.reshape(len(some), size, every.shape[1])
+        orders = np.array([assignment.order for assignment in some], dtype=np.int64)
+        seated = stages[np.arange(len(some))[:, None], orders]
+        best = group_periods(rules.pattern, stages, worst=rules.worst)
+        own = group_periods(rules.pattern, seated, worst=rules.worst, order=range(size))
+        found |= {place: Timed(*both) for place, *both in zip(places, best.tolist(), own.tolist(), strict=True)}
+    return found
