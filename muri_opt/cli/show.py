@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.picture)
     from msgspec.structs import replace
 
-    from muri_opt.report.gantt.group import chart_text, shared_chart, write_chart
+    from muri_opt.report.gantt.group import shared_chart
     from muri_opt.report.round.round_svg import round_picture
     from muri_opt.report.text.check import check_text
     from muri_opt.report.text.round import decided_text, job_text, round_text
@@ -54,11 +54,11 @@ def run(arguments: argparse.Namespace) -> Reply:
     if arguments.picture is not None and chart is None:
         write_text(arguments.picture, round_picture(round_, known.decision, known))
     elif arguments.picture is not None and chart is not None:
-        svg = write_chart(arguments.picture, round_, chart)
+        svg = chart.write(arguments.picture)
         if svg is not None:
             write_text(arguments.picture, svg)
     if job is not None:
-        shared = "" if chart is None else "\n" + chart_text(round_, chart)
+        shared = "" if chart is None else "\n" + chart.as_text()
         return Reply(job_text(job, known.decision) + shared)
     return Reply(round_text(round_, whole=arguments.all) + "\n" + decided_text(round_, known, whole=arguments.all))
 

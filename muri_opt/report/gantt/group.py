@@ -1,37 +1,61 @@
-"""The Gantt chart of a group that was decided: whose stages use which resource when."""
+"""The chart of a group that was decided: whose stages use which resource when or, if it runs freely, how much."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from msgspec import UNSET
+
+from muri_opt.report.gantt.free_chart import FreeChart
 from muri_opt.report.gantt.png import gantt_png
 from muri_opt.report.gantt.svg import gantt_svg
 from muri_opt.report.gantt.text import gantt_text
 from muri_opt.rounds import Result, Round
 from muri_opt.systems.muri.interleaving import Interleaving, best_period
 
-Chart = tuple[list[tuple[float, ...]], Interleaving, tuple[str, ...]]
+
+class GroupChart(Protocol):
+    """How a group shares its GPUs, for people."""
+
+    def as_text(self) -> str:
+        """Return the chart for a terminal."""
+
+    def write(self, path: str) -> str | None:
+        """Return the chart as SVG text, or write it as PNG where the name ends so and return ``None``."""
 
 
-def shared_chart(round_: Round, result: Result, job: str) -> Chart | None:
-    """Return stage times, interleaving and names of the group a job shares GPUs with, ``None`` if it runs alone."""
-    groups = [] if result.decision is None else [group.jobs for group in result.decision.assignments]
-    names = next((jobs for jobs in groups if job in jobs and len(jobs) > 1), None)
-    if names is None:
+@dataclass(frozen=True, slots=True)
+class StepChart:
+    """A group in lock step: stage times, interleaving and names."""
+
+    stages: tuple[tuple[float, ...], ...]
+    interleaving: Interleaving
+    names: tuple[str, ...]
+    resources: tuple[str, ...]
+
+    def as_text(self) -> str:
+        """Return one period for a terminal."""
+        return gantt_text(self.stages, self.interleaving, self.names, resources=self.resources)
+
+    def write(self, path: str) -> str | None:
+        """Return two periods as SVG text, or write them as PNG where the name ends so and return ``None``."""
+        if Path(path).suffix.lower() != ".png":
+            return gantt_svg(self.stages, self.interleaving, self.names, resources=self.resources)
+        gantt_png(path, self.stages, self.interleaving, self.names, resources=self.resources)
         return None
-    stages = [round_.jobs[round_.job_index[name]].stage_seconds or () for name in names]
+
+
+def shared_chart(round_: Round, result: Result, job: str) -> GroupChart | None:
+    """Return the chart of the group that a job shares GPUs with, ``None`` if it runs alone."""
+    groups = () if result.decision is None else result.decision.assignments
+    group = next((one for one in groups if job in one.jobs and len(one.jobs) > 1), None)
+    if group is None:
+        return None
+    members = [round_.jobs[round_.job_index[name]] for name in group.jobs]
+    if group.rates is not UNSET:
+        return FreeChart.of(members, group.rates, round_.resources, result.rules.get("own", "cpu").split("+"))
+    stages = tuple(member.stage_seconds or () for member in members)
     pattern, worst = result.rules.get("pattern", "cyclic"), result.rules.get("ordering") == "worst"
-    return stages, best_period(stages, pattern, worst=worst), names
-
-
-def chart_text(round_: Round, chart: Chart) -> str:
-    """Return the chart for a terminal."""
-    return gantt_text(*chart, resources=round_.resources)
-
-
-def write_chart(path: str, round_: Round, chart: Chart) -> str | None:
-    """Return the chart as SVG text, or write it as PNG where the name ends so and return ``None``."""
-    if Path(path).suffix.lower() != ".png":
-        return gantt_svg(*chart, resources=round_.resources)
-    gantt_png(path, *chart, resources=round_.resources)
-    return None
+    return StepChart(stages, best_period(stages, pattern, worst=worst), group.jobs, round_.resources)

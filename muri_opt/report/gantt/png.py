@@ -14,6 +14,7 @@ from muri_opt.systems.muri.interleaving import Interleaving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # All lengths are inches from the upper left corner; the sizes of letters are points.
 _WIDTH, _MARGIN = 10.8, 0.28
@@ -34,32 +35,76 @@ def gantt_png(
     resources: Sequence[str] | None = None,
 ) -> None:
     """Write two periods of a group to a PNG file."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("picture", "a PNG without matplotlib", "an SVG, or pip install 'muri-opt[pictures]'") from None
+    _check_matplotlib()
     chart = Chart.of(stage_seconds, interleaving, names, resources)
     placed = _placed(chart.rows())
     bottom = placed[-1][1] + _ROW
-    high = bottom + 0.75 + 0.24 * -(-len(names) // _across())
-    figure = Figure(figsize=(_WIDTH, high), dpi=_DPI, facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, _WIDTH), ylim=(high, 0))
-    axes.set_axis_off()
-    _words(axes, _MARGIN, 0.42, chart.title(), 15, _WIDTH - 2 * _MARGIN, weight="bold")
-    for line, y in zip(chart.subtitles(), (0.68, 0.88), strict=True):
-        _words(axes, _MARGIN, y, line, 9.5, _WIDTH - 2 * _MARGIN, color=SOFT)
+    figure, axes = _sheet(bottom + 0.75 + 0.24 * -(-len(names) // _across()), chart.title(), chart.subtitles())
     colours = distinct_colours(chart.names)
     for row, y in placed:
         _draw_row(axes, chart, row, y, colours)
     _draw_slots(axes, chart, bottom)
     _draw_axis(axes, chart, bottom)
     _draw_keys(axes, chart, colours, bottom + 0.68)
+    save(path, figure)
+
+
+def figure_of(
+    title: str,
+    subtitles: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[float], str]],
+    keys: Sequence[str],
+    colours: Sequence[str],
+) -> Figure:
+    """Return a figure of resources, by whom and how much of the time they are used; parts are from 0 to 1."""
+    _check_matplotlib()
+    bottom = _TOP + len(rows) * (_ROW + _GAP)
+    figure, axes = _sheet(bottom + 0.5 + 0.24 * len(keys), title, subtitles)
+    for place, (resource, parts, busy) in enumerate(rows):
+        x, y, right = _LEFT, _TOP + place * (_ROW + _GAP), _RIGHT - 1.0
+        _words(axes, _MARGIN, y + 0.26, resource, 9.5, _LEFT - _MARGIN - 0.1, weight="bold")
+        _words(axes, right + 0.1, y + 0.26, busy, 8.5, 2.0, color=SOFT)
+        _box(axes, x, y, right - x, _ROW, facecolor=PALE, edgecolor=_HATCH, hatch="////", linewidth=0)
+        for part, colour in zip(parts, colours, strict=True):
+            w = (right - _LEFT) * part
+            _box(axes, x, y, w, _ROW, facecolor=colour, edgecolor=SOFT, linewidth=0.5, zorder=2)
+            x += w
+    for place, (key, colour) in enumerate(zip(keys, colours, strict=True)):
+        line = bottom + 0.3 + 0.24 * place
+        _box(axes, _MARGIN, line - 0.11, 0.2, 0.13, facecolor=colour, edgecolor=SOFT, linewidth=0.5)
+        _words(axes, _MARGIN + 0.28, line, key, 9, _WIDTH - 2 * _MARGIN)
+    return figure
+
+
+def save(path: str | Path, figure: Figure) -> None:
+    """Write a figure to a PNG file."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png")
     try:
         Path(path).write_bytes(drawn.getvalue())
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), "a file that can be written") from None
+
+
+def _check_matplotlib() -> None:
+    """Refuse a PNG where nothing can draw one."""
+    try:
+        import matplotlib.figure  # noqa: F401 - whether it is there
+    except ImportError:
+        raise InputError("picture", "a PNG without matplotlib", "an SVG, or pip install 'muri-opt[pictures]'") from None
+
+
+def _sheet(high: float, title: str, subtitles: Sequence[str]) -> tuple[Figure, Axes]:
+    """Return a white sheet with its title and what is below it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH, high), dpi=_DPI, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, _WIDTH), ylim=(high, 0))
+    axes.set_axis_off()
+    _words(axes, _MARGIN, 0.42, title, 15, _WIDTH - 2 * _MARGIN, weight="bold")
+    for line, y in zip(subtitles, (0.68, 0.88), strict=True):
+        _words(axes, _MARGIN, y, line, 9.5, _WIDTH - 2 * _MARGIN, color=SOFT)
+    return figure, axes
 
 
 def _placed(rows: Sequence[Row]) -> list[tuple[Row, float]]:

@@ -234,15 +234,11 @@ def _values(rules: GroupRules, members: Members, periods: Ints, gpus: Ints, paid
             return np.zeros(len(periods), dtype=np.int64)
         done = _product(gpus, members.alone).sum(axis=1)
         return np.where(periods > 0, slowed_ratio(done, periods, MILLIONTHS, 1, factor) - MILLIONTHS * paid, 0)
-    unit, weight = UNITS[rules.objective], _weights(rules, members, gpus)
+    unit = UNITS[rules.objective]
+    weight = _weight(rules, members, gpus)
     if size == 1:
         return np.where(periods > 0, unit * weight[:, 0], 0)
     return slowed_ratio(_product(weight, members.alone).sum(axis=1), periods, unit, 1, factor)
-
-
-def _weights(rules: GroupRules, members: Members, gpus: Ints) -> Ints:
-    """Return what the speed of each member counts: by completion the worth of its work, by progress its rank by GPU."""
-    return np.where(gpus > 0, members.weight, 0) if rules.objective == "completion" else gpus * members.weight
 
 
 def _free_values(rules: GroupRules, members: Members, rates: Ints, gpus: Ints, paid: Ints) -> Ints:
@@ -254,8 +250,14 @@ def _free_values(rules: GroupRules, members: Members, rates: Ints, gpus: Ints, p
     elif rules.objective == "gpu-time":
         value = _product(gpus, rates).sum(axis=1) - MILLIONTHS * paid
     else:
-        value = _product(_weights(rules, members, gpus), rates).sum(axis=1) // (MILLIONTHS // UNITS[rules.objective])
+        weight = UNITS[rules.objective] * _weight(rules, members, gpus)
+        value = _product(weight, rates).sum(axis=1) // MILLIONTHS
     return np.where(times.any(axis=1), value, 0).astype(np.int64)
+
+
+def _weight(rules: GroupRules, members: Members, gpus: Ints) -> Ints:
+    """Return what the speed of each member counts that has so many GPUs: by *completion*, the same with any."""
+    return np.where(gpus > 0, members.weight, 0) if rules.objective == "completion" else gpus * members.weight
 
 
 def _product(left: Ints, right: Ints) -> Any:

@@ -99,24 +99,28 @@ def _caps(worth: GroupWorth, largest: int) -> list[NDArray[Any]]:
     every = np.arange(len(worth.level))[:, None]
     first, gpus = worth.level == 0, members.gpus.astype(object)
     alone = class_values(rules, members.of(every), worth.level[every], len(worth.weights))[0]
-    amount, parts = _done(rules, members)
+    counts, times, parts = _done(rules, members)
+    amount, freely = counts * times, -(-PARTS * np.where(first, counts, 0) // parts)
     over, lost = parts * _shortest(rules, members), MILLIONTHS if rules.objective == "gpu-time" else 0
     found = [PARTS * np.where(first, alone, 0)]
     for size in range(2, largest + 1):
         slow = Fraction(SLOWDOWN[rules.slowdown][size]).limit_denominator(10_000)
         up, down = PARTS * slow.denominator * np.where(first, amount, 0), over * slow.numerator
-        found.append(-(-up // down) - PARTS // size * lost * gpus)
+        in_step = -(-up // down)
+        most = {"lock-step": in_step, "free": freely, "best": np.maximum(in_step, freely)}[rules.run]
+        found.append(most - PARTS // size * lost * gpus)
     return found
 
 
-def _done(rules: GroupRules, members: Members) -> tuple[NDArray[Any], int]:
-    """Return what each job does in one period, and in how many parts of the value that is counted."""
-    stages = members.stages.sum(axis=1).astype(object)
+def _done(rules: GroupRules, members: Members) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return what each job adds at its speed alone, how long it takes alone, and in how many parts that is counted."""
+    gpus = members.gpus.astype(object)
     if rules.objective == "efficiency":
-        return MILLIONTHS * stages, max(1, slot_count(rules.pattern, members.stages.shape[1]))
-    counted = 1 if rules.objective == "completion" else members.gpus.astype(object)
+        slots = max(1, slot_count(rules.pattern, members.stages.shape[1]))
+        return MILLIONTHS * np.ones_like(gpus), members.stages.sum(axis=1).astype(object), slots
+    counted = np.ones_like(gpus) if rules.objective == "completion" else gpus
     weight = 1 if rules.objective == "gpu-time" else members.weight.astype(object)
-    return UNITS[rules.objective] * counted * weight * members.alone.astype(object), 1
+    return UNITS[rules.objective] * counted * weight, members.alone.astype(object), 1
 
 
 def _shortest(rules: GroupRules, members: Members) -> NDArray[Any]:

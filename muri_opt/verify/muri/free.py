@@ -67,7 +67,7 @@ class FreeRates:
             for place, models in enumerate(self.model[groups].tolist()):
                 said = self.measured.get(tuple(sorted(models)))
                 if said is not None:
-                    found[place] = [said[model] for model in models]
+                    found[place] = np.array([said[model] for model in models])
         return found
 
 

@@ -51,15 +51,22 @@ class JobCaps:
         """
         places = np.array(jobs, dtype=np.int64)
         sharing, first = sharers.sharing, sharers.classes.of_job[places] == 0
-        amount, parts = _done(sharers, places)
+        counts, parts = _counts(sharers, places)
+        amount = counts * _time(sharers, places)
         shortest = _shortest(sharers, places)
         steps = max(max(slow.numerator, slow.denominator) for slow in sharing.slowdowns) * PARTS * parts
-        word = word_for(steps * max(int(amount.max(initial=0)), int(shortest.max(initial=0))))
+        most = max(int(some.max(initial=0)) for some in (amount, counts, shortest))
+        word = word_for(steps * most)
         up, down = np.where(first, amount, 0).astype(word) * PARTS, shortest.astype(word) * parts
+        # Nobody runs faster with others than alone, whatever was measured.
+        freely = -(-np.where(first, counts, 0).astype(word) * PARTS // parts)
         found = [np.where(first, sharers.of_class(places[:, None], 0), 0).astype(word) * PARTS]
         for size in range(2, largest + 1):
             slow = sharing.slowdown(size)
-            found.append(-(-up * slow.denominator // (down * slow.numerator)))
+            in_step = -(-up * slow.denominator // (down * slow.numerator))
+            found.append(
+                in_step if sharers.free is None else freely if sharing.run == "free" else np.maximum(in_step, freely)
+            )
         return cls(
             gpus=sharers.gpus[places],
             most=tuple(found),
@@ -95,16 +102,21 @@ class JobCaps:
         return best // (PARTS * FINE)
 
 
-def _done(sharers: Sharers, jobs: NDArray[np.int64]) -> tuple[Whole, int]:
-    """Return what each job does in one period, and in how many parts of the value that is counted."""
+def _counts(sharers: Sharers, jobs: NDArray[np.int64]) -> tuple[Whole, int]:
+    """Return what each job adds at the speed that it has alone, and in how many parts of the value that is counted."""
     sharing, gpus = sharers.sharing, sharers.gpus[jobs].astype(object)
-    stages, alone = sharers.stages[jobs].sum(axis=1).astype(object), sharers.alone[jobs].astype(object)
     if sharing.objective == "efficiency":  # of its GPUs, and the group has no fewer
-        return _MILLION * stages * (gpus > 0), max(1, slot_count(sharing.pattern, sharers.stages.shape[1]))
+        return _MILLION * np.minimum(gpus, 1), max(1, slot_count(sharing.pattern, sharers.stages.shape[1]))
     if sharing.objective == "gpu-time":
-        return _MILLION * gpus * alone, 1
+        return _MILLION * gpus, 1
     counted = gpus if sharing.objective == "progress" else np.minimum(gpus, 1)
-    return _UNITS.get(sharing.objective, 1) * counted * sharers.weight[jobs].astype(object) * alone, 1
+    return _UNITS.get(sharing.objective, 1) * counted * sharers.weight[jobs].astype(object), 1
+
+
+def _time(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
+    """Return how long each job takes alone as the objective counts it: all its stages, or an iteration."""
+    times = sharers.stages[jobs].sum(axis=1) if sharers.sharing.objective == "efficiency" else sharers.alone[jobs]
+    return times.astype(object)
 
 
 def _shortest(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:

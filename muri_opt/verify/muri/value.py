@@ -46,7 +46,8 @@ class Sharers:
         alone = [0 if sharing.objective == "efficiency" else _alone(job) for job in round_.jobs]
         gpus = [job.gpus for job in round_.jobs]
         # Four jobs; a period is at most eight of their longest stages; a slow-down has at most a few hundred parts.
-        longest = 8 * max((*stages.sum(axis=1).tolist(), *alone, 1))
+        # Rates are up to a million.
+        longest = 8 * max((*stages.sum(axis=1).tolist(), *alone, 1 if sharing.run == "lock-step" else MILLION))
         fraction = max(max(slow.numerator, slow.denominator) for slow in sharing.slowdowns)
         unit = UNITS[sharing.objective]
         units = max(unit, stages.shape[1]) * max((*weights.values(), 1)) * max((*gpus, 1))
@@ -143,13 +144,9 @@ class Sharers:
         elif self.sharing.objective == "gpu-time":
             value = (gpus * rates).sum(axis=1) - MILLION * paid
         else:
-            worth = self._counted(gpus) * self.weight[groups]
-            value = UNITS[self.sharing.objective] * (worth * rates).sum(axis=1) // MILLION
+            counted = np.minimum(gpus, 1) if self.sharing.objective == "completion" else gpus
+            value = UNITS[self.sharing.objective] * (counted * self.weight[groups] * rates).sum(axis=1) // MILLION
         return np.where(times.any(axis=1), value, 0)
-
-    def _counted(self, gpus: Ints) -> Ints:
-        """Return how often the work of jobs counts: once by completion, else for each of their GPUs."""
-        return np.minimum(gpus, 1) if self.sharing.objective == "completion" else gpus
 
     def _in_step(self, groups: Ints, gpus: Ints, paid: Ints) -> Ints:
         """Return what groups are worth in lock step, ``gpus`` being what their jobs count, ``paid`` what GPUs cost."""
@@ -167,7 +164,8 @@ class Sharers:
             saved = (gpus * alone).sum(axis=1) * slow.denominator - paid * slowed
             value = MILLION * saved // slowed if size > 1 else np.zeros_like(taken)
         else:
-            worth, unit = self._counted(gpus) * self.weight[groups], UNITS[sharing.objective]
+            counted = np.minimum(gpus, 1) if sharing.objective == "completion" else gpus
+            worth, unit = counted * self.weight[groups], UNITS[sharing.objective]
             speed = (worth * alone).sum(axis=1) * slow.denominator
             value = unit * speed // slowed if size > 1 else unit * worth[:, 0]
         return np.where(some, value, 0)
