@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
@@ -12,6 +12,7 @@ from muri_opt.cli.progress import Bar
 from muri_opt.cli.studies import add_study_options, check_pictures, policies_in
 
 if TYPE_CHECKING:
+    from muri_opt.replay.bounds import LowerBound
     from muri_opt.replay.studies.runs import RunRow, StudyRun
     from muri_opt.replay.studies.study import StudyError
 
@@ -114,7 +115,8 @@ def run(arguments: argparse.Namespace) -> Reply:
             failed, rows = error, error.rows
     if pictures and rows:
         _draw(rows, arguments.folder, arguments.report, arguments.figures)
-    text = _json(rows, failed) if arguments.json else _text(rows, failed, arguments.folder)
+    limits = _limits(rows)
+    text = _json(rows, failed, limits) if arguments.json else _text(rows, failed, arguments.folder, limits)
     return Reply(text, ExitCode.ANSWER if failed is None else _code(failed))
 
 
@@ -174,7 +176,25 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
         write_figures(outcomes, figures)
 
 
-def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str:
+def _limits(rows: Sequence[RunRow]) -> dict[str, tuple[LowerBound, ...]]:
+    """Return the lower bounds of each workload, all of them on the one cluster."""
+    from muri_opt.replay.studies.limits import limits_of
+
+    return {workload: bounds for (workload, _), bounds in limits_of(row.run for row in rows).items()}
+
+
+def _limit(workload: str, bounds: Sequence[LowerBound]) -> str:
+    """Return what no schedule is below, in words."""
+    ways = {"own": "own speed", "busy": "mean busy time", "prices": "prices over time"}
+    said = f"{workload}: no schedule has a mean JCT below {bounds[0].seconds:,.1f} ({ways[bounds[0].by]})"
+    for alone in bounds[1:]:
+        said += f"; none without sharing below {alone.seconds:,.1f} ({ways[alone.by]})"
+    return said
+
+
+def _text(
+    rows: Sequence[RunRow], failed: StudyError | None, folder: str, limits: Mapping[str, Sequence[LowerBound]]
+) -> str:
     from muri_opt.replay.studies.tables import comparison
     from muri_opt.replay.workloads.skipped_rows import NOTES
     from muri_opt.report.format import count, printable
@@ -185,6 +205,7 @@ def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str
         head, cells = comparison(rows)
         shown = [[printable(cell) for cell in line] for line in cells]
         lines += [*table(head, shown, right=range(head.index("jobs"), len(head))), ""]
+    lines += [printable(_limit(workload, bounds)) for workload, bounds in limits.items()]
     for workload, notes in {row.run.workload: row.notes for row in rows}.items():
         lines += [f"{printable(workload)}: {count(number, 'job')} {NOTES[reason]}" for reason, number in notes.items()]
     counted = sum(int(row.figures["counted"]) for row in rows)
@@ -197,7 +218,7 @@ def _text(rows: Sequence[RunRow], failed: StudyError | None, folder: str) -> str
     return "\n".join(lines) + "\n"
 
 
-def _json(rows: Sequence[RunRow], failed: StudyError | None) -> str:
+def _json(rows: Sequence[RunRow], failed: StudyError | None, limits: Mapping[str, Sequence[LowerBound]]) -> str:
     from dataclasses import asdict
 
     import msgspec
@@ -205,6 +226,7 @@ def _json(rows: Sequence[RunRow], failed: StudyError | None) -> str:
     answer: dict[str, Any] = {
         "runs": [row.as_dict() for row in rows],
         "notes": {row.run.workload: row.notes for row in rows},
+        "bounds": {workload: [bound.as_dict() for bound in bounds] for workload, bounds in limits.items()},
         "failed": [
             {**asdict(run_), "cause": found.cause, "message": found.message}
             for run_, found in (failed.failures if failed is not None else ())
