@@ -136,6 +136,9 @@ def sharing_now(round_: Round, decision: Decision) -> dict[str, set[str]]:
 
     Groups of the decision that may be those that run are taken to be them.
     """
+    running = [job for job in round_.jobs if job.state == "running"]
+    if all(job.stage_seconds is None for job in running):
+        return {job.id: {job.id} for job in running}  # nobody can share
     now, index = homes_now(round_), round_.job_index
     ids = [job.id for job in round_.jobs]
     groups = ({ids[place] for place in group} for group in on_same_gpus(round_))

@@ -15,6 +15,7 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
     Budget,
     Certificate,
+    Changes,
     Decision,
     Evidence,
     Limit,
@@ -66,6 +67,8 @@ class Search(Known):
     """Units of work that the algorithm and the solver process counted."""
     sent: bool = False
     """Whether the solver process was handed the round."""
+    made: tuple[Round, Decision, Changes] | None = None
+    """The decision whose changes were asked for last, with them."""
     rules: Rules = field(init=False)
     """By which the answer is checked."""
     audit: Audit = field(init=False)
@@ -278,6 +281,12 @@ class Search(Known):
             return answer[0]
         return None
 
+    def changes_of(self, round_: Round, decision: Decision) -> Changes:
+        """Return what a decision changes; the last one that was asked for is known."""
+        if self.made is None or self.made[0] is not round_ or self.made[1] is not decision:
+            self.made = round_, decision, changes(round_, decision)
+        return self.made[2]
+
     def result(self) -> Result:
         """Return the answer, verified."""
         with self._step("check", "verify_seconds"):
@@ -287,7 +296,7 @@ class Search(Known):
     def _checked(self) -> Result:
         round_ = self.round_ if self.apart is None else self.apart.whole
         decision = self.decision if self.apart is None or self.decision is None else self.apart.joined(self.decision)
-        made = None if decision is None else changes(round_, decision)
+        made = None if decision is None else self.changes_of(round_, decision)
         if made is not None:
             self.stats = msgspec.structs.replace(self.stats, changes_cost=cost_of_all(round_, made))
         draft = Result(
@@ -373,22 +382,26 @@ class Search(Known):
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
         if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
-            unchanged = self._unchanged()
+            unchanged = self._unchanged(self.audit.value(decision))
             if unchanged is not None:
                 self.decision, self.value = unchanged, self.audit.value(unchanged)
         value = self.audit.value(decision)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
 
-    def _unchanged(self) -> Decision | None:
-        """Return the policy's decision that changes nobody, if it has one and there is time to ask for it."""
+    def _unchanged(self, value: int) -> Decision | None:
+        """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it."""
         seconds = self.seconds_left()
         if seconds is not None and self._expected("unchanged") > max(seconds, BOUND_SECONDS):
             PACE.left_out("unchanged", self.policy.spec, len(self.round_.jobs))
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None
         with self._step("unchanged", "solve_seconds"):
-            return self.policy.unchanged(self.round_)
+            draft = self.policy.unchanged_draft(self.round_)
+            if draft is None or self.audit.value(draft) < value:
+                return None
+            whole = draft.waiting or len(draft.running) == len(self.round_.jobs)
+            return draft if whole else self.policy.unchanged(self.round_)
 
     def _learn(self, evidence: tuple[Evidence, ...]) -> None:
         """Keep evidence that proves a better bound for the decision than is proved so far."""

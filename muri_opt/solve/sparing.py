@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from muri_opt.rounds import Decision
-from muri_opt.rounds.change_costs import changes_cost
+from muri_opt.rounds.change_costs import changes_cost, cost_of_all
 from muri_opt.solve.search import Search
 
 
@@ -23,7 +23,8 @@ def spare_changes(search: Search, *backends: str) -> None:
         ranks = _rank(search, before), _rank(search, then)
         if ranks[1] > ranks[0]:
             search.decision, search.value = then, ranks[1][0]
-    cost = changes_cost(search.round_, search.decision or before)
+    chosen = search.decision or before
+    cost = cost_of_all(search.round_, search.changes_of(search.round_, chosen))
     least = 0 if not cost else None if found is None or found.least is None else min(found.least, cost)
     search.stats = msgspec.structs.replace(search.stats, changes_bound=least)
 

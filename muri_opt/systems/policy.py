@@ -161,6 +161,14 @@ class Policy(ABC):
         """Return the decision that stops and moves nobody, which wins against others of its value; ``None``: none."""
         return None
 
+    def unchanged_draft(self, round_: Round) -> Decision | None:
+        """Return the assignments of :meth:`unchanged`, from which its value follows; by default the whole decision.
+
+        A search asks for the whole only where it wins: a policy for which it takes long to say why jobs wait leaves
+        that out here.
+        """
+        return self.unchanged(round_)
+
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return in how many seconds, above 0, the policy wants to be asked again although nothing but time passes.
 

@@ -57,10 +57,14 @@ class Room:
 
     def without(self, need: Need, gpus: int) -> Room:
         """Return what is left after ``gpus`` GPUs of a gang."""
+        return self.less(gpus, gpus * need.milli, gpus * need.mebibytes)
+
+    def less(self, gpus: int, milli: int, mebibytes: int) -> Room:
+        """Return what is left after so much was taken."""
         return Room(
             gpus=self.gpus - gpus,
-            milli=None if self.milli is None else self.milli - gpus * need.milli,
-            mebibytes=None if self.mebibytes is None else self.mebibytes - gpus * need.mebibytes,
+            milli=None if self.milli is None else self.milli - milli,
+            mebibytes=None if self.mebibytes is None else self.mebibytes - mebibytes,
         )
 
 

@@ -50,10 +50,12 @@ def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None
 
     For each pool the best for each number of its GPUs, then all together. ``steps`` are the sums that may be made.
     """
+    work = sum(pool.most * (sum(map(len, pool.tables)) + _is_apart(pool, total) * total) for pool in pools)
+    if work > steps:
+        return None
     reach = sum(_reach(pool.tables) for pool in pools)
     reach += sum(pool.worth(pool.most) for pool in pools if pool.worth is not None)
     word = _word(reach)
-    work = sum(pool.most * (sum(map(len, pool.tables)) + _is_apart(pool, total) * total) for pool in pools)
     if work > (steps if reach < _LARGEST else min(steps, _MOST_LARGE)):
         return None
     best: Ints = np.zeros(total + 1, dtype=word)

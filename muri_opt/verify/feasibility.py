@@ -14,6 +14,10 @@ from muri_opt.verify.tenant_lines import most_gpus, with_parents
 
 def listing_breaches(jobs: Mapping[str, Job], decision: Decision) -> Iterator[Violation]:
     """Every job of the round is there once: assigned or waiting."""
+    names = [job for assignment in decision.assignments for job in assignment.jobs]
+    names += [wait.job for wait in decision.waiting]
+    if len(names) == len(jobs) and jobs.keys() == set(names):
+        return
     assigned = Counter(job for assignment in decision.assignments for job in assignment.jobs)
     waiting = Counter(wait.job for wait in decision.waiting)
     for job in [*assigned, *waiting]:

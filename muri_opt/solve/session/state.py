@@ -30,6 +30,7 @@ from muri_opt.rounds.quantities import (
 )
 from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
 from muri_opt.rounds.sharing_now import sharing_now
+from muri_opt.solve.session.passing_time import passing
 
 COUNTED: Final = frozenset({"executed_seconds", "attained_gpu_seconds", "waiting_seconds"})
 """What is counted as time passes, unless somebody tells it."""
@@ -179,8 +180,15 @@ class State:
         A job that did not say how long it had waited has done so since it was submitted.
         """
         then, told, none = microseconds(now), self.told, frozenset[str]()
-        passed = then - microseconds(self.now)
-        jobs = {name: _after(job, passed, then, told.get(name, none)) for name, job in self.jobs.items()}
+        passed, jobs = then - microseconds(self.now), dict(self.jobs)
+        usual = [job for name, job in jobs.items() if name not in told and job.waiting_seconds is not None]
+        if passed:
+            jobs.update((job.id, job) for job in passing(usual, passed))
+        jobs.update(
+            (name, _after(job, passed, then, told.get(name, none)))
+            for name, job in self.jobs.items()
+            if name in told or job.waiting_seconds is None
+        )
         return jobs | {name: _anew(jobs[name]) for name in promoted}
 
     def decide(self, now: float, number: int, decision: Decision, promoted: tuple[str, ...]) -> None:

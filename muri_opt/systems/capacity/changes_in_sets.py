@@ -63,7 +63,7 @@ class ChangesInSets:
     def _in_part(self, job: int, nodes: Ints, demand: Demand, most: int | None) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
         holders = self._holders
-        here = np.isin(holders.node, nodes) & self._may_stop
+        here = holders.on(nodes) & self._may_stop
         groups = np.unique(holders.group[here])
         alone = groups[np.argsort(holders.size[groups], kind="stable")][:MOST_SINGLE].tolist()
         for group in alone:
@@ -87,7 +87,7 @@ class ChangesInSets:
     def _fits_without(self, job: int, nodes: Ints, demand: Demand, most: int | None, groups: list[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
         holders, left, count = self._holders, self._left, len(self._left.gpus)
-        gone = np.isin(holders.group, groups)
+        gone = holders.of_groups(groups)
         gpus, cpus, memory = (
             np.bincount(holders.node[gone], weights=held[gone], minlength=count).astype(np.int64)[nodes]
             for held in (holders.gpus, holders.cpus, holders.memory)

@@ -14,7 +14,7 @@ from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
 from muri_opt.systems.capacity.binding_rules import BindingRules
-from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.free_capacity import Entries, Leftover, entries, summed
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.holders import Holders
 from muri_opt.systems.capacity.shares import flat
@@ -43,17 +43,25 @@ def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: boo
     >>> gang_decision(shipped_round("toy/two-gangs"), {1: np.array([4, 2])}, consolidate=False).assignments[0].gpus
     {'n0': 4, 'n1': 2}
     """
-    placed = [
+    placed = _alone(round_, shares)
+    of = entries([group.share for group in placed])
+    left, holders, waits = _beside(round_, placed, of, None)
+    changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
+    rules = BindingRules(round_, left, holders, consolidate=consolidate)
+    return Decision(assignments=_assignments(round_, placed, of), waiting=_waiting(round_, left, waits, rules, changes))
+
+
+def gang_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
+    """Return the same decision without those that wait."""
+    placed = _alone(round_, shares)
+    return Decision(assignments=_assignments(round_, placed, entries([group.share for group in placed])))
+
+
+def _alone(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
+    return [
         Placed(jobs=(job,), share=share, period_seconds=round_.jobs[job].iteration_seconds)
         for job, share in sorted(shares.items())
     ]
-    left, holders, waits = _beside(round_, placed, None)
-    changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
-    rules = BindingRules(round_, left, holders, consolidate=consolidate)
-    return Decision(
-        assignments=tuple(assignment_of(round_, group) for group in placed),
-        waiting=_waiting(round_, left, waits, rules, changes),
-    )
 
 
 def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
@@ -66,12 +74,10 @@ def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool
     >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
     {'n0': 3}
     """
-    left, holders, waits = _beside(round_, groups, asks)
+    of = entries([group.share for group in groups])
+    left, holders, waits = _beside(round_, groups, of, asks)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
-    return Decision(
-        assignments=tuple(assignment_of(round_, group) for group in groups),
-        waiting=_waiting(round_, left, waits, rules, None),
-    )
+    return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
 
 
 def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[int, float], asks: Ints) -> Decision:
@@ -83,55 +89,51 @@ def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[
     >>> parts_decision(round_, {0: [(0, 3)]}, {0: 1.0}, round_.amounts.g).assignments[0].gpus
     {'n0': 3}
     """
-    placed = {job: sorted(parts) for job, parts in sorted(placed.items())}
-    amounts, left, jobs = round_.amounts, Leftover(round_, asks), [*placed]
-    place, node, gpus = flat(placed.values())
-    job = np.array(jobs, dtype=np.int64)
-    cpus, memory = gpus * amounts.c[job][place], gpus * amounts.m[job][place]
-    for row, each in zip(left.left, (gpus, cpus, memory), strict=True):
-        np.subtract.at(row, node, each)
-    tenant = amounts.tenant[job]
-    np.subtract.at(left.quota, tenant[tenant >= 0], asks[job][tenant >= 0])
-    waits = [one for one in range(len(round_.jobs)) if one not in placed]
-    some = (jobs, place, node, (gpus, cpus, memory)) if waits else ([], place[:0], node[:0], (gpus[:0],) * 3)
-    holders = Holders.of_entries(round_, [(one,) for one in some[0]], *some[1:])
+    of, unsaid = flat(sorted(parts) for _, parts in sorted(placed.items())), np.zeros(0, dtype=np.int64)
+    groups = [Placed(jobs=(job,), share=unsaid, period_seconds=periods[job]) for job in sorted(placed)]
+    left, holders, waits = _beside(round_, groups, of, asks)
     rules = BindingRules(round_, left, holders, consolidate=False)
-    nodes, milli = [one.id for one in round_.cluster.nodes], amounts.c.tolist()
-    return Decision(
-        assignments=tuple(
-            Assignment(
-                jobs=(round_.jobs[one].id,),
-                gpus={nodes[at]: part for at, part in parts},
-                cpus={nodes[at]: part * milli[one] / MILLI_PER_CPU for at, part in parts} if milli[one] else {},
-                period_seconds=periods[one],
-            )
-            for one, parts in placed.items()
-        ),
-        waiting=_waiting(round_, left, waits, rules, None),
-    )
+    return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
 
 
-def _beside(round_: Round, groups: Sequence[Placed], asks: Ints | None) -> tuple[Leftover, Holders, list[int]]:
+def _beside(
+    round_: Round, groups: Sequence[Placed], of: Entries, asks: Ints | None
+) -> tuple[Leftover, Holders, list[int]]:
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
     left = Leftover(round_, asks)
-    left.take_all([(group.jobs, group.share) for group in groups])
+    left.take_entries([(group.jobs, group.share) for group in groups], of)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
-    return left, Holders.of(round_, [(group.jobs, group.share) for group in groups] if waits else []), waits
+    if not waits:
+        return left, Holders.of(round_, []), waits
+    return left, Holders.of_entries(round_, [group.jobs for group in groups], of), waits
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
     """Return the assignment of placed jobs, with the CPUs that go with their GPUs."""
-    nodes, used = round_.cluster.nodes, group.share.nonzero()[0]
-    given = {nodes[s].id: gpus for s, gpus in zip(used.tolist(), group.share[used].tolist(), strict=True)}
-    milli = sum(int(round_.amounts.c[job]) for job in group.jobs)
-    return Assignment(
-        jobs=tuple(round_.jobs[job].id for job in group.jobs),
-        order=group.order,
-        gpus=given,
-        cpus={node: gpus * milli / MILLI_PER_CPU for node, gpus in given.items()} if milli else {},
-        period_seconds=group.period_seconds,
-    )
+    return _assignments(round_, [group], entries([group.share]))[0]
+
+
+def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[Assignment, ...]:
+    """Return the assignments of groups; it is known which of them have how many GPUs of which nodes."""
+    nodes, gpus = round_.cluster.nodes, of[2].tolist()
+    names = [nodes[place].id for place in of[1].tolist()]
+    ends = np.cumsum(np.bincount(of[0], minlength=len(groups))).tolist()
+    needs = summed(round_.amounts.c, [group.jobs for group in groups]).tolist()
+    found, start = [], 0
+    for group, milli, end in zip(groups, needs, ends, strict=True):
+        given = dict(zip(names[start:end], gpus[start:end], strict=True))
+        start = end
+        found.append(
+            Assignment(
+                jobs=tuple(round_.jobs[job].id for job in group.jobs),
+                order=group.order,
+                gpus=given,
+                cpus={node: part * milli / MILLI_PER_CPU for node, part in given.items()} if milli else {},
+                period_seconds=group.period_seconds,
+            )
+        )
+    return tuple(found)
 
 
 def _waiting(

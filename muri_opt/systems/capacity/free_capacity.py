@@ -16,8 +16,8 @@ from muri_opt.systems.capacity.type_quotas import type_quotas
 
 _FEW = 8
 """Gangs that are taken from the nodes one after another; more are counted together."""
-_AT_ONCE = 512
-"""Gangs whose GPUs are summed together."""
+Entries = tuple[Ints, Ints, Ints]
+"""Groups, nodes and GPUs: who has how many where."""
 
 
 class Leftover(FreeCapacity):
@@ -48,12 +48,19 @@ class Leftover(FreeCapacity):
             for jobs, share in groups:
                 self.take(share, *jobs)
             return
-        for start in range(0, len(groups), _AT_ONCE):
-            some = groups[start : start + _AT_ONCE]
-            shares = np.array([share for _, share in some], dtype=np.int64)
-            needs = (self.amounts.c, self.amounts.m)
-            cpus, memory = (np.array([sum(int(need[job]) for job in jobs) for jobs, _ in some]) for need in needs)
-            self.occupy(slice(None), shares.sum(axis=0), cpus @ shares, memory @ shares)
+        self.take_entries(groups, entries([share for _, share in groups]))
+
+    def take_entries(self, groups: Sequence[tuple[Sequence[int], Ints]], of: Entries) -> None:
+        """Give groups of jobs a share each, of which the :func:`entries` are known."""
+        group, node, gpus = of
+        cpus, memory = (summed(need, [jobs for jobs, _ in groups])[group] for need in (self.amounts.c, self.amounts.m))
+        for has, taken in ((self.gpus, gpus), (self.cpus, gpus * cpus), (self.memory, gpus * memory)):
+            np.subtract.at(has, node, taken)
+        if self.types is None and self.borrowed is None and self.amounts.lines is None:
+            members = np.array([job for jobs, _ in groups for job in jobs], dtype=np.int64)
+            listed = members[self.amounts.tenant[members] >= 0]
+            np.subtract.at(self.quota, self.amounts.tenant[listed], self.asks[listed])
+            return
         for jobs, share in groups:
             for job in jobs:
                 self._charge(job, share, 1)
@@ -102,12 +109,15 @@ class Leftover(FreeCapacity):
 
     def holds_share(self, job: int, share: Ints) -> bool:
         """Return whether GPUs per node, with the CPUs and memory of a job, are free; only its nodes are looked at."""
-        used = share.nonzero()[0].tolist()
-        cpus, memory = int(self.amounts.c[job]), int(self.amounts.m[job])
-        for node, part in zip(used, share[used].tolist(), strict=True):
-            if part > self.gpus[node] or part * cpus > self.cpus[node] or part * memory > self.memory[node]:
-                return False
-        return True
+        used, amounts = share.nonzero()[0], self.amounts
+        if len(used) == 1:  # of one node they are numbers
+            node = used[0]
+            part = share[node]
+            fits = part <= self.gpus[node] and part * amounts.c[job] <= self.cpus[node]
+            return bool(fits and part * amounts.m[job] <= self.memory[node])
+        parts = share[used]
+        needs = ((self.gpus, parts), (self.cpus, parts * amounts.c[job]), (self.memory, parts * amounts.m[job]))
+        return all((need <= has[used]).all() for has, need in needs)
 
     def take(self, share: Ints, *jobs: int) -> None:
         """Give jobs that share GPUs ``share[s]`` of each node s, with the CPUs and memory they need together."""
@@ -119,10 +129,13 @@ class Leftover(FreeCapacity):
 
     def _count(self, share: Ints, jobs: tuple[int, ...], times: int) -> None:
         used, amounts = share.nonzero()[0], self.amounts
-        cpus, memory = sum(int(amounts.c[job]) for job in jobs), sum(int(amounts.m[job]) for job in jobs)
+        if len(jobs) == 1:
+            cpus, memory = amounts.c[jobs[0]], amounts.m[jobs[0]]
+        else:
+            cpus, memory = sum(int(amounts.c[job]) for job in jobs), sum(int(amounts.m[job]) for job in jobs)
         if len(used) == 1:  # of one node it is a number, which is far quicker to count than an array
             node = used[0]
-            part = times * int(share[node])
+            part = times * share[node]
             self.occupy(node, part, part * cpus, part * memory)
         else:
             parts = times * share[used]
@@ -135,3 +148,23 @@ class Leftover(FreeCapacity):
         self.charge(int(self.amounts.tenant[job]), times * int(self.asks[job]))
         if self.types is not None:
             self.types.charge(self.line(job), times * share)
+
+
+def entries(shares: Sequence[Ints]) -> Entries:
+    """Return who has GPUs where: the places of shares of all nodes, of nodes, and how many GPUs that share has there.
+
+    >>> entries([np.array([0, 2]), np.array([1, 1])])
+    (array([0, 1, 1]), array([1, 0, 1]), array([2, 1, 1]))
+    """
+    none = np.zeros(0, dtype=np.int64)
+    nodes = [share.nonzero()[0] for share in shares]
+    group = np.repeat(np.arange(len(shares)), [len(some) for some in nodes])
+    gpus = [share[some] for share, some in zip(shares, nodes, strict=True)]
+    return group.astype(np.int64), np.concatenate([none, *nodes]), np.concatenate([none, *gpus])
+
+
+def summed(needs: Ints, groups: Sequence[Sequence[int]]) -> Ints:
+    """Return what the jobs of each group need together."""
+    if all(len(jobs) == 1 for jobs in groups):
+        return needs[[jobs[0] for jobs in groups]] if groups else np.zeros(0, dtype=np.int64)
+    return np.array([sum(int(needs[job]) for job in jobs) for jobs in groups], dtype=np.int64)

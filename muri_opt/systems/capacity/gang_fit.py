@@ -77,7 +77,7 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     """
     gpus, demand = int(round_.amounts.g[job]), left.demand(job)
     limit = min(fewest_nodes(round_, job), len(left.gpus)) if consolidate else len(left.gpus)
-    stays = held is not None and np.count_nonzero(held) <= limit and held.sum() == gpus
+    stays = held is not None and held.sum() == gpus and (not consolidate or np.count_nonzero(held) <= limit)
     if held is not None and stays and left.holds_share(job, held) and left.within_types(job, held):
         return held
     room = left.room(job)

@@ -9,6 +9,8 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.eligibility import Bools
+from muri_opt.systems.capacity.free_capacity import Entries, entries, summed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,15 +33,14 @@ class Holders:
     @classmethod
     def of(cls, round_: Round, groups: Sequence[tuple[Sequence[int], Ints]]) -> Holders:
         """Return who holds what where groups of jobs have GPUs per node, and CPUs and memory with each GPU."""
-        amounts = round_.amounts
-        c = np.array([sum(amounts.c[job] for job in jobs) for jobs, _ in groups], dtype=np.int64)
-        m = np.array([sum(amounts.m[job] for job in jobs) for jobs, _ in groups], dtype=np.int64)
-        shares = np.array([share for _, share in groups], dtype=np.int64).reshape(len(groups), len(amounts.G))
-        group, node = np.nonzero(shares)
-        gpus = shares[group, node]
-        return cls.of_entries(
-            round_, [jobs for jobs, _ in groups], group, node, (gpus, gpus * c[group], gpus * m[group])
-        )
+        return cls.of_entries(round_, [jobs for jobs, _ in groups], entries([share for _, share in groups]))
+
+    @classmethod
+    def of_entries(cls, round_: Round, jobs: Sequence[Sequence[int]], of: Entries) -> Holders:
+        """Return the same where it is known which groups have how many GPUs of which nodes."""
+        c, m = summed(round_.amounts.c, jobs), summed(round_.amounts.m, jobs)
+        group, node, gpus = of
+        return cls._of_entries(round_, jobs, group, node, (gpus, gpus * c[group], gpus * m[group]))
 
     @classmethod
     def of_parts(
@@ -53,10 +54,10 @@ class Holders:
         none = np.zeros(0, dtype=np.int64)
         gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
         group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
-        return cls.of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
+        return cls._of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
 
     @classmethod
-    def of_entries(
+    def _of_entries(
         cls,
         round_: Round,
         groups: Sequence[Sequence[int]],
@@ -64,7 +65,6 @@ class Holders:
         node: Ints,
         parts: tuple[Ints, Ints, Ints],
     ) -> Holders:
-        """Return who holds what where entry e is of ``group[e]`` on ``node[e]``: GPUs, milli-CPUs and MiB."""
         gpus, cpus, memory = parts
         return cls(
             node=node,
@@ -77,9 +77,21 @@ class Holders:
             names=tuple(tuple(round_.jobs[job].id for job in jobs) for jobs in groups),
         )
 
+    def on(self, nodes: Ints) -> Bools:
+        """Return which entries are on these nodes."""
+        there = np.zeros(max(int(self.node.max(initial=-1)), int(nodes.max(initial=-1))) + 1, dtype=np.bool_)
+        there[nodes] = True
+        return there[self.node]
+
+    def of_groups(self, groups: Sequence[int]) -> Bools:
+        """Return which entries are those of some groups."""
+        some = np.zeros(len(self.names), dtype=np.bool_)
+        some[list(groups)] = True
+        return some[self.group]
+
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
         """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""
-        here = np.isin(self.node, nodes)
+        here = self.on(nodes)
         held = np.bincount(self.group[here], weights=amounts[here], minlength=len(self.names)).astype(np.int64)
         order = np.argsort(-held, kind="stable")
         return [("' and '".join(self.names[g]), int(held[g])) for g in order.tolist()[:number] if held[g] > 0]

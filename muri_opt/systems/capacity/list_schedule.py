@@ -14,7 +14,7 @@ from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import held_gpus, place_gang
 from muri_opt.systems.capacity.node_sets import node_sets
-from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, placed_at_home
+from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, rearranged_at_home
 from muri_opt.systems.capacity.staying import pinned_jobs
 
 MOST_TRIED: Final = 1_000
@@ -94,27 +94,34 @@ class ListSchedule:
         if not any(job in held for job in shares):
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
-        placed = placed_at_home(self._round, order, held, consolidate=self._consolidate, fixed=self._pinned)
-        if placed is None and len(order) <= MOST_TRIED:
+        made = rearranged_at_home(self._round, order, held, consolidate=self._consolidate, fixed=self._pinned)
+        placed = None if made is None else made.shares
+        if made is None and len(order) <= MOST_TRIED:
             placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
         if placed is None or self._cost(shares, held) < self._cost(placed, held):
-            placed = dict(shares)
-        placed = self._on_fewer_nodes(placed, held)
-        self._fill(Leftover.beside(self._round, placed), placed, held)
-        return placed
+            placed, made = dict(shares), None
+        if made is None:
+            made = self._rearrangement(placed, held)
+        if self._restarts:
+            _be_on_fewer_nodes(made)
+        self._fill(made.left, made.shares, held)
+        return made.shares
 
     def _on_fewer_nodes(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
         """Return the same gangs, those that are not where they are held on fewer nodes if that can be."""
         if not held or not self._restarts:
             return shares
-        made = Rearrangement(self._round, shares, held, fixed=self._pinned, consolidate=self._consolidate)
-        made.undo_moves()
-        made.on_fewer_nodes()
+        made = self._rearrangement(shares, held)
+        _be_on_fewer_nodes(made)
         return made.shares
+
+    def _rearrangement(self, shares: Shares, held: Mapping[int, Ints]) -> Rearrangement:
+        return Rearrangement(self._round, shares, held, fixed=self._pinned, consolidate=self._consolidate)
 
     def _cost(self, shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:
         """Return what it costs that gangs are not where they are held."""
-        moved = (job for job, home in held.items() if job in shares and not np.array_equal(shares[job], home))
+        elsewhere = (job for job, home in held.items() if job in shares and shares[job] is not home)
+        moved = (job for job in elsewhere if not np.array_equal(shares[job], held[job]))
         return sum(change_cost(self._round.jobs[job]) for job in moved)
 
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
@@ -150,6 +157,12 @@ class ListSchedule:
         amounts = self._round.amounts
         scarce = (amounts.G * amounts.c.max(initial=0) > amounts.C) | (amounts.G * amounts.m.max(initial=0) > amounts.M)
         return self._consolidate or bool(scarce.any()) or node_sets(self._round) is not None
+
+
+def _be_on_fewer_nodes(made: Rearrangement) -> None:
+    """Send home what was moved for nothing; then place gangs that are not at home on fewer nodes if that can be."""
+    made.undo_moves()
+    made.on_fewer_nodes()
 
 
 def placed_around(

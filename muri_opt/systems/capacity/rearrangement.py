@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
-from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.free_capacity import Entries, Leftover, entries
 from muri_opt.systems.capacity.gang_fit import fewest_nodes, place_gang
 
 MOST_WAYS: Final = 4
@@ -30,10 +30,18 @@ def placed_at_home(
 
     Gangs that find no room push the cheapest running ones aside; ``None`` where not all are placed in this way.
     """
+    made = rearranged_at_home(round_, jobs, held, consolidate=consolidate, fixed=fixed)
+    return None if made is None else made.shares
+
+
+def rearranged_at_home(
+    round_: Round, jobs: Iterable[int], held: Mapping[int, Ints], *, consolidate: bool, fixed: Mapping[int, Ints]
+) -> Rearrangement | None:
+    """Return the same to be changed further."""
     some = list(jobs)
     homes = {job: held[job] for job in some if job in held}
     made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate)
-    others = [job for job in some if not made.go_home(job)]
+    others = made.go_home_or_not(some)
     pushed = 0
     for job in made.largest_first(others):
         if made.start(job):
@@ -42,7 +50,7 @@ def placed_at_home(
         if pushed > MOST_DISPLACING or not made.make_room(job):
             return None
     made.undo_moves()
-    return made.shares
+    return made
 
 
 class Rearrangement:
@@ -65,10 +73,9 @@ class Rearrangement:
         self.shares = dict(shares)
         self._held = {job: home for job, home in held.items() if job not in fixed}
         self._fixed = fixed
-        self._left = Leftover.beside(round_, self.shares)
-        self._on: dict[int, set[int]] = {}
-        for job, share in self.shares.items():
-            self._list(job, share)
+        self.left = Leftover.beside(round_, self.shares)
+        """What the gangs leave."""
+        self._on: dict[int, set[int]] | None = None
 
     def moved(self) -> list[int]:
         """Return the running gangs that are not at home."""
@@ -115,6 +122,37 @@ class Rearrangement:
         self._put(job, found)
         return True
 
+    def go_home_or_not(self, jobs: Sequence[int]) -> list[int]:
+        """Place gangs where they run now, each if it may be there and that is free; return the others."""
+        there = {job: self._held[job] for job in jobs if job in self._held}
+        of = entries([*there.values()])
+        if not self._all_fit_at_home([*there], of):
+            return [job for job in jobs if not self.go_home(job)]
+        self.left.take_entries([((job,), home) for job, home in there.items()], of)
+        self.shares |= there
+        self._on = None
+        return [job for job in jobs if job not in there]
+
+    def _all_fit_at_home(self, jobs: Sequence[int], at_home: Entries) -> bool:
+        """Return whether gangs may all be at home and find room there together: then each does in its turn."""
+        if self.left.types is not None:
+            return False
+        amounts, left, count = self._round.amounts, self.left, len(self._round.cluster.nodes)
+        group, node, gpus = at_home
+        of = np.array(jobs, dtype=np.int64)[group]
+        if not np.array_equal(np.bincount(group, weights=gpus, minlength=len(jobs)), amounts.g[list(jobs)]):
+            return False
+        if self._consolidate:
+            used = np.bincount(group, minlength=len(jobs)).tolist()
+            if any(nodes > fewest_nodes(self._round, job) for nodes, job in zip(used, jobs, strict=True)):
+                return False
+        for has, each in ((left.gpus, gpus), (left.cpus, gpus * amounts.c[of]), (left.memory, gpus * amounts.m[of])):
+            total = np.zeros(count, dtype=np.int64)
+            np.add.at(total, node, each)
+            if (total > has)[node].any():
+                return False
+        return True
+
     def start(self, job: int) -> bool:
         """Place one more gang; return whether there is room for it."""
         found = self._placed(job)
@@ -143,7 +181,7 @@ class Rearrangement:
         ways: dict[frozenset[int], int] = {}
         able = np.flatnonzero(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M) >= gpus)
         for node in able.tolist():
-            free = [int(row[node]) for row in self._left.left]
+            free = [int(row[node]) for row in self.left.left]
             away, total = list[int](), 0
             for cost, other in sorted((self._cost(other), other) for other in self._loose_on(node)):
                 if self._holds(free, job, gpus):
@@ -157,7 +195,7 @@ class Rearrangement:
             if away and self._holds(free, job, gpus):
                 ways.setdefault(frozenset(away), total)
         if not ways:  # it needs several nodes: the cheapest that hold as many GPUs as it lacks
-            lacking, away = gpus - int(self._left.start_room(job).sum()), []
+            lacking, away = gpus - int(self.left.start_room(job).sum()), []
             for _, other in sorted((self._cost(other), other) for other in self.shares if other not in self._fixed):
                 if lacking <= 0:
                     break
@@ -172,7 +210,16 @@ class Rearrangement:
 
     def _loose_on(self, *nodes: int) -> set[int]:
         """Return the gangs on nodes that may be anywhere."""
-        return {job for node in nodes for job in self._on.get(node, ()) if job not in self._fixed}
+        on = self._jobs_on()
+        return {job for node in nodes for job in on.get(node, ()) if job not in self._fixed}
+
+    def _jobs_on(self) -> dict[int, set[int]]:
+        """Return the gangs on each node, worked out when they are first asked for."""
+        if self._on is None:
+            self._on = {}
+            for job, share in self.shares.items():
+                self._list(self._on, job, share)
+        return self._on
 
     def _holds(self, free: list[int], job: int, gpus: int) -> bool:
         amounts = self._round.amounts
@@ -186,11 +233,11 @@ class Rearrangement:
         others = self.largest_first(other for other in there if not self._at_home(other))[::-1]
         self._lift([job])
         lifted: Shares = {}
-        while others and not self._left.holds_share(job, home):
+        while others and not self.left.holds_share(job, home):
             other = others.pop(0)
             lifted[other] = self.shares[other]
             self._lift([other])
-        works = self._left.holds_share(job, home) and self._left.within_types(job, home)
+        works = self.left.holds_share(job, home) and self.left.within_types(job, home)
         for other, share in ({job: before} | lifted).items():
             self._put(other, share)
         if not works:
@@ -218,27 +265,29 @@ class Rearrangement:
         return True
 
     def _placed(self, job: int) -> Ints | None:
-        return place_gang(self._round, self._left, job, consolidate=self._consolidate, held=self._held.get(job))
+        return place_gang(self._round, self.left, job, consolidate=self._consolidate, held=self._held.get(job))
 
     def _put(self, job: int, share: Ints) -> None:
-        self._left.take(share, job)
+        self.left.take(share, job)
         self.shares[job] = share
-        self._list(job, share)
+        if self._on is not None:
+            self._list(self._on, job, share)
 
     def _lift(self, jobs: Iterable[int]) -> None:
         for job in jobs:
             share = self.shares.pop(job)
-            self._left.give_back(share, job)
-            for node in share.nonzero()[0].tolist():
+            self.left.give_back(share, job)
+            for node in share.nonzero()[0].tolist() if self._on is not None else ():
                 self._on[node].discard(job)
 
-    def _list(self, job: int, share: Ints) -> None:
+    @staticmethod
+    def _list(on: dict[int, set[int]], job: int, share: Ints) -> None:
         for node in share.nonzero()[0].tolist():
-            self._on.setdefault(node, set()).add(job)
+            on.setdefault(node, set()).add(job)
 
     def _inside(self, jobs: Iterable[int]) -> int:
         """Return how many gangs are inside a unit that they prefer."""
-        sets = self._left.sets
+        sets = self.left.sets
         if sets is None or not sets.wishes:
             return 0
         return sum(sets.is_inside(job, self.shares[job]) for job in jobs if job in sets.wishes)

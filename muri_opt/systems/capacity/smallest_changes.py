@@ -169,17 +169,20 @@ class GangChanges:
 
     def _on(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
-        holders, here = self._holders, np.isin(self._holders.node, nodes) & self._may_stop
-        lacks = int(self._left.asks[job]) - int(self._left.room(job)[nodes].sum())
+        holders, here = self._holders, self._holders.on(nodes) & self._may_stop
+        room = self._left.room(job)
+        lacks = int(self._left.asks[job]) - int(room[nodes].sum())
         gain = np.zeros(len(holders.names), dtype=np.int64)
         entry = holders.node[here]
         more = self._room(job, entry, holders.gpus[here], holders.cpus[here], holders.memory[here])
-        np.add.at(gain, holders.group[here], more - self._left.room(job)[entry])
+        np.add.at(gain, holders.group[here], more - room[entry])
         enough = np.flatnonzero(gain >= lacks)
         if len(enough):
             return (int(enough[np.argmin(holders.size[enough])]),)
         order = np.lexsort((holders.size, -gain))
-        useful = order[np.isin(order, holders.group[here])][:MOST_VICTIMS].tolist()
+        there = np.zeros(len(holders.names), dtype=np.bool_)
+        there[holders.group[here]] = True
+        useful = order[there[order]][:MOST_VICTIMS].tolist()
         chosen: list[int] = []
         for group in useful:
             chosen.append(group)
@@ -196,7 +199,7 @@ class GangChanges:
     def _fits_without(self, job: int, nodes: Ints, groups: list[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""
         holders, count = self._holders, len(self._left.gpus)
-        gone = np.isin(holders.group, groups)
+        gone = holders.of_groups(groups)
         freed = [
             np.bincount(holders.node[gone], weights=held[gone], minlength=count).astype(np.int64)
             for held in (holders.gpus, holders.cpus, holders.memory)

@@ -10,7 +10,9 @@ from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
 from muri_opt.systems.capacity import gang_decision
+from muri_opt.systems.capacity.decision import gang_assignments
 from muri_opt.systems.capacity.list_schedule import ListSchedule
+from muri_opt.systems.capacity.rearrangement import Shares
 from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
@@ -89,12 +91,22 @@ class GangPolicy(Policy):
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
+        shares = self._beside_what_runs(round_)
+        return None if shares is None else gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+
+    def unchanged_draft(self, round_: Round) -> Decision | None:
+        """Return the same without saying why the others wait."""
+        shares = self._beside_what_runs(round_)
+        return None if shares is None else gang_assignments(round_, shares)
+
+    def _beside_what_runs(self, round_: Round) -> Shares | None:
+        """Return who runs where nobody is stopped or moved; ``None`` where nothing runs, or nobody ever is."""
         if self.preempt == "no" or not any(job.state == "running" for job in round_.jobs):
             return None
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
         keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest)
         schedule = ListSchedule(round_, order, consolidate=fewest, restarts=self.restarts == "pay")
-        return gang_decision(round_, schedule.beside(keeps), consolidate=fewest)
+        return schedule.beside(keeps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

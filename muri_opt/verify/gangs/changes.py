@@ -18,11 +18,15 @@ from muri_opt.verify.type_quotas import OpenTypes, used_of
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
     """Return what each node has left beside what the decision runs."""
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
+    taken: dict[str, list[int]] = {}
     for assignment in decision.assignments:
         together = _together(round_, assignment)
         for node, gpus in assignment.gpus.items():
-            rooms[node] = rooms[node].without(together, gpus)
-    return rooms
+            here = taken.setdefault(node, [0, 0, 0])
+            here[0] += gpus
+            here[1] += gpus * together.milli
+            here[2] += gpus * together.mebibytes
+    return rooms | {node: rooms[node].less(*amounts) for node, amounts in taken.items()}
 
 
 class Proposals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
@@ -19,13 +20,13 @@ from muri_opt.verify.feasibility import (
     quota_breaches,
 )
 from muri_opt.verify.gangs.asked_reasons import asked_reasons
-from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
+from muri_opt.verify.gangs.counting import able_jobs, knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.enumeration import enumerated_optimum
 from muri_opt.verify.gangs.rules import HONOURED, SETTINGS, GangRules
 from muri_opt.verify.gangs.staying import open_round, staying_breaches
 from muri_opt.verify.gangs.tenant_prices import TenantSupply
-from muri_opt.verify.gangs.value import job_values, kept_jobs
+from muri_opt.verify.gangs.value import Kept, job_values, kept_jobs
 from muri_opt.verify.gangs.wishes import is_inside, wishes
 from muri_opt.verify.settings import Rules, Setting
 from muri_opt.verify.type_quotas import type_breaches, used_by_type, used_of
@@ -67,7 +68,7 @@ class GangChapter(Chapter):
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
         """Return why a job does not have all its GPUs, CPUs with them, and its own speed."""
-        stays = assignment.jobs[0] in kept_jobs(self.round_, self.rules)
+        stays = assignment.jobs[0] in self._kept
         empty = None if stays or self._asked is not None else self._empty
         found = [*gang_breaches(members, assignment, where, fewest=empty)]
         if self._asked is not None:
@@ -76,6 +77,11 @@ class GangChapter(Chapter):
                 found += [] if stays else self._fewest_breaches(job, self._asked[job.id], assignment, where)
         found += [breach for job in members for breach in period_breaches(job, assignment, where)]
         return [*found, *cpu_breaches(members, assignment, where)]
+
+    @cached_property
+    def _kept(self) -> Kept:
+        """The running jobs that must stay where they are."""
+        return kept_jobs(self.round_, self.rules)
 
     def _fewest_breaches(self, job: Job, asked: Asked, assignment: Assignment, where: str) -> Iterator[Violation]:
         """Yield a breach if a gang is on more nodes than it needs, and is not one that may stay there."""
@@ -122,11 +128,14 @@ class GangChapter(Chapter):
         tenants = None
         if not {"tenant.borrow_gpus", "tenant.quota_by_type"}.isdisjoint(self.round_.used_fields):
             tenants = TenantSupply(self.round_, self.rules)
-        found = [(dual_bound(left, values, item, asked, tenants), Proof.LINEAR_DUALS) for item in linear(prices)]
+        able = able_jobs(left, asked)
+        found = [
+            (dual_bound(left, values, item, asked, tenants, able=able), Proof.LINEAR_DUALS) for item in linear(prices)
+        ]
         if self.rules.lexicographic:
-            found.append((prefix_bound(left, values, decision, asked), Proof.COUNTING))
+            found.append((prefix_bound(left, values, decision, able=able), Proof.COUNTING))
         if not found or min(found)[0] > self.value(decision) // (wished + 1):
-            counted = knapsack_bound(left, values, asked)
+            counted = knapsack_bound(left, values, able=able)
             found += [] if counted is None else [(counted, Proof.COUNTING)]
         return best_bound((bound * (wished + 1) + wished, proof) for bound, proof in found)
 

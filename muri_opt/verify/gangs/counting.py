@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
-from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.demands import Asked
 from muri_opt.verify.tenant_lines import spare_quotas
@@ -17,33 +17,53 @@ AllAsked = Mapping[str, Asked] | None
 
 
 def knapsack_bound(
-    round_: Round, values: dict[str, int], asked: AllAsked = None, *, steps: int = 500_000
+    round_: Round,
+    values: dict[str, int],
+    asked: AllAsked = None,
+    *,
+    able: Sequence[Job] | None = None,
+    steps: int = 500_000,
 ) -> int | None:
     """Return the best value of any set of jobs within the cluster's GPUs and the quotas, nodes disregarded.
 
-    ``None`` where that takes more than ``steps`` additions.
+    ``able`` are the jobs that could run alone, if that is known. ``None`` where it takes more than ``steps`` additions.
     """
-    pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able_jobs(round_, asked)))
+    able = able_jobs(round_, asked) if able is None else able
+    if len(able) * min([round_.cluster.total_gpus, *_quotas(round_)]) > steps:
+        return None  # each job is tried with every number of GPUs of its pool
+    pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able))
     return counted_best(round_.cluster.total_gpus, pools, steps=steps)
 
 
-def prefix_bound(round_: Round, values: dict[str, int], decision: Decision, asked: AllAsked = None) -> int:
+def _quotas(round_: Round) -> list[int]:
+    return [tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None]
+
+
+def prefix_bound(
+    round_: Round,
+    values: dict[str, int],
+    decision: Decision,
+    asked: AllAsked = None,
+    *,
+    able: Sequence[Job] | None = None,
+) -> int:
     """Return a bound on a lexicographic value from the decision itself, in one pass.
 
     Going down the ranks, a waiting job that cannot join the running jobs before it, because together they ask for more
     GPUs than there are or than their tenant may hold, is proved to wait. At the first that might join, the bound
     grants it and everything after it. Of very many jobs the last ones count one each: as many of them are granted as
-    the GPUs that are left could hold if they were the smallest.
+    the GPUs that are left could hold if they were the smallest. ``able`` are the jobs that could run alone, if that is
+    known.
     """
     quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants}
-    able = {job.id for job in able_jobs(round_, asked)}
+    may_run = {job.id for job in (able_jobs(round_, asked) if able is None else able)}
     last = [job for job in round_.jobs if values[job.id] == 1]
     counted = {job.id for job in last} if len(last) > 1 else set[str]()
     used, used_by = 0, Counter[str]()
     bound = 0
     for job in sorted(round_.jobs, key=lambda job: -values[job.id]):
         if job.id in counted:
-            return bound + _most_jobs([job for job in last if job.id in able], round_.cluster.total_gpus - used)
+            return bound + _most_jobs([job for job in last if job.id in may_run], round_.cluster.total_gpus - used)
         tenant = job.tenant or ""
         quota = quotas.get(tenant)
         over = used + job.gpus > round_.cluster.total_gpus or (quota is not None and used_by[tenant] + job.gpus > quota)
@@ -51,7 +71,7 @@ def prefix_bound(round_: Round, values: dict[str, int], decision: Decision, aske
             bound += values[job.id]
             used += job.gpus
             used_by[tenant] += job.gpus
-        elif not over and job.id in able:
+        elif not over and job.id in may_run:
             return bound + 2 * values[job.id] - 1
     return bound
 
@@ -75,13 +95,13 @@ def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
 
 
 def _fits_somewhere(kinds: Counter[Room]) -> Callable[[Job], bool]:
-    known: dict[Need, bool] = {}
+    known: dict[tuple[int, float | None, float | None], bool] = {}
 
     def able(job: Job) -> bool:
-        need = need_of(job)
-        if need not in known:
-            known[need] = smallest_node_count(kinds, need) is not None
-        return known[need]
+        asks = job.gpus, job.cpus, job.memory_gib
+        if asks not in known:
+            known[asks] = smallest_node_count(kinds, need_of(job)) is not None
+        return known[asks]
 
     return able
 

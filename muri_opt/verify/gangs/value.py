@@ -88,14 +88,15 @@ def ranked(round_: Round, order: str, queues: Queues | None = None) -> list[Job]
 
 
 def _by_order(round_: Round, order: str, queues: Queues | None) -> list[Job]:
-    arrival = {job.id: (micro(job.submitted or 0.0), place) for place, job in enumerate(round_.jobs)}
-    if order == "max-min":
-        return _least_served_tenant_first(round_, arrival)
     if order == "fair-share":
         return fair_shares(round_)
-    if queues is not None:
-        return sorted(round_.jobs, key=lambda job: (_stand(job, queues), arrival[job.id]))
-    return sorted(round_.jobs, key=lambda job: (_key(job, order), arrival[job.id]))
+    submitted = [micro(job.submitted or 0.0) for job in round_.jobs]
+    if order == "max-min":
+        arrival = {job.id: (submitted[place], place) for place, job in enumerate(round_.jobs)}
+        return _least_served_tenant_first(round_, arrival)
+    keys: list[object] = [_key(job, order) if queues is None else _stand(job, queues) for job in round_.jobs]
+    line = sorted(zip(keys, submitted, range(len(keys)), strict=True))  # all differ by their places
+    return [round_.jobs[place] for _, _, place in line]
 
 
 def _key(job: Job, order: str) -> int:

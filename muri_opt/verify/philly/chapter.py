@@ -90,8 +90,7 @@ class PlacementChapter(Chapter):
         """Return the best of weak duality, and of counting GPUs where that leaves a gap."""
         found = [(placed_bound(self.round_, self.reading, item), Proof.LINEAR_DUALS) for item in linear(prices)]
         if not found or min(found)[0] > self.value(decision):
-            counted = counted_places(self.reading)
-            found += [] if counted is None else [(counted, Proof.COUNTING)]
+            found.append((counted_places(self.reading), Proof.COUNTING))
         return best_bound(found)
 
     def optimum(self, steps: int) -> int | None:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.counting import Pool, counted_best
 from muri_opt.verify.philly.dual_bound import most_worth
 from muri_opt.verify.philly.job_status import Reading
+from muri_opt.verify.philly.priced_counting import Tenancy, priced_best
 
 _MOST_STEPS = 50_000_000
 
 
 @recalled
-def counted_places(reading: Reading) -> int | None:
+def counted_places(reading: Reading) -> int:
     """Return the most that jobs within the GPUs of the cluster are worth, each tenant within its quota or above.
 
     Jobs that cannot be preempted have their GPUs; any other job that may run gains, beside what it is worth, what it
-    would lose if it were preempted. Nodes, CPUs, memory, budgets and loads are left aside. ``None`` where counting
-    would take too long, or numbers are too large for it.
+    would lose if it were preempted. Nodes, CPUs, memory, budgets and loads are left aside. Where counting would take
+    too long, a price of a GPU says nearly as much.
     """
     if reading.quotas.nested or len(reading.scales) > 1:
         return _without_quotas(reading)
@@ -41,7 +43,22 @@ def counted_places(reading: Reading) -> int | None:
         most = min(free, sum(gpus for table in tables for gpus in table))
         pools.append(Pool(tables, most, partial(_premium, reading, tenant, held.get(tenant, 0))))
     counted = counted_best(free, pools, steps=_MOST_STEPS)
-    return None if counted is None else total + counted
+    if counted is None:
+        counted = sum(_premium(reading, tenant, gpus, 0) for tenant, gpus in held.items())
+        counted += priced_best(free, [_tenancy(reading, one, held.get(one, 0), some) for one, some in members.items()])
+    return total + counted
+
+
+def _tenancy(reading: Reading, tenant: str, held: int, tables: Sequence[Mapping[int, int]]) -> Tenancy:
+    """Return the jobs of a tenant that may run, each with its one number of GPUs, beside what it holds already."""
+    limit = reading.quotas.limits.get(tenant)
+    left = sum(room.gpus for room in reading.rooms) if limit is None else max(0, limit - held)
+    return Tenancy(*_columns(tables), reading.premium, left)
+
+
+def _columns(tables: Sequence[Mapping[int, int]]) -> tuple[list[int], list[int]]:
+    """Return the GPUs of jobs, and their values: each has one number of GPUs."""
+    return [gpus for table in tables for gpus in table], [value for table in tables for value in table.values()]
 
 
 def _premium(reading: Reading, tenant: str, held: int, more: int) -> int:
@@ -49,7 +66,7 @@ def _premium(reading: Reading, tenant: str, held: int, more: int) -> int:
     return reading.premium * reading.quotas.within({tenant: held + more})
 
 
-def _without_quotas(reading: Reading) -> int | None:
+def _without_quotas(reading: Reading) -> int:
     """Return the most that jobs within the GPUs of the cluster are worth if all of them are within quotas."""
     free, total, tables = sum(room.gpus for room in reading.rooms), 0, list[dict[int, int]]()
     for stand in reading.stands:
@@ -62,4 +79,6 @@ def _without_quotas(reading: Reading) -> int | None:
             free -= gpus
             total += best
     counted = counted_best(free, [Pool(tables, free)], steps=_MOST_STEPS)
-    return None if counted is None else total + counted
+    if counted is None:
+        counted = priced_best(free, [Tenancy(*_columns(tables), 0, 0)])
+    return total + counted

@@ -1,0 +1,79 @@
+"""A price of a GPU bounds what jobs are worth: never less than the best of all sets, and near what counting says."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from muri_opt import Limits, solve_round, verify
+from muri_opt.rounds import Proof
+from muri_opt.rounds.generate.families import generate
+from muri_opt.verify.counting import Pool, counted_best
+from muri_opt.verify.philly import counting
+from muri_opt.verify.philly.priced_counting import Tenancy, priced_best
+
+
+def drawn(draw: random.Random) -> Tenancy:
+    jobs = draw.randint(0, 5)
+    gpus, values = [draw.randint(1, 5) for _ in range(jobs)], [draw.randint(-5, 40) for _ in range(jobs)]
+    return Tenancy(gpus, values, draw.choice((0, 1, 7, 100, 1 << 70)), draw.randint(0, 8))
+
+
+def best_of_all_sets(total: int, tenancies: list[Tenancy]) -> int:
+    """Return the best value of any set of jobs, each tried with and without."""
+    items = [(at, *job) for at, one in enumerate(tenancies) for job in zip(one.gpus, one.values, strict=True)]
+    best = 0
+    for chosen in range(1 << len(items)):
+        some = [item for place, item in enumerate(items) if chosen >> place & 1]
+        if sum(gpus for _, gpus, _ in some) > total:
+            continue
+        value = sum(value for _, _, value in some)
+        for at, one in enumerate(tenancies):
+            value += one.premium * min(one.most, sum(gpus for of, gpus, _ in some if of == at))
+        best = max(best, value)
+    return best
+
+
+def test_no_set_of_jobs_is_worth_more() -> None:
+    for seed in range(300):
+        draw = random.Random(seed)
+        tenancies = [drawn(draw) for _ in range(draw.randint(1, 2))]
+        total = draw.randint(0, 14)
+        assert priced_best(total, tenancies) >= best_of_all_sets(total, tenancies), seed
+
+
+def test_with_room_for_all_it_is_what_all_are_worth() -> None:
+    assert priced_best(10, [Tenancy([2, 3], [8, 6], 5, 10)]) == 14 + 25
+    assert priced_best(10, []) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_many_jobs_it_is_at_most_one_job_above_counting(seed: int) -> None:
+    draw = random.Random(seed)
+    gpus = [draw.choice((1, 2, 4, 8)) for _ in range(200)]
+    values = [draw.randint(1, 1000) * size for size in gpus]
+    quota, premium = 150, 400
+
+    def within(used: int) -> int:
+        return premium * min(quota, used)
+
+    tables = [{size: value} for size, value in zip(gpus, values, strict=True)]
+    counted = counted_best(300, [Pool(tables, 300, within)], steps=10**9)
+    priced = priced_best(300, [Tenancy(gpus, values, premium, quota)])
+    assert counted is not None
+    assert counted <= priced <= counted + max(values) + premium * max(gpus)
+
+
+def test_a_round_too_large_to_count_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = generate("philly", jobs=40, nodes=6, seed=3)
+    plain = solve_round(round_, "philly", "heuristic", Limits(seconds=None))
+    counting.counted_places._kept.clear()
+    monkeypatch.setattr(counting, "_MOST_STEPS", 0)
+    priced = solve_round(generate("philly", jobs=40, nodes=6, seed=3), "philly", "heuristic", Limits(seconds=None))
+    counting.counted_places._kept.clear()
+    assert plain.bound is not None
+    assert priced.bound is not None
+    assert priced.value <= plain.bound <= priced.bound
+    assert priced.certificate.proof is Proof.COUNTING
+    assert verify(round_, priced).feasible
