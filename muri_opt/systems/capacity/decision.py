@@ -91,34 +91,11 @@ def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[
     >>> parts_decision(round_, {0: [(0, 3)]}, {0: 1.0}, round_.amounts.g).assignments[0].gpus
     {'n0': 3}
     """
-    placed = {job: sorted(parts) for job, parts in sorted(placed.items())}
-    amounts, left, jobs = round_.amounts, Leftover(round_, asks), [*placed]
-    place, node, gpus = flat(placed.values())
-    job = np.array(jobs, dtype=np.int64)
-    cpus, memory = gpus * amounts.c[job][place], gpus * amounts.m[job][place]
-    for row, each in zip(left.left, (gpus, cpus, memory), strict=True):
-        np.subtract.at(row, node, each)
-    tenant = amounts.tenant[job]
-    np.subtract.at(left.quota, tenant[tenant >= 0], asks[job][tenant >= 0])
-    waits = [one for one in range(len(round_.jobs)) if one not in placed]
-    if waits:
-        holders = Holders.of_entries(round_, [(one,) for one in jobs], (place, node, gpus))
-    else:
-        holders = Holders.of(round_, [])
+    of, unsaid = flat(sorted(parts) for _, parts in sorted(placed.items())), np.zeros(0, dtype=np.int64)
+    groups = [Placed(jobs=(job,), share=unsaid, period_seconds=periods[job]) for job in sorted(placed)]
+    left, holders, waits = _beside(round_, groups, of, asks)
     rules = BindingRules(round_, left, holders, consolidate=False)
-    nodes, milli = [one.id for one in round_.cluster.nodes], amounts.c.tolist()
-    return Decision(
-        assignments=tuple(
-            Assignment(
-                jobs=(round_.jobs[one].id,),
-                gpus={nodes[at]: part for at, part in parts},
-                cpus={nodes[at]: part * milli[one] / MILLI_PER_CPU for at, part in parts} if milli[one] else {},
-                period_seconds=periods[one],
-            )
-            for one, parts in placed.items()
-        ),
-        waiting=_waiting(round_, left, waits, rules, None),
-    )
+    return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
 
 
 def _beside(

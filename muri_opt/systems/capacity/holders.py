@@ -65,7 +65,6 @@ class Holders:
         node: Ints,
         parts: tuple[Ints, Ints, Ints],
     ) -> Holders:
-        """Return who holds what where entry e is of ``group[e]`` on ``node[e]``: GPUs, milli-CPUs and MiB."""
         gpus, cpus, memory = parts
         return cls(
             node=node,
