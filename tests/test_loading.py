@@ -37,10 +37,10 @@ print([idle is worker for _, idle in workers._idle], [result.termination.reason.
 @pytest.mark.parametrize(
     ("policy", "family"),
     [
-        ("fifo", "gangs"),
         ("tiresias", "gangs"),
+        pytest.param("fifo", "gangs", marks=pytest.mark.slow),
         ("muri-s", "interleaving"),
-        ("muri-s:group=2", "interleaving"),
+        pytest.param("muri-s:group=2", "interleaving", marks=pytest.mark.slow),
         ("afs-l", "elastic"),
         ("rubick", "plans"),
         ("aiturbo", "configurations"),

@@ -46,9 +46,15 @@ def blocks(page, kind):
     return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
 
 
+def arguments(command):
+    """Return the words of a command of ``muri-opt``; the runs of a study are done without processes of their own."""
+    words = shlex.split(command)[1:]
+    return [*words, "--engine", "here"] if words[0] in ("compare", "replay") else words
+
+
 def run_here(command, capsys):
     """Run ``muri-opt`` in this process, in the folder where it is."""
-    code = main(shlex.split(command)[1:])
+    code = main(arguments(command))
     out, err = capsys.readouterr()
     return code, out + err
 
@@ -67,8 +73,8 @@ json.dump(answers, sys.stdout)
 
 def run_together(commands, folder):
     """Run commands of ``muri-opt`` in one process that finds what is installed in the folder; return all answers."""
-    words = [shlex.split(command)[1:] for command in commands]
-    code, printed = python(["-c", TOGETHER], folder, given=json.dumps(words))
+    words = json.dumps([arguments(command) for command in commands])
+    code, printed = python(["-c", TOGETHER], folder, given=words)
     assert code == 0, printed
     return json.loads(printed)
 

@@ -64,7 +64,13 @@ def test_fixing_never_loses_a_better_choice(seed):
 
 @pytest.mark.parametrize(
     ("kind", "jobs", "seed"),
-    [("noisy", 12, 1), ("noisy", 40, 2), ("correlated", 12, 1), ("types", 12, 1), ("types", 40, 2)],
+    [
+        ("noisy", 12, 1),
+        ("noisy", 40, 2),
+        ("types", 40, 2),
+        pytest.param("correlated", 12, 1, marks=pytest.mark.slow),
+        pytest.param("types", 12, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_middle_programs_equal_the_whole_program(kind, jobs, seed):
     options = table_options(jobs, kind, seed)
@@ -90,7 +96,7 @@ def test_the_solver_over_what_is_left_agrees_with_enumeration(kind, jobs, seed, 
     assert first.value == second.value == second.bound
 
 
-@pytest.mark.parametrize("kind", ["noisy", "correlated", "types"])
+@pytest.mark.parametrize("kind", [pytest.param("noisy", marks=pytest.mark.slow), "correlated", "types"])
 def test_a_thousand_jobs_are_answered_within_two_parts_in_ten_thousand(kind):
     options = table_options(1000, kind, 7)
     answer = quick_answer(options, UNTIMED)

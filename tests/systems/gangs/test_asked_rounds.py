@@ -8,6 +8,7 @@ import pytest
 from asked_brute_force import asked_decisions
 from asked_rounds import GROUPS, asked_round
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
+from seeds import some_then_all
 from test_gang_program import best_value
 
 from muri_opt import Round, policy_from, solve_round, verify
@@ -15,7 +16,7 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import after, changed
 
 ORDERS = ("fifo", "srtf", "srsf", "las", "max-min")
-SEEDS = 60
+SEEDS, ALL_SEEDS = 25, 120
 
 
 def setting(seed: int, order: str | None = None) -> tuple[str, dict[str, bool]]:
@@ -58,14 +59,16 @@ def checked(round_: Round, seed: int, order: str | None = None) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier(group: str) -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, ALL_SEEDS)
+def test_brute_force_equals_program_and_verifier(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(asked_round(seed, group), seed)
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_change_starts_the_job_and_deciding_again_changes_nothing(group: str) -> None:
-    assert sum(tried_changes(asked_round(seed, group), seed) for seed in range(SEEDS))
+@some_then_all(SEEDS, ALL_SEEDS)
+def test_every_change_starts_the_job_and_deciding_again_changes_nothing(seeds: range, group: str) -> None:
+    assert sum(tried_changes(asked_round(seed, group), seed) for seed in seeds)
 
 
 def tried_changes(round_: Round, seed: int) -> int:
@@ -85,7 +88,7 @@ def tried_changes(round_: Round, seed: int) -> int:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_program_of_tiresias_equals_the_enumeration_of_the_verifier(group: str) -> None:
-    for seed in range(SEEDS // 3):
+    for seed in range(12):
         round_, spec = asked_round(seed, group), "tiresias:queues=0.001/0.002"
         best = best_value(formulation_of(spec), round_)
         assert enumerated_optimum(round_, spec, steps=200_000) == best

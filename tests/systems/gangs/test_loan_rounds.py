@@ -6,6 +6,7 @@ import pytest
 from asked_brute_force import asked_optimum
 from loan_rounds import LOANS, loan_round, share_round
 from msgspec.structs import replace
+from seeds import some_then_all
 from test_asked_rounds import checked, setting, tried_changes
 
 from muri_opt import Round, policy_from
@@ -14,27 +15,16 @@ SEEDS = 12
 
 
 @pytest.mark.parametrize("group", LOANS)
-def test_brute_force_equals_program_and_verifier(group: str) -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, 300)
+def test_brute_force_equals_program_and_verifier(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(loan_round(seed, group), seed)
 
 
-def test_brute_force_equals_program_and_verifier_for_fair_shares() -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, 1000)
+def test_brute_force_equals_program_and_verifier_for_fair_shares(seeds: range) -> None:
+    for seed in seeds:
         checked(share_round(seed), seed, "fair-share")
-
-
-@pytest.mark.slow
-def test_brute_force_equals_program_and_verifier_for_fair_shares_on_many_rounds() -> None:
-    for seed in range(SEEDS, 1000):
-        checked(share_round(seed), seed, "fair-share")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", LOANS)
-def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
-    for seed in range(SEEDS, 300):
-        checked(loan_round(seed, group), seed)
 
 
 @pytest.mark.parametrize("group", LOANS)

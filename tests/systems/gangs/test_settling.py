@@ -7,6 +7,7 @@ from asked_rounds import GROUPS, asked_round
 from loan_rounds import LOANS, loan_round
 from msgspec.structs import replace
 from plain_changes import cheapest, places_of, plain_cost, with_restarts
+from seeds import some_then_all
 from test_asked_rounds import setting
 from wish_rounds import WISHES, wish_round
 
@@ -45,15 +46,9 @@ def compared(group: str, seed: int) -> int:
 
 
 @pytest.mark.parametrize("group", MAKERS)
-def test_the_changes_are_the_cheapest_of_all_decisions_of_the_value(group: str) -> None:
-    for seed in range(SEEDS):
-        compared(group, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", MAKERS)
-def test_the_changes_are_the_cheapest_of_many_more_rounds(group: str) -> None:
-    for seed in range(SEEDS, 60):
+@some_then_all(SEEDS, 60)
+def test_the_changes_are_the_cheapest_of_all_decisions_of_the_value(seeds: range, group: str) -> None:
+    for seed in seeds:
         compared(group, seed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from asked_brute_force import asked_decisions, asked_optimum
+from seeds import some_then_all
 from test_asked_rounds import checked, setting, tried_changes
 from wish_rounds import WISHES, wish_round
 
@@ -13,8 +14,9 @@ SEEDS = 8
 
 
 @pytest.mark.parametrize("group", WISHES)
-def test_brute_force_equals_program_and_verifier(group: str) -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, 250)
+def test_brute_force_equals_program_and_verifier(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(wish_round(seed, group), seed)
 
 
@@ -25,13 +27,6 @@ def test_the_heuristic_and_the_program_together_find_the_optimum() -> None:
         result = solve_round(round_, spec, "auto")
         assert result.value == asked_optimum(round_, policy_from(spec).name, **chosen)
         assert verify(round_, result).violations == ()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", WISHES)
-def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
-    for seed in range(SEEDS, 250):
-        checked(wish_round(seed, group), seed)
 
 
 @pytest.mark.parametrize("group", WISHES)

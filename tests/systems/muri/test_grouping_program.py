@@ -8,6 +8,7 @@ from math import floor
 import numpy as np
 import pytest
 from by_policy import broken_rules, decision_value, formulation_of, settings_of
+from seeds import some_then_all
 from shared_rounds import authors_ppm, best_grouping, cyclic_ppm, random_round, sharer, sharing_round
 
 from muri_opt import Limits, Node, Proof, Round, policy_from, solve_round
@@ -54,17 +55,18 @@ def heuristic_value(round_: Round, spec: str) -> int:
     return value
 
 
-@pytest.mark.parametrize("block", range(5))
-def test_the_optimum_is_that_of_every_grouping(block: int) -> None:
-    for seed in range(30 * block, 30 * block + 30):
+@some_then_all(50, 250)
+def test_the_optimum_is_that_of_every_grouping(seeds: range) -> None:
+    for seed in seeds:
         round_ = random_round(seed)
         best = best_grouping(round_, cyclic_ppm, min(4, len(round_.resources)))
         assert (seed, optima(round_, "muri-s")) == (seed, {best})
         assert heuristic_value(round_, "muri-s") <= best
 
 
-def test_the_optimum_of_the_authors_rules_is_that_of_every_grouping() -> None:
-    for seed in range(500, 540):
+@some_then_all(15, 60)
+def test_the_optimum_of_the_authors_rules_is_that_of_every_grouping(seeds: range) -> None:
+    for seed in seeds:
         round_ = random_round(seed, resources=3)
         best = best_grouping(round_, authors_ppm, 4)
         assert (seed, optima(round_, AUTHORS)) == (seed, {best})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from asked_placements import GROUPS, AskedPlacement, asked_placement_round
 from by_policy import broken_rules, decision_value, enumerated_optimum, formulation_of, proved_bound, wrong_reasons
+from seeds import some_then_all
 
 from muri_opt import Limits, policy_from, solve_round, verify
 from muri_opt.modelling import combined_value, evaluate
@@ -43,15 +44,9 @@ def checked(seed: int, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier(group: str) -> None:
-    for seed in range(SEEDS):
-        checked(seed, group)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
-def test_they_are_equal_on_a_thousand_rounds(group: str) -> None:
-    for seed in range(SEEDS, ALL_SEEDS):
+@some_then_all(SEEDS, ALL_SEEDS)
+def test_brute_force_equals_program_and_verifier(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(seed, group)
 
 

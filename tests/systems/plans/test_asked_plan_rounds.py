@@ -13,6 +13,7 @@ from asked_plan_rounds import (
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
 from hypothesis import given, settings, strategies as st
 from planning_rounds import rules_for
+from seeds import some_then_all
 
 from muri_opt import InputError, RefusalError, Round, policy_from, solve_round, verify
 from muri_opt.modelling import evaluate
@@ -79,8 +80,9 @@ def keeps_rules(round_: Round, spec: str, best: int | None = None) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier(group: str) -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, 150)
+def test_brute_force_equals_program_and_verifier(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(seed, group)
 
 
@@ -95,23 +97,10 @@ def checked_configurations(seed: int, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier_for_configurations(group: str) -> None:
-    for seed in range(SEEDS):
+@some_then_all(SEEDS, 130)
+def test_brute_force_equals_program_and_verifier_for_configurations(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked_configurations(seed, group)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier_for_configurations_on_many_rounds(group: str) -> None:
-    for seed in range(SEEDS, 130):
-        checked_configurations(seed, group)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier_on_many_rounds(group: str) -> None:
-    for seed in range(SEEDS, 150):
-        checked(seed, group)
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from planning_rounds import EveryChoice, plan_round, planned, random_plan_round, rules_for
+from seeds import some_then_all
 
 from muri_opt import Limits, Node, Plan, Reason, Round, Tenant
 from muri_opt.modelling import evaluate
@@ -38,7 +39,7 @@ def solved(round_: Round, program: PlanningFormulation, backends: tuple[str, ...
     return found.pop()
 
 
-@pytest.mark.parametrize("seeds", [range(start, start + 14) for start in range(0, 112, 14)], ids=str)
+@some_then_all(42, 112)
 def test_all_backends_agree_with_trying_everything(seeds: range) -> None:
     for seed in seeds:
         round_, rules = random_plan_round(seed), rules_for(seed)

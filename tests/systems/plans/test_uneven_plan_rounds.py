@@ -7,6 +7,7 @@ import pytest
 from asked_plan_rounds import GROUPS
 from by_policy import broken_rules, decision_value, enumerated_optimum, proved_bound, wrong_reasons
 from planning_rounds import rules_for
+from seeds import some_then_all
 from uneven_plan_rounds import EveryUnevenChoice, uneven_plan_round
 
 from muri_opt import Cluster, Job, Node, Plan, RefusalError, Round, policy_from, solve_round, verify
@@ -72,15 +73,9 @@ def keeps_rules(round_: Round, spec: str, best: int | None = None) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier_with_uneven_plans(group: str) -> None:
-    for seed in range(SEEDS):
-        checked(seed, group)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
-def test_brute_force_equals_program_and_verifier_on_many_rounds_of_uneven_plans(group: str) -> None:
-    for seed in range(SEEDS, 130):
+@some_then_all(SEEDS, 130)
+def test_brute_force_equals_program_and_verifier_with_uneven_plans(seeds: range, group: str) -> None:
+    for seed in seeds:
         checked(seed, group)
 
 
