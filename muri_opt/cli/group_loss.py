@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, round_from
+from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply
 
 _SECONDS = 60.0
 _EXAMPLES = """  muri-opt loss round.json
+  muri-opt loss round.json --picture loss.svg
   muri-opt loss round.json --policy muri-l:objective=gpu-time --seconds 60
   muri-opt generate interleaving --jobs 12 | muri-opt loss - --json"""
 
@@ -22,11 +23,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--policy", metavar="P", default="muri-s", help="muri-s or muri-l, with parameters (default: %(default)s)"
     )
     add_limits(parser, what="for all programs", seconds=_SECONDS)
+    parser.add_argument("--picture", metavar="FILE.svg", help="draw the way from the algorithm to the optimum")
     parser.add_argument("--json", action="store_true", help="print the steps as JSON and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Split the loss of the round by cause."""
+    check_writable(arguments.picture)
     from dataclasses import asdict
 
     import msgspec
@@ -36,6 +39,10 @@ def run(arguments: argparse.Namespace) -> Reply:
 
     round_ = round_from(arguments.round)
     loss = grouping_loss(round_, arguments.policy, limits_from(arguments, seconds=_SECONDS))
+    if arguments.picture is not None:
+        from muri_opt.report.round.loss_svg import loss_picture
+
+        write_text(arguments.picture, loss_picture(loss))
     if arguments.json:
         answer = {**asdict(loss), "optimum": loss.optimum, "loss": loss.loss}
         return Reply(msgspec.json.format(msgspec.json.encode(answer), indent=1).decode() + "\n")

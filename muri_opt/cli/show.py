@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """  muri-opt show round.json
   muri-opt show round.json result.json --picture round.svg
+  muri-opt show round.json result.json --groups groups.svg
   muri-opt show round.json result.json --job job-7"""
 
 
@@ -26,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--picture", metavar="FILE.svg", help="write a picture: the decision, what runs now, or how the job shares"
     )
+    parser.add_argument("--groups", metavar="FILE.svg", help="write a picture of all groups of jobs that share GPUs")
     parser.add_argument("--job", metavar="ID", help="explain one job, and show how it shares its GPUs")
     parser.add_argument("--all", action="store_true", help="list every node and job of a large round")
 
@@ -33,9 +35,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Reply:
     """Return the round as text, with the decision if there is a result."""
     check_writable(arguments.picture)
+    check_writable(arguments.groups)
     from msgspec.structs import replace
 
-    from muri_opt.report.gantt.group import shared_chart
+    from muri_opt.report.gantt.group import groups_picture, shared_chart
     from muri_opt.report.round.round_svg import round_picture
     from muri_opt.report.text.check import check_text
     from muri_opt.report.text.round import decided_text, job_text, round_text
@@ -43,6 +46,8 @@ def run(arguments: argparse.Namespace) -> Reply:
 
     round_ = round_from(arguments.round)
     job = None if arguments.job is None else job_named(round_, arguments.job)
+    if arguments.result is None and arguments.groups is not None:
+        raise InputError("--groups", "no result", "RESULT.json, too: who shares is decided there")
     if arguments.result is None:
         return _undecided(arguments, round_, job)
     result = result_from(arguments.result)
@@ -50,6 +55,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     if certificate.violations:
         return Reply(check_text(round_, result, certificate), ExitCode.VIOLATION)
     known = replace(result, certificate=certificate)
+    if arguments.groups is not None:
+        write_text(arguments.groups, groups_picture(round_, known))
     chart = None if job is None else shared_chart(round_, known, job.id)
     if arguments.picture is not None and chart is None:
         write_text(arguments.picture, round_picture(round_, known.decision, known))

@@ -9,6 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from muri_opt.report.format import amount, cut, printable, width
+from muri_opt.report.gantt.groups_svg import Block, Lane
 from muri_opt.report.svg import SOFT, distinct_colours, document, element, fitted, rect, text, tooltip
 from muri_opt.report.tables import table
 from muri_opt.rounds import Job
@@ -123,6 +124,19 @@ class FreeChart:
             frame: dict[str, Any] = {"fill": colours[job], "stroke": "#000000", "stroke_opacity": 0.25}
             parts += [rect(MARGIN, y + 24 * job, 20, 13, **frame), text(MARGIN + 30, y + 11 + 24 * job, key, 12)]
         return document(_WIDE, y + 24 * len(self.names) + MARGIN, self.title, parts)
+
+    def block(self) -> Block:
+        """Return the group as one of many in a picture."""
+        lanes = []
+        for row in self.rows:
+            ends = [sum(row.drawn[: job + 1]) for job in range(len(self.names))]
+            begins = [0.0, *ends[:-1]]
+            pieces = tuple((job, begins[job], ends[job]) for job in range(len(self.names)) if row.drawn[job] > 0)
+            lanes.append(Lane(resource=row.resource, pieces=pieces, busy=sum(row.parts)))
+        rates = ", ".join(f"{100 * rate:.0f} %" for rate in self.rates)
+        return Block(
+            names=self.names, runs=f"free, at {rates}", efficiency=sum(self.rates) / len(self.rows), lanes=tuple(lanes)
+        )
 
     def _keys(self) -> list[str]:
         told = [(name, *self._told(job)) for job, name in enumerate(self.names)]

@@ -64,9 +64,7 @@ class JobCaps:
         for size in range(2, largest + 1):
             slow = sharing.slowdown(size)
             in_step = -(-up * slow.denominator // (down * slow.numerator))
-            found.append(
-                in_step if sharers.free is None else freely if sharing.run == "free" else np.maximum(in_step, freely)
-            )
+            found.append({"lock-step": in_step, "free": freely, "best": np.maximum(in_step, freely)}[sharing.run])
         return cls(
             gpus=sharers.gpus[places],
             most=tuple(found),
