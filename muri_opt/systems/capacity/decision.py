@@ -55,8 +55,7 @@ def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: boo
 
 def gang_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
     """Return the same decision without those that wait."""
-    placed = _alone(round_, shares)
-    return Decision(assignments=_assignments(round_, placed, entries([group.share for group in placed])))
+    return Decision(assignments=assignments_of(round_, _alone(round_, shares)))
 
 
 def _alone(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
@@ -113,7 +112,12 @@ def _beside(
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
     """Return the assignment of placed jobs, with the CPUs that go with their GPUs."""
-    return _assignments(round_, [group], entries([group.share]))[0]
+    return assignments_of(round_, [group])[0]
+
+
+def assignments_of(round_: Round, groups: Sequence[Placed]) -> tuple[Assignment, ...]:
+    """Return the assignments of groups of placed jobs, with the CPUs that go with their GPUs."""
+    return _assignments(round_, groups, entries([group.share for group in groups]))
 
 
 def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[Assignment, ...]:

@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.deadline.choices import Choices
@@ -33,7 +35,7 @@ def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> 
     for priority in sorted(set(priorities), reverse=True):
         for job in line:
             if priorities[job] == priority and job in rows:
-                rows[job] = _admitted(state, steps, rows[job])
+                rows[job] = _admitted(state, steps, job, rows[job])
         _fill(state, steps, {job: mine for job, mine in rows.items() if priorities[job] == priority})
     sizes = {job: state.gpus(job) for job in state.shares if job not in fixed}
     at_home = {job for job in sizes if choices.is_home(job, state.shares[job])}
@@ -49,12 +51,21 @@ class Steps:
     speed: list[int]
     home: list[bool]
     in_time: list[bool]
+    least: dict[int, list[int]]
+    """The rows by which a job keeps its deadline where it is, and with the fewest GPUs elsewhere, if it can."""
 
     @classmethod
     def of(cls, choices: Choices) -> Steps:
         """Return the rows of the choices."""
         columns = (choices.gpus, choices.speed, choices.home, choices.in_time)
-        return cls(choices, *(column.tolist() for column in columns))
+        least: dict[int, list[int]] = {}
+        away = np.flatnonzero(choices.in_time & ~choices.home)
+        _, first = np.unique(choices.job[away], return_index=True)
+        at_home = np.flatnonzero(choices.in_time & choices.home)
+        for rows in (at_home, away[first]):
+            for job, row in zip(choices.job[rows].tolist(), rows.tolist(), strict=True):
+                least.setdefault(job, []).append(row)
+        return cls(choices, *(column.tolist() for column in columns), least)
 
     def next(self, state: Placing, job: int, rows: list[int]) -> Iterable[tuple[Gain, int]]:
         """Yield the best next row of a job, with what it gains; of equals where it is, or else the smallest."""
@@ -77,14 +88,11 @@ class Steps:
         return [one for one in rows if self.home[one] or self.gpus[one] < self.gpus[row]]
 
 
-def _admitted(state: Placing, steps: Steps, rows: list[int]) -> list[int]:
+def _admitted(state: Placing, steps: Steps, job: int, rows: list[int]) -> list[int]:
     """Give a job the fewest GPUs that keep its deadline, if it can have them; return the rows that stay open to it."""
-    keeps = [row for row in rows if steps.in_time[row]]
-    away = [row for row in keeps if not steps.home[row]][:1]
-    candidates = [*(row for row in keeps if steps.home[row]), *away]
-    for row in sorted(candidates, key=lambda row: steps.gpus[row]):
-        if state.try_row(row):
-            return keeps
+    for row in sorted(steps.least.get(job, ()), key=lambda row: steps.gpus[row]):
+        if (steps.home[row] or steps.gpus[row] <= state.free) and state.try_row(row):
+            return [row for row in rows if steps.in_time[row]]
     return rows
 
 
@@ -94,6 +102,8 @@ def _fill(state: Placing, steps: Steps, rows: dict[int, list[int]]) -> None:
     ``rows`` are those open to each job. Of equal gains a job that has nothing yet comes first, then one that is left
     where it is, then the one that comes first there.
     """
+    if not state.free:
+        return
     line = list(rows)
     heap = [(*gain, place, row) for place, job in enumerate(line) for gain, row in steps.next(state, job, rows[job])]
     heapq.heapify(heap)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,39 +78,52 @@ class Choices:
 @recalled
 def _choices(round_: Round, interval: float) -> Choices:
     times, sets, span = job_times(round_), node_sets(round_), microseconds(interval)
-    job, gpus, speed, seconds, home = list[int](), list[int](), list[int](), list[int](), list[bool]()
-    held: dict[int, Ints] = {}
-    for place, (one, mine) in enumerate(zip(round_.jobs, times, strict=True)):
-        now = held_gpus(round_, place)
-        size = None if now is None else int(now.sum())
-        starts = sets is None or bool(sets.of(place).sets)
-        at = [*range(len(mine.sizes))] if starts else []
-        if one.stays:
-            at = [i for i in at if mine.sizes[i] == size]
-        away = len(at)
-        if now is not None and size in mine.sizes:
-            held[place] = now
-            at.append(mine.sizes.index(size))
-        job += [place] * len(at)
-        home += [False] * away + [True] * (len(at) - away)
-        gpus += [mine.sizes[i] for i in at]
-        speed += [mine.speed[i] for i in at]
-        seconds += [min(mine.seconds[i], _LONGEST) for i in at] if mine.seconds else [_LONGEST] * len(at)
-    rows, at_home = np.array(job, dtype=np.int64), np.array(home, dtype=np.bool_)
-    restart = np.where(at_home, 0, np.array([mine.restart for mine in times], dtype=np.int64)[rows])
+    counts = [len(mine.sizes) for mine in times]
+    begins, of = np.cumsum([0, *counts]), np.repeat(np.arange(len(times)), counts)
+    gpus, speed = _joined(mine.sizes for mine in times), _joined(mine.speed for mine in times)
+    seconds = _joined(mine.seconds or (_LONGEST,) * len(mine.sizes) for mine in times)
+    held, size_now, at_home = dict[int, Ints](), np.full(len(times), -1), list[int]()
+    for place, job in enumerate(round_.jobs):
+        now = held_gpus(round_, place) if job.state == "running" else None
+        if now is not None:
+            size = size_now[place] = int(now.sum())
+            if size in times[place].sizes:
+                held[place] = now
+                at_home.append(int(begins[place]) + times[place].sizes.index(size))
+    must = np.array([place for place, job in enumerate(round_.jobs) if job.stays], dtype=np.int64)
+    stays = np.zeros(len(times), dtype=np.bool_)
+    stays[must] = True
+    away = ~stays[of] | (gpus == size_now[of])
+    if sets is not None:
+        away &= np.array([bool(sets.of(place).sets) for place in range(len(times))], dtype=np.bool_)[of]
+    taken = np.concatenate([np.flatnonzero(away), np.array(at_home, dtype=np.int64)])
+    order = np.argsort(of[taken], kind="stable")  # of each job the row at home is the last
+    taken, home = taken[order], order >= np.count_nonzero(away)
+    rows = of[taken].astype(np.int64)
+    restart = np.where(home, 0, np.array([mine.restart for mine in times], dtype=np.int64)[rows])
     spare = np.array([-1 if mine.spare is None else mine.spare for mine in times], dtype=np.int64)
     return Choices(
         job=rows,
-        gpus=np.array(gpus, dtype=np.int64),
-        home=at_home,
-        in_time=np.array(seconds, dtype=np.int64) + restart <= spare[rows],
-        speed=_worth(speed, np.maximum(0, span - restart), span),
+        gpus=gpus[taken],
+        home=home,
+        in_time=seconds[taken] + restart <= spare[rows],
+        speed=_worth(speed[taken].tolist(), np.maximum(0, span - restart), span),
         held=held,
-        must=np.array([place for place, one in enumerate(round_.jobs) if one.stays], dtype=np.int64),
+        must=must,
         least=np.array([mine.sizes[0] if mine.sizes else 1 for mine in times], dtype=np.int64),
         sets=sets,
         first=np.searchsorted(rows, np.arange(len(times) + 1)),
     )
+
+
+def _joined(parts: Iterable[Sequence[int]]) -> Ints:
+    """Return numbers one after another, none larger than ``_LONGEST``."""
+    known = list(parts)
+    try:
+        joined = np.fromiter(chain.from_iterable(known), dtype=np.int64)
+    except OverflowError:
+        joined = np.array([min(number, _LONGEST) for part in known for number in part], dtype=np.int64)
+    return np.minimum(joined, _LONGEST)
 
 
 def _worth(speed: list[int], works: Ints, interval: int) -> Ints:

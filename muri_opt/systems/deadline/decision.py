@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Round, Waiting
@@ -11,7 +12,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
 from muri_opt.systems.capacity import held_gpus
-from muri_opt.systems.capacity.decision import Placed, group_decision
+from muri_opt.systems.capacity.decision import Placed, assignments_of, group_decision
 from muri_opt.systems.deadline.choices import Choices
 from muri_opt.systems.deadline.job_times import job_times
 
@@ -23,19 +24,37 @@ def deadline_decision(round_: Round, choices: Choices, shares: Mapping[int, Ints
     >>> deadline_decision(round_, Choices.of(round_, 60.0), {0: np.array([3])}).assignments[0].gpus
     {'n0': 3}
     """
-    times, asks = job_times(round_), choices.least.copy()
-    placed = []
-    for job, share in sorted(shares.items()):
-        asks[job] = share.sum()
-        period = times[job].period[times[job].sizes.index(int(asks[job]))]
-        placed.append(Placed(jobs=(job,), share=share, period_seconds=period))
+    placed, asks = _placed(round_, shares), choices.least.copy()
+    for group in placed:
+        asks[group.jobs[0]] = group.share.sum()
     decision = group_decision(round_, placed, consolidate=False, asks=asks)
-    return replace(decision, waiting=tuple(_with_deadline(round_, choices, wait) for wait in decision.waiting))
+    enough = _enough(choices)
+    return replace(decision, waiting=tuple(_with_deadline(round_, enough, wait) for wait in decision.waiting))
 
 
-def _with_deadline(round_: Round, choices: Choices, wait: Waiting) -> Waiting:
+def deadline_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
+    """Return the same decision without those that wait."""
+    return Decision(assignments=assignments_of(round_, _placed(round_, shares)))
+
+
+def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
+    times, found = job_times(round_), []
+    for job, share in sorted(shares.items()):
+        period = times[job].period[times[job].sizes.index(int(share.sum()))]
+        found.append(Placed(jobs=(job,), share=share, period_seconds=period))
+    return found
+
+
+def _enough(choices: Choices) -> dict[int, int]:
+    """Return the fewest GPUs with which each job keeps its deadline, of those that can."""
+    rows = np.flatnonzero(choices.in_time)
+    pairs = sorted(zip(choices.gpus[rows].tolist(), choices.job[rows].tolist(), strict=True), reverse=True)
+    return {job: gpus for gpus, job in pairs}
+
+
+def _with_deadline(round_: Round, enough: Mapping[int, int], wait: Waiting) -> Waiting:
     """Return the waiting job with how it stands to its deadline among what it is told."""
-    said = standing(round_, choices, round_.job_index[wait.job])
+    said = _standing(round_, enough, round_.job_index[wait.job])
     return replace(wait, detail=f"{wait.detail}; {said}") if said else wait
 
 
@@ -47,16 +66,18 @@ def standing(round_: Round, choices: Choices, job: int) -> str:
     >>> standing(round_, Choices.of(round_, 60.0), 0)
     'its deadline passed 4 s ago: it has what others leave'
     """
+    return _standing(round_, _enough(choices), job)
+
+
+def _standing(round_: Round, enough: Mapping[int, int], job: int) -> str:
     deadline = round_.jobs[job].deadline
     if deadline is None:
         return ""
     if deadline < round_.now:
         return f"its deadline passed {round_.now - deadline:g} s ago: it has what others leave"
-    rows = choices.of_job(job)
-    enough = [int(choices.gpus[row]) for row in rows if choices.in_time[row]]
-    if not enough:
+    if job not in enough:
         return f"no share that it may have keeps its deadline in {deadline - round_.now:g} s: it has what others leave"
-    return f"{gpus_text(min(enough))} from now on would keep its deadline in {deadline - round_.now:g} s"
+    return f"{gpus_text(enough[job])} from now on would keep its deadline in {deadline - round_.now:g} s"
 
 
 def deadlines_kept(round_: Round, decision: Decision) -> dict[str, bool]:

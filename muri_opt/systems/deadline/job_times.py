@@ -7,11 +7,13 @@ from functools import lru_cache
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
-from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import Table, iteration_unit, scaling_table
 
 THOUSANDTHS = 1000
+MOST_ROUNDS = 4
+"""Times of so many rounds of one moment are remembered: those that a decision leads to have most jobs in common."""
 MOST_TABLES = 1 << 15
 """Tables of jobs that are remembered from round to round."""
 
@@ -49,13 +51,24 @@ class JobTimes:
 def job_times(round_: Round) -> tuple[JobTimes, ...]:
     """Return the times of all jobs of a round; refuse one whose deadline lies ahead and whose length nobody knows."""
     total, now = round_.cluster.total_gpus, microseconds(round_.now)
-    found = []
+    known, found = _known(now, total), []
+    if len(known) > MOST_ROUNDS * len(round_.jobs):
+        known.clear()
     for position, job in enumerate(round_.jobs):
-        try:
-            found.append(_times(job, now, total))
-        except InputError as error:
-            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+        mine = known.get(id(job))
+        if mine is None:
+            try:
+                mine = known[id(job)] = job, _times(job, now, total)
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+        found.append(mine[1])
     return tuple(found)
+
+
+@last_recalled
+def _known(now: int, total: int) -> dict[int, tuple[Job, JobTimes]]:  # noqa: ARG001 - one for each moment
+    """Return the times that are known at a moment, with their jobs, which must not go: their ids would be others'."""
+    return {}
 
 
 def _times(job: Job, now: int, total: int) -> JobTimes:

@@ -57,7 +57,8 @@ class Placing:
         if not self._left.within_quota(job):
             return None
         if home:
-            return self._choices.held[job] if self._is_free(job) else None
+            held = self._choices.held[job]
+            return held if self._left.holds_share(job, held) else None
         if gpus > self.free:
             return None
         room = self._room(job)
@@ -66,13 +67,6 @@ class Placing:
         others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
         first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)
         return self._fit_in(room, job, gpus) if first is None else first
-
-    def _is_free(self, job: int) -> bool:
-        """Return whether a running job has room where it is now."""
-        held, amounts = self._choices.held[job], self._left.amounts
-        nodes = held.nonzero()[0]
-        needs = (1, amounts.c[job], amounts.m[job])
-        return all((held[nodes] * need <= has[nodes]).all() for need, has in zip(needs, self._left.left, strict=True))
 
     def _room(self, job: int) -> Ints:
         """Return how many GPUs of a job fit on each node now, however many it asks for."""
@@ -105,6 +99,8 @@ class Placing:
     def _change(self, job: int, share: Ints, sign: int) -> None:
         """Take a job's share from what is left, or give it back."""
         amounts, nodes = self._left.amounts, share.nonzero()[0]
+        if len(nodes) == 1:  # of one node it is a number, which is far quicker to count than an array
+            nodes = nodes[0]
         part = sign * share[nodes]
         gpus = int(part.sum())
         self._asks[job] = gpus

@@ -10,7 +10,7 @@ from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.systems.deadline.choices import Choices, check_stays
-from muri_opt.systems.deadline.decision import deadline_decision
+from muri_opt.systems.deadline.decision import deadline_assignments, deadline_decision
 from muri_opt.systems.deadline.still import staying, still_shares
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -73,6 +73,13 @@ class DeadlinePolicy(Policy):
         if not choices.held:
             return None
         return deadline_decision(round_, choices, staying(round_, float(self.interval)))
+
+    def unchanged_draft(self, round_: Round) -> Decision | None:
+        """Return the same without saying why the others wait."""
+        choices = self._choices(round_)
+        if not choices.held:
+            return None
+        return deadline_assignments(round_, staying(round_, float(self.interval)))
 
     def _choices(self, round_: Round) -> Choices:
         return Choices.of(round_, float(self.interval))

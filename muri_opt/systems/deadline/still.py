@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cache, partial
+from math import inf
+from time import monotonic
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
-from muri_opt.rounds import Budget, Round
+from muri_opt.rounds import Budget, Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity import Leftover
 from muri_opt.systems.deadline.admission import elastic_flow
 from muri_opt.systems.deadline.choices import Choices
@@ -21,6 +25,8 @@ MOST_LOOKS: Final = 8
 
 _SECONDS_EACH: Final = 2e-4
 """What a look takes for each job."""
+_TIMES_AS_LONG: Final = 4.0
+"""How many times as long as to leave all as it is the rule takes, with its changes looked at."""
 Shares = dict[int, Ints]
 """GPUs per node of each job that runs."""
 
@@ -38,6 +44,8 @@ def still_shares(round_: Round, interval: float, budget: Budget | None = None) -
     if runs and _is_over(round_, budget):
         return staying(round_, interval)
     ruled = cache(partial(_ruled_sizes, round_, interval))
+    if runs and _stays_only(round_, interval, budget):
+        return staying(round_, interval)
     shares = _step(round_, interval, ruled)
     for _ in range(MOST_LOOKS if runs else 0):
         if _is_as_now(round_, interval, shares) or _is_over(round_, budget):
@@ -47,6 +55,19 @@ def still_shares(round_: Round, interval: float, budget: Budget | None = None) -
             break
         shares = less_changes(round_, interval, then)
     return shares
+
+
+def _stays_only(round_: Round, interval: float, budget: Budget | None) -> bool:
+    """Return whether there is no time for more than to leave what runs as it is; under no limit of seconds there is.
+
+    What that took tells how long the rule takes, which has all jobs to place and not only those that start.
+    """
+    if budget is None or budget.deadline == inf:
+        return False
+    began = monotonic()
+    staying(round_, interval)
+    then = monotonic()
+    return budget.deadline - then < _TIMES_AS_LONG * (then - began)
 
 
 def _is_over(round_: Round, budget: Budget | None) -> bool:
@@ -59,6 +80,11 @@ def _is_over(round_: Round, budget: Budget | None) -> bool:
 
 def staying(round_: Round, interval: float) -> Shares:
     """Return the shares of jobs where nobody is stopped, moved or resized, with whoever fits beside those that run."""
+    return dict(_staying(round_, interval))
+
+
+@recalled
+def _staying(round_: Round, interval: float) -> Shares:
     choices = Choices.of(round_, interval)
     return elastic_flow(round_, choices, _held_together(round_, choices))
 
@@ -79,7 +105,7 @@ def _step(round_: Round, interval: float, ruled: Callable[[], dict[int, int]]) -
 
 def _ruled_sizes(round_: Round, interval: float) -> dict[int, int]:
     """Return the GPUs of the jobs that run by the rule if all jobs had to start; who runs now makes no difference."""
-    idle = replace(round_, jobs=tuple(replace(job, state="waiting", placement=None) for job in round_.jobs))
+    idle = replace(round_, jobs=tuple(_then(job, None) for job in round_.jobs))
     shares = elastic_flow(idle, Choices.of(idle, interval), {})
     return {job: int(share.sum()) for job, share in shares.items()}
 
@@ -93,12 +119,21 @@ def _after(round_: Round, shares: Shares) -> Round:
     """Return the round in which these jobs run, and all others wait."""
     nodes, jobs = round_.cluster.nodes, []
     for place, job in enumerate(round_.jobs):
+        held = None
         if place in shares:
             held = {nodes[s].id: int(shares[place][s]) for s in shares[place].nonzero()[0].tolist()}
-            jobs.append(replace(job, state="running", placement=held))
-        else:
-            jobs.append(replace(job, state="waiting", placement=None))
+        jobs.append(_then(job, held))
     return replace(round_, jobs=tuple(jobs))
+
+
+def _then(job: Job, held: dict[str, int] | None) -> Job:
+    """Return a job that runs with GPUs per node, or waits; the checks of a new job, which take long, are left out."""
+    if job.state == ("waiting" if held is None else "running") and job.placement == held:
+        return job
+    then = copy(job)
+    force_setattr(then, "state", "waiting" if held is None else "running")
+    force_setattr(then, "placement", None if held is None else dict(sorted(held.items())))
+    return then
 
 
 def _is_as_now(round_: Round, interval: float, shares: Shares) -> bool:

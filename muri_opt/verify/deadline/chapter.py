@@ -72,7 +72,7 @@ class DeadlineChapter(Chapter):
     def _share_breaches(self, job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:
         given, sizes = sum(assignment.gpus.values()), sizes_of(self.round_, job)
         if given not in sizes:
-            detail = f"job {job.id!r} has {given} GPUs; it may have {sizes[0] if sizes else 'none'} to {sizes[-1:]}"
+            detail = f"job {job.id!r} has {given} GPUs; it may have {sizes[0] if sizes else 'none'} to {[*sizes[-1:]]}"
             yield Violation(rule="share", where=where, detail=detail)
             return
         held = sum((job.placement or {}).values())

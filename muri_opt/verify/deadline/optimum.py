@@ -14,6 +14,7 @@ from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
+from muri_opt.verify.deadline.priced_rows import all_rows, price_of
 from muri_opt.verify.deadline.value import Home, Values, home_of, sizes_of
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.option_search import Option, best_options
@@ -21,8 +22,6 @@ from muri_opt.verify.tenant_lines import with_parents
 
 MOST_STEPS = 200_000_000
 """Sums beyond which the dynamic program is not run."""
-_HALVINGS = 50
-"""Steps in which a price is looked for."""
 
 
 class Way(NamedTuple):
@@ -63,13 +62,18 @@ def _empty(round_: Round) -> tuple[list[Room], Counter[Room]]:
 
 def counted_bound(round_: Round, values: Values) -> int:
     """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
+    total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
+    least = min([total, *(tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None)])
+    if asked_of(round_) is None and least * sum(len(sizes_of(round_, job)) for job in round_.jobs) > MOST_STEPS:
+        rows = all_rows(round_, values)
+        if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
+            return rows.priced(total)
     tables = []
     for job in round_.jobs:
         table: dict[int, int] = {}
         for way in ways_of(round_, job):
             table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
         tables.append((job, table))
-    total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
     counted = counted_best(total, quota_pools(large, tables), steps=MOST_STEPS)
     return priced_bound(total, [table for _, table in tables]) if counted is None else counted
 
@@ -84,15 +88,7 @@ def priced_bound(total: int, tables: Sequence[Mapping[int, int]]) -> int:
     gpus = np.array([size for table in some for size in table], dtype=np.float64)
     worth = np.array([float(value) for table in some for value in table.values()], dtype=np.float64)
     first = np.cumsum([0, *map(len, some)])[:-1]
-    low, high = 0.0, float((worth / gpus).max(initial=0.0))
-    for _ in range(_HALVINGS if some else 0):
-        price = (low + high) / 2
-        above = worth - price * gpus
-        best = np.maximum(0.0, np.maximum.reduceat(above, first))
-        chosen = (above >= np.repeat(best, np.diff([*first, len(above)]))) & (above > 0)
-        most = np.maximum.reduceat(np.where(chosen, gpus, 0.0), first).sum()
-        low, high = (price, high) if most > total else (low, price)
-    price = int(high)
+    price = price_of(total, gpus, worth, first)
     return price * total + sum(max(0, *(value - price * size for size, value in table.items())) for table in some)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -14,8 +15,6 @@ from muri_opt.verify.demands import is_lost
 
 Home = Mapping[str, int]
 """GPUs by the name of the node."""
-Values = Mapping[str, Mapping[tuple[int, bool], int]]
-"""By job, and then by the number of its GPUs and whether it stays as it is: what that is worth."""
 
 
 def home_of(round_: Round, job: Job) -> Home | None:
@@ -26,14 +25,13 @@ def home_of(round_: Round, job: Job) -> Home | None:
     return held
 
 
-def sizes_of(round_: Round, job: Job) -> list[int]:
+def sizes_of(round_: Round, job: Job) -> Sequence[int]:
     """Return the numbers of GPUs that a job may have: those of its table as far as the cluster goes, or all it asks."""
     if job.gpus < 1:
         raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: what goes with a GPU is counted by them")
     if job.scaling is None:
         return [job.gpus]
-    total = round_.cluster.total_gpus
-    return [gpus for gpus in Curve.of(job).speeds if gpus <= total]
+    return range(1, min(len(Curve.of(job).speeds), round_.cluster.total_gpus) + 1)
 
 
 def period_of(job: Job, gpus: int) -> float | None:
@@ -41,38 +39,88 @@ def period_of(job: Job, gpus: int) -> float | None:
     return job.iteration_seconds if job.scaling is None else Curve.of(job).period_seconds(gpus)
 
 
-@recalled
-def values_of(round_: Round, interval: int) -> Values:
-    """Return what every way to run is worth, for a round that is decided again after so many microseconds.
+class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
+    """By job, and then by the number of its GPUs and whether it stays as it is: what that is worth.
 
     Of every priority there are four numbers, from the most weighty on: jobs in time that could not be if they waited
-    until then; jobs in time; the places of those in time in the queue of all with a deadline, counted from its end; and
-    the speed of all that run. A number outweighs all that come after it, and a higher priority all lower ones: each has
-    a weight above what all numbers of less weight can reach together.
+    until the round is decided again; jobs in time; the places of those in time in the queue of all with a deadline,
+    counted from its end; and the speed of all that run. A number outweighs all that come after it, and a higher
+    priority all lower ones: each has a weight above what all numbers of less weight can reach together. What a job is
+    worth is worked out when it is asked for.
     """
-    found: dict[str, dict[tuple[int, bool], int]] = {}
-    unit = 1
-    for priority in sorted({job.priority for job in round_.jobs}):
-        jobs = [_Ahead.of(round_, job, interval) for job in round_.jobs if job.priority == priority]
-        dated = [(place, one.job) for place, one in enumerate(jobs) if one.job.deadline is not None]
-        line = sorted((job.deadline or 0.0, job.submitted or 0.0, place) for place, job in dated)
-        places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
-        earliest = unit * (1 + sum(max(one.speeds.values(), default=0) for one in jobs))
-        number = earliest * (1 + sum(places.values()))
-        saved = number * (1 + len(line))
-        for place, one in enumerate(jobs):
-            in_time = earliest * places.get(place, 0) + number + (0 if one.can_wait else saved)
-            found[one.job.id] = {
+
+    def __init__(self, round_: Round, interval: int) -> None:
+        self._round, self._interval = round_, interval
+        self._weights: dict[str, tuple[int, int, int]] = {}
+        self._known: dict[str, dict[tuple[int, bool], int]] = {}
+        self._jobs = {job.id: job for job in round_.jobs}
+        unit = 1
+        for priority in sorted({job.priority for job in round_.jobs}):
+            jobs = [job for job in round_.jobs if job.priority == priority]
+            line = sorted(
+                (job.deadline, job.submitted or 0.0, place)
+                for place, job in enumerate(jobs)
+                if job.deadline is not None
+            )
+            places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
+            earliest = unit * (1 + sum(max(speeds_of(round_, job), default=0) for job in jobs))
+            number = earliest * (1 + sum(places.values()))
+            saved = number * (1 + len(line))
+            for place, job in enumerate(jobs):
+                self._weights[job.id] = unit, earliest * places.get(place, 0) + number, saved
+            unit = saved * (1 + len(line))
+
+    def ahead(self, name: str) -> tuple[Ahead, int, int]:
+        """Return what is ahead of a job, what its speed weighs, and what it is worth that it is in time."""
+        unit, in_time, saved = self._weights[name]
+        one = Ahead.of(self._round, self._jobs[name], self._interval)
+        return one, unit, in_time + (0 if one.can_wait else saved)
+
+    def __getitem__(self, name: str) -> Mapping[tuple[int, bool], int]:
+        """Return what every way to run of a job is worth."""
+        if name not in self._known:
+            one, unit, in_time = self.ahead(name)
+            self._known[name] = {
                 (gpus, stays): unit * one.speed(gpus, stays) + (in_time if one.keeps(gpus, stays) else 0)
                 for stays in ((False, True) if one.job.state == "running" else (False,))
                 for gpus in one.speeds
             }
-        unit = saved * (1 + len(line))
-    return found
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a job."""
+        return name in self._jobs
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the jobs."""
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self._jobs)
+
+
+@recalled
+def values_of(round_: Round, interval: int) -> Values:
+    """Return what every way to run is worth, for a round that is decided again after so many microseconds."""
+    return Values(round_, interval)
+
+
+def speeds_of(round_: Round, job: Job) -> tuple[int, ...]:
+    """Return the speed with each number of GPUs that a job may have, in thousandths of that on one."""
+    if job.scaling is None:
+        return (1000 * job.gpus,)
+    return _relative(tuple(Curve.of(job).speeds.values()), len(sizes_of(round_, job)))
+
+
+@lru_cache(maxsize=1 << 15)
+def _relative(speeds: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return speeds with 1, 2, ... GPUs in thousandths of the first, as many as are asked for."""
+    return tuple(1000 * speed // speeds[0] for speed in speeds[:most])
 
 
 @dataclass(frozen=True, slots=True)
-class _Ahead:
+class Ahead:
     """A job with what is ahead of it: until its deadline, and with each number of GPUs until it is done."""
 
     job: Job
@@ -83,7 +131,8 @@ class _Ahead:
     interval: int
 
     @classmethod
-    def of(cls, round_: Round, job: Job, interval: int) -> _Ahead:
+    def of(cls, round_: Round, job: Job, interval: int) -> Ahead:
+        """Return what is ahead of a job in a round that is decided again after so many microseconds."""
         sizes = sizes_of(round_, job)
         left = -1 if job.deadline is None else micro(job.deadline) - micro(round_.now)
         restart = micro(job.restart_seconds or 0.0) if job.state == "running" else 0
@@ -92,7 +141,7 @@ class _Ahead:
             ends = {job.gpus: _length(job)} if left >= 0 else {}
         else:
             curve = Curve.of(job)
-            speeds = {gpus: 1000 * curve.speeds[gpus] // curve.speeds[1] for gpus in sizes}
+            speeds = dict(zip(sizes, _relative(tuple(curve.speeds.values()), len(sizes)), strict=True))
             work = _iterations(job) * curve.unit if left >= 0 else 0
             ends = {gpus: work // curve.speeds[gpus] for gpus in sizes} if left >= 0 else {}
         return cls(job, speeds, ends, left, restart, interval)

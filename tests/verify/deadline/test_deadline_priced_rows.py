@@ -1,0 +1,49 @@
+"""Rows of arrays say what tables of single jobs say: the same price, the same bound."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from muri_opt import Limits, Round, solve_round
+from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.next_round import after
+from muri_opt.verify.deadline import optimum
+from muri_opt.verify.deadline.priced_rows import all_rows
+from muri_opt.verify.deadline.value import values_of
+
+INTERVAL = 300_000_000
+
+
+def drawn(seed: int) -> Round:
+    """Return a round with deadlines of a few hours, some passed, in which about half of what fits runs already."""
+    round_ = generate("elastic", jobs=30, nodes=4, seed=seed)
+    hours = (-1, 0, 1, 2, 8, 24)
+    jobs = [
+        replace(
+            job, deadline=max(0.0, round_.now + 3600.0 * hours[place % 6]), restart_seconds=60.0, priority=place % 2
+        )
+        for place, job in enumerate(round_.jobs)
+    ]
+    return replace(round_, jobs=tuple(jobs))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_have_the_price_and_the_sum_of_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = drawn(seed)
+    decision = solve_round(round_, "deadline", "heuristic", Limits(seconds=None)).answer
+    for one in (round_, after(round_, decision)):
+        values, total = values_of(one, INTERVAL), one.cluster.total_gpus
+        tables = []
+        for job in one.jobs:
+            table: dict[int, int] = {}
+            for way in optimum.ways_of(one, job):
+                table[way.gpus] = max(table.get(way.gpus, 0), values[job.id][way.gpus, way.home is not None])
+            tables.append(table)
+        rows = all_rows(one, values)
+        assert rows is not None
+        assert rows.priced(total) == optimum.priced_bound(total, tables)
+        counted = optimum.counted_bound(one, values)
+        monkeypatch.setattr(optimum, "MOST_STEPS", 0)
+        assert counted <= optimum.counted_bound(one, values) == rows.priced(total)
+        monkeypatch.undo()
