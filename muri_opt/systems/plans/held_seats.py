@@ -62,6 +62,9 @@ class HeldSeats(PlanAllocation):
         """Give a job an option in place of what it has, if there is room for it beside all that is decided."""
         before = self.seats.get(job)
         here = None if self._all is None else self._all.seats.get(job)
+        if before is None and here is not None and here.option == option and self.free.within_quota(job):
+            super().take(job, *here)  # it stays where it is
+            return True
         if before is not None:
             self.leave(job)
             own = before.nodes

@@ -18,6 +18,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.plans.job_options import JobOptions, JobReader, ReadOnDemand
 from muri_opt.systems.plans.plan_parts import Larger
 from muri_opt.systems.plans.plan_rules import PlanRules
+from muri_opt.systems.plans.restart_gate import is_shut
 from muri_opt.systems.plans.table_options import TableOptions, table_options
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
@@ -243,6 +244,10 @@ class PlanOptions:
         """Return the options, with what it is worth that jobs run at all on top of what each is ``worth``."""
         count = np.diff(first)
         able, job = np.flatnonzero(count), np.repeat(np.arange(len(round_.jobs)), count)
+        if rules.gate is not None and len(able):
+            held = [_is_held(one, rules.gate) for one in round_.jobs]
+            outweighs = 1 + sum(np.maximum.reduceat(worth, first[able]).tolist())
+            worth = worth + outweighs * (at_home & np.array(held, dtype=np.bool_)[job])
         best, least = np.zeros(len(count), dtype=np.int64), np.zeros(len(count), dtype=np.int64)
         if len(able):
             best[able] = np.maximum.reduceat(worth, first[able])
@@ -277,6 +282,11 @@ class PlanOptions:
             weights=level_weights(level, most.tolist()),
             larger=larger,
         )
+
+
+def _is_held(job: Job, gate: str) -> bool:
+    """Return whether a job runs and may not restart: that it stays outweighs what others gain."""
+    return job.state == "running" and bool(job.placement) and is_shut(job, gate)
 
 
 def _held(round_: Round, job: Job, *, most_first: bool = False) -> Ints:

@@ -33,7 +33,8 @@ class PlanRules:
     Under ``completions`` an option is worth its part in the rate at which jobs are done: one job by its remaining time.
 
     With a ``gate`` a running job that may not restart, as it would not keep that part of its run time, is worth nothing
-    by an option that restarts it; a job that does not say how long it has run may.
+    by an option that restarts it, and that it stays outweighs all throughput; a job that does not say how long it has
+    run may restart.
 
     >>> PlanRules(change="resources").change
     'resources'

@@ -3,7 +3,8 @@
 A change is made only if the decision is worth more by it, with the time of restarts charged. So what a policy wants is
 taken where it is worth more than what it would decide beside all that runs, and a job of which only the change can be
 undone, at no loss, is left as it was. Where the decision would be another one once it is carried out, that one is made
-at once: deciding again with nothing changed then changes nothing.
+at once: deciding again with nothing changed then changes nothing. A policy that starts from what runs (Rubick) is asked
+again only where it changes somebody.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from muri_opt.systems.plans.plan_rules import PlanRules
 
 Chosen = Mapping[int, Ints]
 """The nodes of each option that runs."""
-_LOOKS: Final = 8
+_LOOKS: Final = 32
 """How often a decision is looked at again as if it were carried out."""
-_MOST: Final = 5_000
-"""Options up to which it is: in larger rounds one look takes as long as the decision."""
+_MOST: Final = 50_000
+"""Options up to which it is: one look takes as long as the decision."""
 
 
 class Chooser(Protocol):
@@ -49,21 +50,25 @@ class Chooser(Protocol):
 def paying(policy: Chooser, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Chosen:
     """Return what a policy chooses in a round where jobs run, without changes that do not pay.
 
-    It is looked at again as long as it is not ``until`` that moment, of ``time.monotonic``.
+    It is looked at again as long as that is done ``until`` that moment, of ``time.monotonic``, if it takes as long as
+    the time before.
     """
+    began = monotonic()
     best, kept = _better(policy, round_, options, seed, until)
-    if kept is None or len(options) > _MOST:
+    if len(options) > _MOST or (kept is None and not _changes_anybody(options, best)):
         return best
     for _ in range(_LOOKS):
-        if until < inf and monotonic() >= until:
+        now = monotonic()
+        if until < inf and now + (now - began) > until:
             break
+        began = now
         done = Decision(assignments=assignments_of(round_, options, best))
         then = after(round_, done)
         if then == round_:
             break
         again = PlanOptions.of(then, policy.plan_rules)
         wanted, kept = _better(policy, then, again, seed, until)
-        if wanted is kept and len(kept) == len(best):
+        if len(wanted) == len(best) and not _changes_anybody(again, wanted):
             break
         found = chosen_in(round_, options, Decision(assignments=assignments_of(then, again, wanted)))
         if found is None:
@@ -81,6 +86,13 @@ def _better(
     if kept is None or worth_of(options, wanted) > worth_of(options, kept):
         return wanted, kept
     return kept, kept
+
+
+def _changes_anybody(options: PlanOptions, chosen: Chosen) -> bool:
+    """Return whether a running job that could stay where it is does not."""
+    homes = np.flatnonzero(options.home >= 0)
+    stays = np.isin(homes, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
+    return len(np.unique(options.job[homes[stays]])) < len(np.unique(options.job[homes]))
 
 
 def worth_of(options: PlanOptions, chosen: Chosen) -> int:

@@ -31,7 +31,7 @@ class RubickPolicy(ThroughputPolicy):
     before the others and is not evicted for them.
 
     ``restarts=gate`` is as ``pay``, and the gate counts in the value: a job that may not restart is worth nothing by a
-    restart, whoever decides.
+    restart, and that it stays where it is outweighs all throughput, whoever decides.
 
     Every change adds throughput in total or starts a guaranteed job, so no decision is worth less than the present
     allocation. Where the publication is silent: slopes count the time of a restart as lost throughput and look past

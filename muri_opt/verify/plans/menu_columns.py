@@ -32,7 +32,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.value import Planned, is_shut, kept_of, one_value, reference_of
+from muri_opt.verify.plans.value import Planned, is_shut, kept_of, may_not_stop, one_value, reference_of
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -128,7 +128,14 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         open_ &= numbers[:, STRATEGY] == own[owner]
     present = np.array([words.number(job.plan) for job in jobs], dtype=np.int64)[owner] == name
     open_ &= _near(jobs, planned, rows, owner, present)
+    stays = present & _as_held(jobs, owner, parts, pieces[:, 0])
     values = _Values(round_, planned, rows, owner, begin, speed, fits, open_)
+    away, home = values.found(restart=True), values.found(restart=False)
+    if planned.gate is not None:
+        best = np.zeros(len(jobs), dtype=np.int64)
+        np.maximum.at(best, owner[open_], np.where(stays, np.maximum(away, home), away)[open_])
+        firm = np.array([may_not_stop(job, planned) for job in jobs], dtype=np.bool_)
+        home = home + np.where(stays & firm[owner], 1 + sum(best.tolist()), 0)
     return MenuColumns(
         jobs=jobs,
         nodes=len(types),
@@ -141,9 +148,9 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         pieces=pieces,
         parts=parts,
         open=open_,
-        stays=present & _as_held(jobs, owner, parts, pieces[:, 0]),
-        away=values.found(restart=True),
-        home=values.found(restart=False),
+        stays=stays,
+        away=away,
+        home=home,
     )
 
 

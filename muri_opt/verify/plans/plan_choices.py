@@ -19,7 +19,7 @@ from muri_opt.verify.plans.menu_columns import MenuColumns, read_columns
 from muri_opt.verify.plans.next_configurations import Steps, check_configurations, is_stepwise, may_step_to
 from muri_opt.verify.plans.places import Places, Spot
 from muri_opt.verify.plans.plan_parts import Entry, Piece, entries_of, keeps_promise, may_change_to
-from muri_opt.verify.plans.value import Planned, plan_values
+from muri_opt.verify.plans.value import Planned, may_not_stop, plan_values
 from muri_opt.verify.priorities import weights_of
 
 
@@ -83,6 +83,12 @@ class Order(NamedTuple):
     asks: tuple[object, ...]
     entries: tuple[Entry, ...]
     ways: tuple[Way, ...]
+
+    def staying(self, more: int) -> Order:
+        """Return the same with the ways by which the job stays where it is worth more."""
+        return self._replace(
+            ways=tuple(way if way.home is None else way._replace(home=way.home + more) for way in self.ways)
+        )
 
     @property
     def least(self) -> int:
@@ -207,6 +213,10 @@ class PlanChoices:
                 for place, (away, home) in zip(chosen, values, strict=True)
             )
             orders.append(Order(said, _asks(job), mine, ways))
+        if planned.gate is not None:
+            outweighs = 1 + sum(order.most for order in orders)
+            held = [may_not_stop(job, planned) for job in round_.jobs]
+            orders = [one.staying(outweighs) if firm else one for one, firm in zip(orders, held, strict=True)]
         return cls(round_=round_, planned=planned, orders=tuple(orders))
 
     def entry(self, round_: Round, position: int, assignment: Assignment) -> Entry | None:

@@ -25,7 +25,7 @@ class Planned:
     ``power`` is given, as in Sia's program. With the ``objective`` ``completions`` a job counts one over the time it
     still needs; with ``time`` or ``service`` that time counts against it, by service units if so told. Without
     ``switch`` configurations stay on CPUs, or on GPUs. With a ``gate``, a job that would not keep that part of its run
-    time after one more restart has no throughput if it restarts.
+    time after one more restart has no throughput if it restarts, and that it stays outweighs the throughput of all.
     """
 
     change: str
@@ -105,6 +105,12 @@ def is_shut(job: Job, gate: str) -> bool:
         return False
     takes, ran = micro(job.restart_seconds or 0.0), micro(job.executed_seconds)
     return takes > 0 and (ran == 0 or takes * (1 + (job.restarts or 0)) > (1 - Fraction(gate)) * ran)
+
+
+def may_not_stop(job: Job, planned: Planned) -> bool:
+    """Return whether a gate keeps a running job where it is."""
+    runs = job.state == "running" and bool(job.placement)
+    return runs and planned.gate is not None and is_shut(job, planned.gate)
 
 
 def _completions(job: Job, plan: Plan, lost: int) -> int:

@@ -9,7 +9,7 @@ from time import monotonic
 import msgspec
 import pytest
 
-from muri_opt import Cluster, Decision, Job, Limits, Node, Plan, Round, solve_round
+from muri_opt import Cluster, Decision, Job, Limits, Node, Plan, Round, solve_round, verify
 from muri_opt.rounds import Assignment, after
 from muri_opt.rounds.budget import Budget
 from muri_opt.rounds.generate.families import generate
@@ -126,9 +126,23 @@ def test_the_exact_program_moves_a_job_only_if_the_gate_lets_it() -> None:
     assert places(moved.decision) == {"a": ("small", {"n1": 1}), "b": ("wide", {"n0": 2})}
     assert moved.value == 1_900_000
     shut = solve_round(moving(5), "rubick:restarts=gate", "exact")
-    assert shut.value == shut.bound == 1_000_000
+    assert shut.value == shut.bound == 1_000_000 + 2_000_001  # that it stays outweighs all that both could be worth
     assert places(shut.decision) == {"a": ("small", {"n0": 1})}
     assert solve_round(moving(5), "rubick", "exact").value == 1_900_000
+
+
+def test_a_job_that_the_gate_holds_is_not_stopped_for_one_that_is_worth_more() -> None:
+    round_ = moving(5)
+    slow = Plan(name="small", gpus=1, throughput=0.2), Plan(name="fast", gpus=2, throughput=1.0)
+    jobs = (msgspec.structs.replace(round_.jobs[0], plans=slow), round_.jobs[1])
+    cluster = Cluster(nodes=(Node(id="n0", gpus=2),))
+    narrow = msgspec.structs.replace(round_, cluster=cluster, jobs=jobs)
+    stopped = solve_round(narrow, "rubick", "exact")
+    assert places(stopped.decision) == {"b": ("wide", {"n0": 2})}
+    held = solve_round(narrow, "rubick:restarts=gate", "exact")
+    assert places(held.decision) == {"a": ("small", {"n0": 1})}
+    assert held.value == held.bound == 200_000 + 1_200_001
+    assert verify(narrow, held).feasible
 
 
 def test_of_equal_values_the_exact_program_changes_nobody() -> None:

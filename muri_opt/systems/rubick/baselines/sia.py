@@ -88,6 +88,8 @@ def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], limits: 
     for level in range(len(options.weights)):
         some = np.flatnonzero((options.level[options.job] == level) & open_)
         left = knapsack.capacity - knapsack.use[found].sum(axis=0)
+        if not (knapsack.use[some] <= left).all(axis=1).any():
+            continue  # as a rule so, beside all that runs
         choice = quick_answer(replace(knapsack.only(some), capacity=left), limits).choice
         found += some[choice[choice >= 0]].tolist()
     return found
