@@ -84,3 +84,28 @@ class _Seats:
         if shares:
             self._shared.append((placement, [1]))
         return {"state": "running", "placement": placement}
+
+
+def large_joint_round(seed: int, *, jobs: int, nodes: int, models: int = 12) -> Round:
+    """Return a round of many waiting jobs of some models, all with stages and curves, on nodes of 8 GPUs."""
+    rng = Random(seed)
+    drawn = []
+    for _ in range(models):
+        longest = rng.randrange(len(RESOURCES))
+        stages = tuple(round(rng.uniform(0.3, 0.9) if at == longest else rng.uniform(0.02, 0.2), 3) for at in range(3))
+        power = rng.uniform(0.5, 0.95)
+        curve = {count: round(count**power, 3) for count in (1, 2, 4, 8)}
+        drawn.append({"gpus": rng.choice([1, 2, 4]), "stage_seconds": stages, "scaling": curve})
+    made = tuple(
+        Job(
+            id=f"j{number}",
+            submitted=float(number),
+            remaining_iterations=rng.randint(10, 100_000),
+            attained_gpu_seconds=float(rng.randint(0, 50_000)),
+            restart_seconds=rng.choice([None, 10.0, 30.0]),
+            **rng.choice(drawn),
+        )
+        for number in range(jobs)
+    )
+    cluster = Cluster(nodes=tuple(Node(id=f"n{number}", gpus=8) for number in range(nodes)))
+    return Round(cluster=cluster, jobs=made, resources=RESOURCES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class Offers:
         at = np.minimum(np.searchsorted(self.counts, gpus), len(self.counts) - 1)
         return np.where(self.counts[at] == gpus, at, 0)
 
-    def pairs(self, jobs: Ints) -> NDArray[np.float32]:
+    def pairs(self, jobs: Ints) -> NDArray[Any]:
         """Return ``[b, i, j, s]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
         times = self.stages[:, :, self.grid]
         if len(times[0]) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
@@ -90,7 +91,7 @@ class Offers:
         able = self.shares[jobs]
         speed *= (able[:, :, None] & able[:, None, :])[..., None]
         work = self.work[jobs].astype(np.float32)
-        value: NDArray[np.float32] = (work[:, :, None] + work[:, None, :])[..., None] * speed
+        value: NDArray[Any] = (work[:, :, None] + work[:, None, :])[..., None] * speed
         if self.charge.any():
             charge = self.charge[jobs].astype(np.float32)
             value -= (charge[:, :, None] + charge[:, None, :])[..., None] * self.sizes.astype(np.float32)

@@ -150,8 +150,8 @@ class Blocks:
         before = best[0][cores[:, 0], cores[:, 1]]
         if cores.shape[1] > 2:
             before = (self.offers.groups(self.jobs[0][cores]) - price * self._gpus).max(axis=1)
-        found = gain[0] - before[:, None]
-        return found
+        less: Floats = gain[0] - before[:, None]
+        return less
 
     def _named(self, row: Ints, members: Ints) -> Ints:
         return self.jobs[row[:, None], members]

@@ -41,12 +41,12 @@ class Found:
     shared: list[Ints]
 
 
-def search(offers: Offers, gpus: int, among: Ints | None = None) -> Found:
+def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[Ints] | None = None) -> Found:
     """Return the best of the joint rounds at some prices of a GPU, by bisection on the price.
 
     At a price every job and pair knows its best size; they share where that gains, and all get GPUs. Where they ask for
     more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
-    at, all if none are named.
+    at, all if none are named. ``groups`` are those of another search, to be improved instead.
     """
     jobs = np.arange(len(offers.kind)) if among is None else among
     alone = offers.alone(jobs)
@@ -57,6 +57,10 @@ def search(offers: Offers, gpus: int, among: Ints | None = None) -> Found:
     best = _sized(offers, order, alone, [], gpus)
     if not len(order) or offers.most_jobs < 2:
         return best
+    if groups is not None:
+        best = max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)
+        block = Blocks(offers, order[None], heaviest_first)
+        return _improved(offers, order, alone, block, best, gpus) if len(order) <= _BLOCK else best
     if len(order) > _BLOCK:
         return _at_once(offers, order, alone, best, gpus)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.

@@ -11,15 +11,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Ints, Model, ModelBuilder, Values
-from muri_opt.rounds import Decision, LinearDuals, Prices, Round
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Values
+from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
+from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.job_model import models_of
+from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Seat, place_groups
 from muri_opt.systems.joint.program_columns import JointColumns
+from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.stage_prices import stage_prices
+from muri_opt.systems.joint.state import Case
+from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
-from muri_opt.systems.program import Formulation
+from muri_opt.systems.program import Formulation, Searched
+
+_FEW_SHARERS = 30
+"""Jobs with stages up to which the program over all groups is quicker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +43,7 @@ class JointFormulation(Formulation):
     rules: JointRules
 
     chapter: ClassVar[str] = "joint"
+    has_search: ClassVar[bool] = True
 
     def build(self, round_: Round) -> Model:
         """Return the program: every job once at most, within GPUs, CPUs, memory and quotas, on the nodes they keep."""
@@ -78,6 +88,21 @@ class JointFormulation(Formulation):
             seat = seats.get(tuple(sorted(assignment.gpus.items())), -1)
             values[place.get((group, gpus, seat), place[group, gpus, -1])] = 1
         return values
+
+    def search(
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return what the program over classes of jobs finds where there are too many groups to list."""
+        models = models_of(round_, self.rules)
+        if int(models.shares[models.kind].sum()) <= _FEW_SHARERS or not round_.cluster.total_gpus:
+            return None
+        worth = worth_of(round_, models, self.rules)
+        priced = class_prices(round_, Offers.of(round_, models, worth, self.rules), budget)
+        if priced is None:
+            return None
+        case = Case(round_=round_, models=models, worth=worth, rules=self.rules)
+        decision = joint_decision(round_, models, self.rules, revised(case, priced.groups))
+        return Searched(decision=decision, duals=priced.duals, detail="the program over classes of jobs, rounded")
 
     @property
     def has_duals(self) -> bool:

@@ -81,7 +81,9 @@ def _groups(round_: Round, models: Models, rules: JointRules) -> Iterator[tuple[
     """Yield every group that may share."""
     sharers = np.flatnonzero(models.shares[models.kind]).tolist()
     most = rules.most_jobs(len(round_.resources))
-    if sum(comb(len(sharers), size) for size in range(2, most + 1)) > MOST_COLUMNS:
+    elastic = models.period[models.kind[sharers]] > 0
+    each = int(elastic.all(axis=0).sum()) if len(sharers) else 0  # counts that all of them can have
+    if sum(comb(len(sharers), size) for size in range(2, most + 1)) * max(1, each) > MOST_COLUMNS:
         found = f"groups of {len(sharers)} jobs"
         raise RefusalError("joint", found, f"at most {MOST_COLUMNS:,}; fewer jobs, group=2, or the heuristic")
     yield from ((job,) for job in range(len(models)))

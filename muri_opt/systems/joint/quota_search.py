@@ -29,10 +29,17 @@ class Searched:
     charge: Floats
 
 
-def searched(state: State, offers: Offers, kept: Mapping[Group, Held], among: Ints | None = None) -> Searched:
+def searched(
+    state: State,
+    offers: Offers,
+    kept: Mapping[Group, Held],
+    among: Ints | None = None,
+    groups: list[Ints] | None = None,
+) -> Searched:
     """Return the best placed groups that the price search finds beside those ``kept``, with charges by bisection.
 
-    Where no tenant asks for more than its quota, that is the first search; else the best of several.
+    Where no tenant asks for more than its quota, that is the first search; else the best of several. ``groups`` are
+    those of another search, to be improved instead.
     """
     round_ = state.case.round_
     tenant = round_.amounts.tenant
@@ -43,7 +50,7 @@ def searched(state: State, offers: Offers, kept: Mapping[Group, Held], among: In
     best: Searched | None = None
     for step in range(_STEPS):
         paid = np.where(tenant >= 0, charge[tenant], 0.0) if len(limits) else np.zeros(len(offers.kind))
-        found = search(replace(offers, charge=paid), gpus, among)
+        found = search(replace(offers, charge=paid), gpus, among, groups)
         placed = placed_beside(state, kept, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
         this = Searched(placed=placed, value=state.value(placed), found=found, charge=paid)
         best = this if best is None or this.value > best.value else best

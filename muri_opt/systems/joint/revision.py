@@ -34,11 +34,13 @@ _MANY = 400
 _PART_OF_VALUE = 100
 
 
-def revised(case: Case) -> dict[Group, Ints]:
-    """Return GPUs per node of all groups that are to run."""
+def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Ints]:
+    """Return GPUs per node of all groups that are to run; ``groups`` are those of another search, to begin with."""
     offers = Offers.of(case.round_, case.models, case.worth, case.rules)
     state, many = State.of(case), len(case.models) > _MANY
     anew = searched(state, offers, {})
+    if groups is not None:
+        anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
     if many and not state.runs.any():
         return anew.placed
     wishes = _Wishes.of(case, offers, anew)

@@ -12,6 +12,7 @@ from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of, word_for
 from muri_opt.verify.dual_bound import PriceTable, pooled_supply
+from muri_opt.verify.joint.class_bound import bound_by_classes
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.value import MILLION, Worker, Workers, workers_of
 from muri_opt.verify.muri.periods import Ints, group_periods
@@ -24,10 +25,13 @@ MOST_GROUPS = 400_000
 def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
     """Return the largest value that prices allow any joint round; ``None`` where too many groups had to be looked at.
 
-    Prices of ``stages`` need no groups. All others charge each group for its jobs, GPUs, CPUs, memory, quotas and the
-    seat it keeps; what a group would still gain is charged to its first job.
+    Prices of ``stages`` need no groups, and those with jobs that are ``alike`` only groups of classes. All others
+    charge each group for its jobs, GPUs, CPUs, memory, quotas and the seat it keeps; what a group would still gain is
+    charged to its first job.
     """
     workers = workers_of(round_, rules)
+    if "alike" in duals.multipliers:
+        return bound_by_classes(round_, workers, duals)
     return _by_stages(round_, workers, duals) if "stages" in duals.multipliers else _by_groups(round_, workers, duals)
 
 

@@ -118,6 +118,8 @@ def test_any_prices_bound_every_decision(seed):
             {"gpus": (price,), "once": (price,) * jobs},
             {"gpus": (price,), "seats": (price,) * len(round_.cluster.nodes)},
             {"stages": (price, price // 2, 0), "part": (price,)},
+            {"gpus": (price,), "once": (price // 3,) * jobs, "alike": tuple(1 + place % 2 for place in range(jobs))},
+            {"gpus": (price,), "alike": tuple(range(1, jobs + 1))},
         ):
             duals = LinearDuals(denominator=1, multipliers=multipliers)
             assert chapter.bound(Decision(), [duals])[0] >= best
@@ -125,7 +127,16 @@ def test_any_prices_bound_every_decision(seed):
 
 @pytest.mark.parametrize(
     "multipliers",
-    [{"gpus": (-1,)}, {"stages": (1,)}, {"once": (1,)}, {"nothing": (1,)}, {"stages": (1, 1, 1), "gpus": (1,)}],
+    [
+        {"alike": (1, 1)},
+        {"alike": (1, 0, 0)},
+        {"alike": (1, 1, 1), "cpus": (1,)},
+        {"gpus": (-1,)},
+        {"stages": (1,)},
+        {"once": (1,)},
+        {"nothing": (1,)},
+        {"stages": (1, 1, 1), "gpus": (1,)},
+    ],
 )
 def test_prices_that_make_no_sense_are_refused(multipliers):
     with pytest.raises(InputError):
