@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.plans.completion_scales import check_ranked, completion_scales
 from muri_opt.systems.plans.next_configurations import next_names, reads_names, remaining_cost
 from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
 from muri_opt.systems.plans.plan_parts import Entry, Larger, check_strategy, entries_of, is_home, may_run
 from muri_opt.systems.plans.plan_places import PlanPlaces
-from muri_opt.systems.plans.plan_rules import COMPLETIONS, PlanRules
+from muri_opt.systems.plans.plan_rules import BY_WORTH, COMPLETIONS, PlanRules
 from muri_opt.systems.plans.plan_value import (
     MILLION,
     completion_worth,
@@ -136,13 +137,14 @@ class JobReader:
         job = self._round.jobs[position]
         fitting = (Fitting(entry, self.places.kinds(position, entry)) for entry in entries_of(job))
         plans = JobPlans(job=job, fitting=tuple(one for one in fitting if one.kinds or self._keeps(job, one.entry)))
-        return self._read(job, plans, rules)
+        return self._read(position, plans, rules)
 
     def _keeps(self, job: Job, entry: Entry) -> bool:
         """Return whether a job may stay by a plan by which it could not start."""
         return self.places.are_asked and self.places.keeps(job, entry)
 
-    def _read(self, job: Job, plans: JobPlans, rules: PlanRules) -> JobOptions:
+    def _read(self, position: int, plans: JobPlans, rules: PlanRules) -> JobOptions:
+        job = plans.job
         check_strategy(job, rules.change)
         known = plans.configurations if reads_names(rules) else {}
         names = next_names(job, rules, known)
@@ -153,7 +155,7 @@ class JobReader:
             for kind in ((_HOME, *kinds) if is_home(job, entry) else kinds)
         ]
         ways = [(entry, kind == _HOME) for entry, kind in found]
-        values = self._values(job, [entry for entry, _ in plans.fitting], ways, rules, known)
+        values = self._values(position, [entry for entry, _ in plans.fitting], ways, rules, known)
         rows = [
             (entry.position, entry.plan.nodes, *entry.part, value, self._kind_of(entry, kind))
             for (entry, kind), value in zip(found, values, strict=True)
@@ -174,13 +176,14 @@ class JobReader:
 
     def _values(
         self,
-        job: Job,
+        position: int,
         fitting: Sequence[Entry],
         ways: Sequence[tuple[Entry, bool]],
         rules: PlanRules,
         known: Mapping[str, Configuration],
     ) -> list[int]:
         """Return what each way is worth; where remaining times count, what that costs, negative."""
+        job = self._round.jobs[position]
         restarts = job.state == "running" and bool(job.placement)
         lost = microseconds(job.restart_seconds or 0.0) if restarts else 0
         if rules.objective == COMPLETIONS:
@@ -196,5 +199,9 @@ class JobReader:
             ]
         if rules.gate is not None and restarts and is_shut(job, rules.gate):
             lost = rules.horizon
-        scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
+        if rules.objective in BY_WORTH:
+            check_ranked(job, rules.objective)
+            scale = completion_scales(self._round, rules.objective)[position].each
+        else:
+            scale = MILLION / reference_of(job, [entry.plan for entry in fitting], rules.reference)
         return [worth(entry.plan.throughput, scale, 0 if at_home else lost, rules) for entry, at_home in ways]

@@ -14,6 +14,11 @@ REFERENCES: Final = ("best", "requested")
 POWERS: Final = ("-0.5", "-1")
 COSTS: Final = ("service", "time")
 COMPLETIONS: Final = "completions"
+BY_ATTAINED: Final = "completion-attained"
+BY_WORTH: Final = ("completion", BY_ATTAINED)
+"""Objectives by which throughput counts as much as it is worth for completion times."""
+RANKED: Final = {"completion": ("remaining_iterations",), BY_ATTAINED: ("attained_gpu_seconds",)}
+"""What jobs have to say to be ranked by them."""
 _DATA_PARALLEL = re.compile(r"(^|-)dp\d+(?=-|$)", flags=re.ASCII)
 
 
@@ -31,6 +36,8 @@ class PlanRules:
     CPUs stay there, and those on GPUs. Under the ``objective`` ``time`` or ``service`` one more job that runs outweighs
     everything else, and then less remaining time is better, as it is or times the service units of the configuration.
     Under ``completions`` an option is worth its part in the rate at which jobs are done: one job by its remaining time.
+    Under ``completion`` throughput counts as much as it is worth for completion times, jobs ranked by the service they
+    have left, and under ``completion-attained`` by what they have had.
 
     With a ``gate`` a running job that may not restart, as it would not keep that part of its run time, is worth nothing
     by an option that restarts it, and that it stays outweighs all throughput; a job that does not say how long it has
@@ -68,6 +75,8 @@ def rules_of_plans(rules: PlanRules) -> dict[str, str]:
         "horizon": repr(rules.horizon / MICROSECONDS_PER_SECOND).removesuffix(".0"),
         "power": rules.power or "none",
     }
+    if rules.objective in BY_WORTH:
+        said["objective"] = rules.objective
     return said if rules.gate is None else {**said, "gate": rules.gate}
 
 

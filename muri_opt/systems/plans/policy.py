@@ -20,7 +20,7 @@ from muri_opt.systems.plans.decision import plan_decision
 from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_rules import REFERENCES, PlanRules, rules_of_plans
+from muri_opt.systems.plans.plan_rules import RANKED, REFERENCES, PlanRules, rules_of_plans
 from muri_opt.systems.plans.stillness import paying
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -57,8 +57,8 @@ class PlanPolicy(Policy):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Plans, and the one it runs by or asks for where the policy keeps to it."""
-        return ("plans", *self.needs_beside)
+        """Plans, the one it runs by or asks for where the policy keeps to it, and what jobs are ranked by."""
+        return ("plans", *self.needs_beside, *RANKED.get(self.plan_rules.objective, ()))
 
     @property
     def rules(self) -> Rules:

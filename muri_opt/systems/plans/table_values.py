@@ -12,10 +12,11 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.systems.plans.completion_scales import check_ranked, completion_scales
 from muri_opt.systems.plans.exact_floors import Floats, exact_floors
 from muri_opt.systems.plans.next_configurations import HUNDREDTHS, is_predictable, remaining_cost
 from muri_opt.systems.plans.plan_ladder import Configuration
-from muri_opt.systems.plans.plan_rules import COMPLETIONS, PlanRules
+from muri_opt.systems.plans.plan_rules import BY_WORTH, COMPLETIONS, PlanRules
 from muri_opt.systems.plans.plan_table import Bools, PlanTable
 from muri_opt.systems.plans.plan_value import (
     BILLION,
@@ -77,17 +78,24 @@ class TableValues:
             shut = np.array([_holds(job) and is_shut(job, gate) for job in self._jobs], dtype=np.bool_)
             lost = np.where(shut[self._job] & ~self._home, horizon, lost)
         left = np.maximum(0, horizon - lost)
-        per_job = self._references(rules.reference)
-        reference = per_job[self._job]
-        near = self._speed / reference * MILLION * (left / horizon)
-        if horizon <= _SMALL:
-            near = np.where(self._speed == reference, MILLION * left // horizon + _HALF, near)
+        if rules.objective in BY_WORTH:
+            for job in self._jobs:
+                check_ranked(job, rules.objective)
+            scales = completion_scales(self._round, rules.objective)
+            weights: Ints = np.array([scale.weight for scale in scales], dtype=np.int64)
+            per_job = np.array([scale.top for scale in scales])
+        else:
+            weights, per_job = np.full(len(self._jobs), MILLION), self._references(rules.reference)
+        reference, weight = per_job[self._job], weights[self._job]
+        near = self._speed / reference * weight * (left / horizon)
+        if horizon <= _SMALL * MILLION // max(MILLION, int(weights.max(initial=0))):
+            near = np.where(self._speed == reference, weight * left // horizon + _HALF, near)
         near = np.where(left == 0, _HALF, near)
         if (near > MOST).any():
             raise InputError("plans", "a throughput", f"at most {MOST // MILLION:,} times the reference")
 
         def exact(place: int) -> int:
-            scale = MILLION / Fraction(float(reference[place]))
+            scale = int(weight[place]) / Fraction(float(reference[place]))
             return worth(float(self._speed[place]), scale, int(lost[place]), rules)
 
         return exact_floors(near, exact)

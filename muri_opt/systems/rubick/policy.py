@@ -13,7 +13,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_rules import CHANGES, PlanRules
+from muri_opt.systems.plans.plan_rules import BY_WORTH, CHANGES, PlanRules
 from muri_opt.systems.plans.policy import RESTARTS, SECONDS, ThroughputPolicy
 from muri_opt.systems.plans.restart_gate import may_restart
 from muri_opt.systems.policy import Allowed, Span
@@ -30,6 +30,9 @@ class RubickPolicy(ThroughputPolicy):
     run time, or to let a guaranteed job start. A best-effort job that waited longer than ``patience`` seconds comes
     before the others and is not evicted for them.
 
+    ``objective`` is the ``throughput`` of all jobs, or what that is worth for ``completion`` times: jobs are ranked by
+    the service they have left, and by ``completion-attained`` by what they have had. The algorithm goes by it as well.
+
     ``restarts=gate`` is as ``pay``, and the gate counts in the value: a job that may not restart is worth nothing by a
     restart, and that it stays where it is outweighs all throughput, whoever decides.
 
@@ -44,6 +47,7 @@ class RubickPolicy(ThroughputPolicy):
     change: str = "both"
     gate: str = "0.97"
     patience: str = "inf"
+    objective: str = "throughput"
 
     own_name: ClassVar[str] = "rubick"
     choices: ClassVar[Mapping[str, Allowed]] = {
@@ -52,13 +56,16 @@ class RubickPolicy(ThroughputPolicy):
         "gate": Span(0, 1),
         "restarts": (*RESTARTS, "gate"),
         "patience": Span(0, SECONDS, words=("inf",)),
+        "objective": ("throughput", *BY_WORTH),
     }
 
     @property
     def plan_rules(self) -> PlanRules:
         """Which plans a job may run by, and their worth: nothing by a restart where the gate counts and is shut."""
         horizon, gate = microseconds(float(self.horizon)), self.gate if self.restarts == "gate" else None
-        return PlanRules(change=self.change, reference=self.reference, horizon=horizon, gate=gate)
+        return PlanRules(
+            change=self.change, reference=self.reference, horizon=horizon, gate=gate, objective=self.objective
+        )
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return when the patience of a waiting job ends."""

@@ -17,6 +17,11 @@ _UNITS: Final = {
 }
 _FAIR: Final = "guaranteed jobs first, then what Sia's program gains if jobs do not wait, millionths"
 
+_BY_WORTH: Final = {
+    "completion": "guaranteed jobs first, then work by what it is worth for completion times, millionths of a job",
+    "completion-attained": "guaranteed jobs first, then work by what it is worth for completion times, as far as "
+    "attained service tells, millionths of a job",
+}
 _COMPLETIONS: Final = "guaranteed jobs first, then completions of jobs, billionths of one a second"
 
 
@@ -30,8 +35,9 @@ def program(rules: Rules) -> Formulation:
 
 def unit(rules: Rules) -> str:
     """Return what the value counts."""
-    if rules.get("objective", "throughput") != "throughput":
-        return _COMPLETIONS
+    objective = rules.get("objective", "throughput")
+    if objective != "throughput":
+        return _BY_WORTH.get(objective, _COMPLETIONS)
     return _UNITS[rules.get("reference", "best")] if rules.get("power", "none") == "none" else _FAIR
 
 

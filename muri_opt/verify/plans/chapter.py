@@ -27,7 +27,7 @@ from muri_opt.verify.plans.optimum import planned_optimum
 from muri_opt.verify.plans.plan_choices import PlanChoices, has_shape
 from muri_opt.verify.plans.rules import plan_breaches, plan_reasons, taken_by_plans
 from muri_opt.verify.plans.rules_at_once import keeps_rules, reasons_at_once
-from muri_opt.verify.plans.value import Planned
+from muri_opt.verify.plans.value import BY_WORTH, Planned
 from muri_opt.verify.settings import Setting, one_of
 
 
@@ -39,7 +39,7 @@ class PlanChapter(Chapter):
         "reference": one_of("best", "requested"),
         "horizon": Setting(usual="600", least=1e-6),
         "power": one_of("none", "-0.5", "-1"),
-        "objective": one_of("throughput", "completions"),
+        "objective": one_of("throughput", "completions", *BY_WORTH),
         "gate": Setting(usual="none", least=0.0, most=1.0, words=("none",)),
     }
 

@@ -32,7 +32,16 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.value import Planned, is_shut, kept_of, may_not_stop, one_value, reference_of
+from muri_opt.verify.plans.value import (
+    Planned,
+    check_ranked,
+    is_shut,
+    kept_of,
+    may_not_stop,
+    one_value,
+    reference_of,
+    worth_by_plans,
+)
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -228,11 +237,18 @@ class _Values:
         told = list(zip(jobs, runs, strict=True))
         lost = [round((job.restart_seconds or 0.0) * _MILLION) if run else 0 for job, run in told]
         self._lost = np.array(lost, dtype=np.float64)
-        if planned.objective == "throughput" and planned.power is None:
+        self._parts: Floats = np.full(len(jobs), _MILLION, dtype=np.float64)
+        if planned.counts_others or (planned.objective == "throughput" and planned.power is None):
             gate = planned.gate
             shut = [gate is not None and run and is_shut(job, gate) for job, run in told]
             self._lost = np.where(shut, float(planned.horizon), self._lost)
-            if planned.reference == "best":
+            if planned.counts_others:
+                for job in jobs:
+                    check_ranked(job, planned)
+                worth = worth_by_plans(round_, planned.objective)
+                self._parts = np.array([float(worth[job.id][0]) for job in jobs])
+                self._base = np.array([float(worth[job.id][1]) for job in jobs])
+            elif planned.reference == "best":
                 top = np.maximum.reduceat(np.where(fits, speed, 0.0), begin[:-1]) if len(owner) else np.zeros(0)
                 self._base = np.where(top > 0, top, 1.0)
             else:
@@ -267,11 +283,11 @@ class _Values:
                 cost = np.where((kept == 1.0) & (speed == self._base[owner]), _MILLION + 0.5, cost)
                 return self._whole(np.where(cost >= 1_100_001, 0.5, 1_100_001 - cost), restart)
         part = np.maximum(0.0, planned.horizon - lost) / planned.horizon
-        base = self._base[owner]
-        estimate = speed / base * _MILLION * part
-        if planned.horizon < _WORD // _MILLION:
+        base, parts = self._base[owner], self._parts[owner]
+        estimate = speed / base * parts * part
+        if planned.horizon < _WORD // max(1, int(parts.max(initial=0))):
             left = np.maximum(0, planned.horizon - lost.astype(np.int64))
-            estimate = np.where(speed == base, left * _MILLION // planned.horizon + 0.5, estimate)
+            estimate = np.where(speed == base, left * parts.astype(np.int64) // planned.horizon + 0.5, estimate)
         return self._whole(np.where(part == 0.0, 0.5, estimate), restart)
 
     def _left(self) -> Floats:

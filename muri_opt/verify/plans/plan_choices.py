@@ -184,7 +184,8 @@ class PlanChoices:
         orders: list[Order] = []
         for position, job in enumerate(round_.jobs):
             said, last = _said(job), before.get(job.id)
-            if last is not None and last.said == said and (not _held(job) or not planned.counts_past):
+            same = last is not None and last.said == said and not planned.counts_others
+            if last is not None and same and (not _held(job) or not planned.counts_past):
                 orders.append(last)
                 continue
             try:

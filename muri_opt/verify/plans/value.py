@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isqrt
+from math import ceil, floor, isqrt
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import micro
+from muri_opt.verify.completion import worth_of_work
 from muri_opt.verify.plans.next_configurations import cost_of
 
 MILLION = 1_000_000
+BY_WORTH = ("completion", "completion-attained")
+"""Objectives by which throughput counts as much as it is worth for completion times."""
 WAITING = 1_100_000
 """What a waiting job costs in Sia's program, in millionths."""
 
@@ -40,6 +44,11 @@ class Planned:
     def counts_past(self) -> bool:
         """Whether the time that a running job ran or waited says what a restart costs it."""
         return self.power is not None or self.gate is not None
+
+    @property
+    def counts_others(self) -> bool:
+        """Whether what a job is worth hangs on the others of the round."""
+        return self.objective in BY_WORTH
 
     @property
     def counts_time(self) -> bool:
@@ -70,13 +79,15 @@ def plan_values(
         kept = kept_of(round_, job) if restarts else Fraction(1)
         ratios = [Fraction(plan.throughput) / Fraction(lowest) for plan in allowed]
         return [(_fair(ratio * kept, planned.power), _fair(ratio, planned.power)) for ratio in ratios]
-    reference = reference_of(job, planned, fitting)
+    if planned.counts_others:
+        check_ranked(job, planned)
+        parts, reference = worth_by_plans(round_, planned.objective)[job.id]
+    else:
+        parts, reference = MILLION, reference_of(job, planned, fitting)
     cost = micro(job.restart_seconds or 0.0) if restarts else 0
     if restarts and planned.gate is not None and is_shut(job, planned.gate):
         cost = planned.horizon
-    moved, still = (
-        Fraction(MILLION * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0)
-    )
+    moved, still = (Fraction(parts * max(0, planned.horizon - lost), planned.horizon) / reference for lost in (cost, 0))
     return [(_product(plan.throughput, moved), _product(plan.throughput, still)) for plan in allowed]
 
 
@@ -94,6 +105,41 @@ def one_value(
     values = plan_values(round_, round_.jobs[job], planned, fitting, allowed)
     place = next(place for place, one in enumerate(allowed) if one is plan)
     return values[place][0 if restart else 1]
+
+
+def check_ranked(job: Job, planned: Planned) -> None:
+    """Refuse a job that does not say what it is ranked by."""
+    field = "attained_gpu_seconds" if planned.objective == "completion-attained" else "remaining_iterations"
+    if getattr(job, field) is None:
+        raise InputError(field, "nothing", "a number: jobs are ranked by it")
+
+
+def worth_by_plans(round_: Round, objective: str) -> Mapping[str, tuple[int, Fraction]]:
+    """Return, for each job, what a second of the fastest of its plans is worth, in millionths, and its throughput.
+
+    Plans for more GPUs than the cluster has do not count. Jobs are ranked by the GPU time they still need with the
+    fewest GPUs that they have a plan for, the fastest of those, or by the service that they have had.
+    """
+    return _worth_by_plans(round_, objective)
+
+
+@recalled
+def _worth_by_plans(round_: Round, objective: str) -> Mapping[str, tuple[int, Fraction]]:
+    total, seconds, service, tops = round_.cluster.total_gpus, list[dict[int, int]](), list[int](), list[Fraction]()
+    for job in round_.jobs:
+        rates: dict[int, float] = {}
+        for plan in sorted(job.plans or (), key=lambda plan: plan.throughput):
+            if plan.gpus <= total and plan.throughput > 0:
+                rates[plan.gpus] = plan.throughput
+        top = Fraction(max(rates.values(), default=1.0))
+        tops.append(top)
+        seconds.append({gpus: ceil(MILLION * top / Fraction(rate)) for gpus, rate in rates.items()})
+        fewest = min(rates, default=1)
+        still = (job.remaining_iterations or 0) / Fraction(rates.get(fewest, 1.0))
+        left = floor(MILLION * still * max(fewest, 1))
+        service.append(round((job.attained_gpu_seconds or 0.0) * 1000) if objective == "completion-attained" else left)
+    worth = worth_of_work(service, seconds, total)
+    return {job.id: (each, top) for job, each, top in zip(round_.jobs, worth, tops, strict=True)}
 
 
 def is_shut(job: Job, gate: str) -> bool:

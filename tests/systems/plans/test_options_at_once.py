@@ -41,6 +41,8 @@ def differing(one: PlanOptions, other: PlanOptions) -> list[str]:
         ("plans", "sia"),
         ("plans", "synergy"),
         ("plans", "srs"),
+        ("plans", "rubick:objective=completion"),
+        ("plans", "sia:objective=completion"),
     ],
 )
 def test_options_read_at_once_are_those_read_one_by_one(family: str, policy: str) -> None:

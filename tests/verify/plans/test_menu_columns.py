@@ -22,6 +22,8 @@ POLICIES = [
     ("plans", "sia"),
     ("plans", "synergy"),
     ("plans", "srs"),
+    ("plans", "rubick:objective=completion"),
+    ("plans", "sia:objective=completion"),
 ]
 
 

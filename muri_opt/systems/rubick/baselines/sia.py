@@ -15,7 +15,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
 from muri_opt.systems.plans.node_patterns import ClusterKnapsack
 from muri_opt.systems.plans.options import PlanOptions
-from muri_opt.systems.plans.plan_rules import CHANGES, POWERS, PlanRules
+from muri_opt.systems.plans.plan_rules import BY_WORTH, CHANGES, POWERS, PlanRules
 from muri_opt.systems.plans.policy import PlanPolicy
 from muri_opt.systems.policy import Allowed
 
@@ -24,7 +24,9 @@ from muri_opt.systems.policy import Allowed
 class SiaPolicy(PlanPolicy):
     """Sia's job by configuration program, answered by multipliers and local search, then placed node by node.
 
-    ``power`` is the fairness power of the program: the lower, the more the slower jobs count. ``change`` says what a
+    ``power`` is the fairness power of the program: the lower, the more the slower jobs count. By ``objective``
+    ``completion`` it counts instead what throughput is worth for completion times, jobs ranked by the service they have
+    left, and by ``completion-attained`` by what they have had. ``change`` says what a
     configuration may differ in: Sia chooses ``resources`` and keeps the strategy of a plan. The program knows GPUs,
     CPUs and memory of each GPU type and the quotas, not single nodes: a job whose configuration finds no nodes takes
     its next best that does, and whoever waits at last may take what is left. Where jobs have priorities, there is a
@@ -36,14 +38,22 @@ class SiaPolicy(PlanPolicy):
 
     change: str = "resources"
     power: str = "-0.5"
+    objective: str = "fair"
 
     own_name: ClassVar[str] = "sia"
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
-    choices: ClassVar[Mapping[str, Allowed]] = {**PlanPolicy.choices, "change": CHANGES, "power": POWERS}
+    choices: ClassVar[Mapping[str, Allowed]] = {
+        **PlanPolicy.choices,
+        "change": CHANGES,
+        "power": POWERS,
+        "objective": ("fair", *BY_WORTH),
+    }
 
     @property
     def plan_rules(self) -> PlanRules:
         """Which plans a job may run by, worth what Sia's program gives them."""
+        if self.objective in BY_WORTH:
+            return PlanRules(change=self.change, objective=self.objective)
         return PlanRules(change=self.change, power=self.power)
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
