@@ -143,7 +143,7 @@ class Search(Known):
             if budget is not None and budget.over():
                 self.cuts += (f"{self.policy.spec} had used up its {budget.limit.lower()} when it ended",)
         if not self._take_first_bound():
-            self.cuts += ("no time was left for a bound",)
+            self.cuts += ("no time was left for a bound" if self.checked is None else "no time was left for prices",)
         self.end(said)
 
     @property
@@ -161,11 +161,12 @@ class Search(Known):
         return False
 
     def _take_first_bound(self) -> bool:
-        """Learn a bound from prices that need no solver; return whether there was time for it."""
+        """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices."""
         seconds = self.seconds_left()
         late = seconds is not None and self._expected("bound") > max(seconds, 0.0) + BOUND_SECONDS
         if late and self.method != "heuristic":
             PACE.left_out("bound", self.policy.spec, len(self.round_.jobs))
+            self._learn(())  # what can be counted the check of the answer asks for in any case
             return False
         with self._step("bound", "verify_seconds"):
             duals = self.program.quick_duals(self.round_) if has_program(self.rules) else None

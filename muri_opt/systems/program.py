@@ -102,7 +102,7 @@ class Formulation(ABC):
         """Return what is worked out of a round first and kept for all that follows."""
         return round_.amounts
 
-    def quick_duals(self, round_: Round) -> LinearDuals | None:
+    def quick_duals(self, round_: Round) -> Prices | None:
         """Return multipliers that need no solver, or ``None``."""
         return None
 

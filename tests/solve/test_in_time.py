@@ -138,11 +138,13 @@ def test_what_took_long_before_changes_nothing_without_a_clock(method: str, limi
     )
 
 
-def test_a_bound_that_cannot_be_had_in_time_is_left_out(pace: Pace) -> None:
+def test_prices_that_cannot_be_had_in_time_are_left_out(pace: Pace) -> None:
+    """What can be counted the check of the answer asks for anyway, so that it is the bound."""
     pace.took("bound", "srtf", 200, 100.0)
     result = solve_round(LARGE, "srtf", "auto", Limits(seconds=0.5))
-    assert (result.bound, result.gap, result.certificate.feasible) == (None, None, True)
-    assert outcome(result)[2].startswith("no time was left for a bound; ")
+    assert result.certificate.feasible
+    assert result.bound is not None
+    assert "no time was left for prices; " in outcome(result)[2]
 
 
 def test_a_quick_step_is_not_left_out_however_short_the_limit(pace: Pace, no_solver: None) -> None:

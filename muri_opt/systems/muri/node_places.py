@@ -58,7 +58,9 @@ class NodePlaces(Leftover):
 
     def needs(self, jobs: Sequence[int]) -> tuple[int, int]:
         """Return the milli-CPUs and MiB that jobs need on each GPU they share."""
-        return sum(self._c[job] for job in jobs), sum(self._m[job] for job in jobs)
+        if len(jobs) == 1:  # written out, as it is asked for every group and node
+            return self._c[jobs[0]], self._m[jobs[0]]
+        return sum([self._c[job] for job in jobs]), sum([self._m[job] for job in jobs])
 
     def first(self, gpus: int, jobs: Sequence[int], spared: Ints | None = None) -> Places | None:
         """Return where first fit puts jobs that share so many GPUs, besides those ``spared`` of each node."""
@@ -110,6 +112,28 @@ class NodePlaces(Leftover):
         if not self._no_quota:
             for job in jobs:
                 self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
+
+    def give_all(self, homes: Sequence[tuple[Places, Sequence[int]]]) -> bool:
+        """Give all groups their GPUs, as one after another would be, or none if some do not fit; say which.
+
+        Where tenants have quotas nothing is given: who is within one hangs on the order.
+        """
+        if not self._no_quota:
+            return False
+        rows = [
+            (node, gpus, gpus * cpus, gpus * memory)
+            for places, jobs in homes
+            for cpus, memory in (self.needs(jobs),)
+            for node, gpus in places
+        ]
+        node, gpus, cpus, memory = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        free = [has.copy() for has in (self.gpus, self.cpus, self.memory)]
+        for has, takes in zip(free, (gpus, cpus, memory), strict=True):
+            np.subtract.at(has, node, takes)
+            if (has < 0).any():
+                return False
+        self.gpus[:], self.cpus[:], self.memory[:] = free
+        return True
 
     def put(self, places: Places, jobs: Sequence[int], times: int) -> None:
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.rounds import Decision, LinearDuals, Prices, Round
+from muri_opt.rounds import Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import free_rates_of
-from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods
+from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_duals import matching_duals
@@ -34,6 +34,9 @@ from muri_opt.systems.muri.ways import freely
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.pooled_limits import Uses, add_limits, add_limits_beside_gpus, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
+
+QUICK_JOBS: Final = 200
+"""Jobs up to which a first bound on pairs is by matchings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +163,16 @@ class GroupingFormulation(Formulation):
         """Jobs and everything that is limited have a price in the linear relaxation."""
         return True
 
-    def quick_duals(self, round_: Round) -> LinearDuals | None:
-        """Return prices from a knapsack of single jobs, without a solver."""
-        return job_prices(round_, self.rules)
+    def quick_duals(self, round_: Round) -> Prices | None:
+        """Return prices from a knapsack of single jobs, without a solver; of pairs, the duals of a matching.
+
+        Matchings are made of no more than ``QUICK_JOBS``, as they are made at several prices of a GPU.
+        """
+        linear = job_prices(round_, self.rules)
+        pairs = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources))) == 2
+        if linear is None or not pairs or len(round_.jobs) > QUICK_JOBS or group_spots(round_) is not None:
+            return linear
+        return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.

@@ -27,6 +27,8 @@ PARTS: Final = 12
 """Of a GPU, and of the value, so that a third and a fourth are whole numbers."""
 _LARGEST: Final = 1 << 45
 """Caps up to which multipliers are looked for; larger ones are left to the verifier, which counts."""
+MANY: Final = 500
+"""Jobs from which on prices are left out where counting says as much."""
 _UNSURE: Final = 64
 """Microseconds by which the authors' recurrence, in floats of seconds, may be off."""
 
@@ -34,9 +36,10 @@ _UNSURE: Final = 64
 def job_prices(round_: Round, rules: GroupRules) -> LinearDuals | None:
     """Return prices that bound what all groups of a round are worth to the first class of priority.
 
-    ``None`` where there is no job, or numbers are too large.
+    ``None`` where there is no job, or numbers are too large; and of many jobs that all add the same, of which counting
+    what is scarcest says as much.
     """
-    if not round_.jobs:
+    if not round_.jobs or (len(round_.jobs) >= MANY and _adds_the_same(round_, rules)):
         return None
     largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
     caps = _caps(GroupWorth.of(round_, rules), largest)
@@ -64,6 +67,12 @@ def job_prices(round_: Round, rules: GroupRules) -> LinearDuals | None:
     if any(quota):
         multipliers["quota"] = tuple(quota)
     return LinearDuals(denominator=PARTS * found.denominator, multipliers=multipliers)
+
+
+def _adds_the_same(round_: Round, rules: GroupRules) -> bool:
+    """Return whether all jobs add at most as much, to groups of any size, and none has a quota."""
+    alike = rules.objective == "efficiency" and rules.slowdown == "none" and rules.pattern != "muri-4slot"
+    return alike and bool((round_.amounts.U >= UNLIMITED).all())
 
 
 class _Limit(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -104,13 +105,20 @@ class StillPlaces:
         """Return the GPUs that a group asks for."""
         return self.round_.jobs[group[0]].gpus
 
-    def _filled(self, line: Iterable[Group], home: Mapping[Group, Places]) -> Placed:
+    def _filled(self, line: Sequence[Group], home: Mapping[Group, Places]) -> Placed:
         """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
         left, found = NodePlaces(self.round_), Placed()
         spared = np.zeros_like(left.gpus)
         for places in home.values():
             for node, gpus in places:
                 spared[node] += gpus
+        first = [*takewhile(home.__contains__, line)]
+        if left.give_all([(home[group], group) for group in first]):
+            for group in first:
+                found[group] = home[group]
+                for node, gpus in home[group]:
+                    spared[node] -= gpus
+            line = line[len(first) :]
         for group in line:
             own = home.get(group, ())
             for node, gpus in own:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import need_of, word_for
-from muri_opt.verify.demands import asked_of
 from muri_opt.verify.dual_bound import pooled_supply
 from muri_opt.verify.muri.able import able_to_share
 from muri_opt.verify.muri.job_bound import PARTS, JobCaps
@@ -34,7 +33,7 @@ def counted_bound(round_: Round, rules: Sharing) -> int | None:
     if any(job.gpus < 1 or job.stage_seconds is None for job in round_.jobs):
         return None
     largest, sharers = rules.most_jobs(len(round_.resources)), sharers_of(round_, rules)
-    able = able_to_share(round_, rules, asked_of(round_))
+    able = able_to_share(round_, rules)
     caps = JobCaps.of(sharers, able, largest)
     bound = caps.counted(_supplies(round_, able, largest))
     if rules.objective == "efficiency" and rules.pattern != "muri-4slot":

@@ -46,7 +46,7 @@ def sharing_bound(round_: Round, rules: Sharing, duals: Prices) -> int | None:
     and where there are too many groups their jobs are. ``None`` where a job has no GPUs or no stage times to share.
     """
     asked = asked_of(round_)
-    able = {place: round_.jobs[place] for place in able_to_share(round_, rules, asked)}
+    able = {place: round_.jobs[place] for place in able_to_share(round_, rules)}
     supply = {"once": [int(job in able) for job in range(len(round_.jobs))], **pooled_supply(round_)}
     sharers = sharers_of(round_, rules)
     if sharers.pays:

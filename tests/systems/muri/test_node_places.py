@@ -69,3 +69,26 @@ def test_gpus_that_are_spared_are_not_given() -> None:
     assert left.first(2, (0,), np.array([3, 3])) is None
     assert left.first(8, (1,), np.array([0, 0])) == ((0, 4), (1, 4))
     assert left.first(8, (1,), np.array([1, 0])) is None
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_all_at_once_are_given_what_one_after_another_would_be(seed: int) -> None:
+    draw = Random(seed)
+    round_ = drawn(draw)
+    nodes = range(len(round_.cluster.nodes))
+    groups = []
+    for _ in range(draw.randint(0, 4)):
+        jobs = tuple(draw.sample(range(20), draw.randint(1, 3)))
+        where = sorted(draw.sample(nodes, min(len(nodes), draw.randint(1, 2))))
+        groups.append((tuple((node, draw.randint(1, 2)) for node in where), jobs))
+    together, in_turn = NodePlaces(round_), NodePlaces(round_)
+    fits = True
+    for places, jobs in groups:
+        fits = fits and in_turn.has(places, jobs)
+        in_turn.give(places, jobs)
+    quotas = any(tenant.quota_gpus is not None for tenant in round_.cluster.tenants)
+    empty = NodePlaces(round_)
+    assert together.give_all(groups) == (fits and not quotas)
+    expected = in_turn if fits and not quotas else empty
+    for name in ("gpus", "cpus", "memory"):
+        assert getattr(together, name).tolist() == getattr(expected, name).tolist()
