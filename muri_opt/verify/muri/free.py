@@ -49,11 +49,11 @@ class FreeRates:
             for model, rate in zip(models, item.rates, strict=True):
                 rates.setdefault(model, []).append(min(MILLION, max(1, round(MILLION * min(rate, 1.0)))))
             measured[tuple(sorted(models))] = {model: sum(some) // len(some) for model, some in rates.items()}
-        model = [-1 if job.model is None else known.get(job.model, -1) for job in round_.jobs]
+        of_jobs = [-1 if job.model is None else known.get(job.model, -1) for job in round_.jobs]
         mine = own.split("+")
         return cls(
             own=tuple(resource in mine for resource in round_.resources),
-            model=np.array(model, dtype=np.int64),
+            model=np.array(of_jobs, dtype=np.int64),
             measured=measured,
         )
 

@@ -59,7 +59,7 @@ class JobCaps:
         word = word_for(steps * most)
         up, down = np.where(first, amount, 0).astype(word) * PARTS, shortest.astype(word) * parts
         # Nobody runs faster with others than alone, whatever was measured.
-        freely = -(-np.where(first, counts, 0).astype(word) * PARTS // parts)
+        freely: Whole = -(-np.where(first, counts, 0).astype(word) * PARTS // parts)
         found = [np.where(first, sharers.of_class(places[:, None], 0), 0).astype(word) * PARTS]
         for size in range(2, largest + 1):
             slow = sharing.slowdown(size)
@@ -114,7 +114,8 @@ def _counts(sharers: Sharers, jobs: NDArray[np.int64]) -> tuple[Whole, int]:
 def _time(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
     """Return how long each job takes alone as the objective counts it: all its stages, or an iteration."""
     times = sharers.stages[jobs].sum(axis=1) if sharers.sharing.objective == "efficiency" else sharers.alone[jobs]
-    return times.astype(object)
+    whole: Whole = times.astype(object)
+    return whole
 
 
 def _shortest(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
