@@ -115,16 +115,18 @@ def _uses(kind: str, path: str, items: Sequence[Any], places: Iterable[int]) -> 
     """Return the fields that some of the items at these places say, with the first that does."""
     absent = ABSENT[kind]
     values, nothing = attrgetter(*absent), tuple(absent.values())
+    open_ = [*enumerate(absent)]
     found: dict[str, str] = {}
     for position in places:
         said = values(items[position])
         if said == nothing:
             continue
-        for field, value, plain in zip(absent, said, nothing, strict=True):
-            if value != plain:
-                found.setdefault(f"{kind}.{field}", _place(path, items, position))
-        if len(found) == len(absent):
-            break
+        new = [field for at, field in open_ if said[at] != nothing[at]]
+        if new:
+            found |= {f"{kind}.{field}": _place(path, items, position) for field in new}
+            open_ = [(at, field) for at, field in open_ if field not in new]
+            if not open_:
+                break
     return found
 
 

@@ -6,14 +6,17 @@ from dataclasses import dataclass, field, replace
 
 from muri_opt.rounds import (
     Agreement,
+    Changes,
     Claims,
     Decision,
     Evidence,
     Limit,
     Limits,
     Reason,
+    Round,
     Stats,
     Termination,
+    changes,
     relative_gap,
 )
 
@@ -37,6 +40,10 @@ class Known:
     stats: Stats = field(default_factory=Stats)
     cuts: tuple[str, ...] = ()
     """What was left undone for lack of time or work, before a solver was asked."""
+    bound_in_time: bool = True
+    """Whether there was time for a first bound; if not, the last check looks for none either."""
+    made: tuple[Round, Decision, Changes] | None = None
+    """The decision whose changes were asked for last, with them."""
 
     @property
     def agreement(self) -> Agreement | None:
@@ -83,6 +90,17 @@ class Known:
         if self.proved or not self.cuts:
             return self.termination
         return replace(self.termination, detail="; ".join((*self.cuts, self.termination.detail)))
+
+    def leave_out_bound(self) -> None:
+        """Say that there was no time for prices, or for any bound: then the last check looks for none either."""
+        self.bound_in_time = self.checked is not None
+        self.cuts += ("no time was left for prices" if self.bound_in_time else "no time was left for a bound",)
+
+    def changes_of(self, round_: Round, decision: Decision) -> Changes:
+        """Return what a decision changes; the last one that was asked for is known."""
+        if self.made is None or self.made[0] is not round_ or self.made[1] is not decision:
+            self.made = round_, decision, changes(round_, decision)
+        return self.made[2]
 
     def all_evidence(self) -> tuple[Evidence, ...]:
         """Return what the bound follows from, or that there is no decision."""

@@ -15,7 +15,6 @@ from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
     Budget,
     Certificate,
-    Changes,
     Decision,
     Evidence,
     Limit,
@@ -24,7 +23,6 @@ from muri_opt.rounds import (
     Result,
     Round,
     Termination,
-    changes,
     relative_gap,
 )
 from muri_opt.rounds.change_costs import cost_of_all
@@ -67,12 +65,9 @@ class Search(Known):
     """Units of work that the algorithm and the solver process counted."""
     sent: bool = False
     """Whether the solver process was handed the round."""
-    made: tuple[Round, Decision, Changes] | None = None
-    """The decision whose changes were asked for last, with them."""
     rules: Rules = field(init=False)
-    """By which the answer is checked."""
     audit: Audit = field(init=False)
-    """What is checked of decisions of ``round_``."""
+    """By which rules, and by whom, decisions of ``round_`` are checked."""
 
     def __post_init__(self) -> None:
         self.rules = self.policy.rules
@@ -148,12 +143,12 @@ class Search(Known):
                 self.end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
                 return
             self._offer(decision)
-            detail = f"{self.policy.spec} ran to its end"
-            said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=detail)
+            ended = f"{self.policy.spec} ran to its end"
+            said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=ended)
             if budget is not None and budget.over():
                 self.cuts += (f"{self.policy.spec} had used up its {budget.limit.lower()} when it ended",)
         if not self._take_first_bound():
-            self.cuts += ("no time was left for a bound" if self.checked is None else "no time was left for prices",)
+            self.leave_out_bound()
         self.end(said)
 
     @property
@@ -289,12 +284,6 @@ class Search(Known):
             return answer[0]
         return None
 
-    def changes_of(self, round_: Round, decision: Decision) -> Changes:
-        """Return what a decision changes; the last one that was asked for is known."""
-        if self.made is None or self.made[0] is not round_ or self.made[1] is not decision:
-            self.made = round_, decision, changes(round_, decision)
-        return self.made[2]
-
     def result(self) -> Result:
         """Return the answer, verified."""
         with self._step("check", "verify_seconds"):
@@ -324,7 +313,7 @@ class Search(Known):
             certificate=Certificate(feasible=False, evidence=self.all_evidence()),
         )
         audit = self.audit if self.apart is None else Audit(round_, self.rules)
-        return msgspec.structs.replace(draft, certificate=audit.certificate(draft))
+        return msgspec.structs.replace(draft, certificate=audit.certificate(draft, seek_bound=self.bound_in_time))
 
     def _optimise(self, backend: str) -> Answer:
         limits, start = self._prepared(backend), self.decision
@@ -389,11 +378,10 @@ class Search(Known):
 
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
-        if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
-            unchanged = self._unchanged(self.audit.value(decision))
-            if unchanged is not None:
-                self.decision, self.value = unchanged, self.audit.value(unchanged)
         value = self.audit.value(decision)
+        if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
+            if (unchanged := self._unchanged(value)) is not None:
+                self.decision, self.value = unchanged, self.audit.value(unchanged)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
 
@@ -408,8 +396,7 @@ class Search(Known):
             draft = self.policy.unchanged_draft(self.round_)
             if draft is None or self.audit.value(draft) < value:
                 return None
-            whole = draft.waiting or len(draft.running) == len(self.round_.jobs)
-            return draft if whole else self.policy.unchanged(self.round_)
+            return draft if draft.waiting else self.policy.unchanged(self.round_)
 
     def _learn(self, evidence: tuple[Evidence, ...]) -> None:
         """Keep evidence that proves a better bound for the decision than is proved so far."""

@@ -165,7 +165,7 @@ class Policy(ABC):
         """Return the assignments of :meth:`unchanged`, from which its value follows; by default the whole decision.
 
         A search asks for the whole only where it wins: a policy for which it takes long to say why jobs wait leaves
-        that out here.
+        them out here.
         """
         return self.unchanged(round_)
 

@@ -104,8 +104,11 @@ class Audit:
         self._bounds.append((decision, evidence, proved_bound(self.round_, self.rules, decision, evidence)))
         return self._bounds[-1][2]
 
-    def certificate(self, result: Result) -> Certificate:
-        """Return what is true of a result under the rules of the audit."""
+    def certificate(self, result: Result, *, seek_bound: bool = True) -> Certificate:
+        """Return what is true of a result under the rules of the audit.
+
+        Where the result has no bound, ``seek_bound`` says whether one is looked for all the same.
+        """
         decision, chapter = result.decision, self._chapter
         found = [*_header(self.round_, result)]
         if decision is None:
@@ -118,7 +121,8 @@ class Audit:
             found.append(Violation(rule="value", where="value", detail=f"said {result.value}; it is {value}"))
         known: tuple[int, Proof] | None = None
         try:
-            known = self.bound(decision, result.certificate.evidence)
+            if seek_bound or result.bound is not None or result.certificate.evidence:
+                known = self.bound(decision, result.certificate.evidence)
         except InputError as error:
             detail = f"found {error.found}; allowed: {error.allowed}"
             found.append(Violation(rule="evidence", where=error.field, detail=detail))

@@ -86,39 +86,32 @@ def _times(job: Job, now: int, total: int) -> JobTimes:
             spare=spare,
             restart=restart,
         )
-    table = _table(tuple(job.scaling.items()))
-    unit, most = iteration_unit(job, table), min(len(table.speeds) - 1, total)
+    table, sizes, speed = _table(tuple(job.scaling.items()), total)
+    unit, most = iteration_unit(job, table), len(sizes)
+    work = _work(job) * unit if asked else 0
     return JobTimes(
-        sizes=tuple(range(1, most + 1)),
-        seconds=_seconds(table, most, _work(job) * unit) if asked else (),
-        speed=_relative(table, most),
-        period=_periods(table, most, unit),
+        sizes=sizes,
+        seconds=tuple([work // each for each in table.speeds[1 : most + 1]]) if asked else (),
+        speed=speed,
+        period=_periods(table.speeds, most, unit),
         spare=spare,
         restart=restart,
     )
 
 
 @lru_cache(maxsize=MOST_TABLES)
-def _table(entries: tuple[tuple[int, float], ...]) -> Table:
-    return scaling_table(dict(entries))
+def _table(entries: tuple[tuple[int, float], ...], total: int) -> tuple[Table, tuple[int, ...], tuple[int, ...]]:
+    """Return a table with the numbers of GPUs that a cluster has for it, and the speeds in thousandths of the first."""
+    table = scaling_table(dict(entries))
+    most = min(len(table.speeds) - 1, total)
+    speed = tuple(THOUSANDTHS * speed // table.speeds[1] for speed in table.speeds[1 : most + 1])
+    return table, tuple(range(1, most + 1)), speed
 
 
 @lru_cache(maxsize=MOST_TABLES)
-def _relative(table: Table, most: int) -> tuple[int, ...]:
-    """Return the speeds with up to so many GPUs in thousandths of that on one."""
-    return tuple(THOUSANDTHS * speed // table.speeds[1] for speed in table.speeds[1 : most + 1])
-
-
-@lru_cache(maxsize=MOST_TABLES)
-def _seconds(table: Table, most: int, work: int) -> tuple[int, ...]:
-    """Return the microseconds of some work with up to so many GPUs."""
-    return tuple(work // speed for speed in table.speeds[1 : most + 1])
-
-
-@lru_cache(maxsize=MOST_TABLES)
-def _periods(table: Table, most: int, unit: int) -> tuple[float | None, ...]:
+def _periods(speeds: tuple[int, ...], most: int, unit: int) -> tuple[float | None, ...]:
     """Return the seconds of an iteration with up to so many GPUs."""
-    return tuple(unit / (speed * 1_000_000) for speed in table.speeds[1 : most + 1])
+    return tuple(unit / (speed * 1_000_000) for speed in speeds[1 : most + 1])
 
 
 def _work(job: Job) -> int:

@@ -24,6 +24,10 @@ class Placing:
         self._left = Leftover(round_, self._asks)
         self._kept = sum(choices.held.values(), np.zeros_like(round_.amounts.G))
         self._in_turn = set(choices.held)
+        self._short: dict[tuple[int, int], int] = {}
+        """How many GPUs with so many CPUs and so much memory each find no room: the fewest that were tried."""
+        self._lifted: set[int] = set()
+        """The job whose GPUs are taken back for a moment, to be placed again."""
         self.shares: dict[int, Ints] = {}
         self.free = int(round_.amounts.G.sum())
         """How many GPUs nobody has."""
@@ -45,11 +49,15 @@ class Placing:
         job, before = int(self._choices.job[row]), None
         if job in self.shares:
             before = self._take_back(job)
+            self._lifted.add(job)
         share = self._fit(job, int(self._choices.gpus[row]), home=bool(self._choices.home[row]))
         if share is not None:
             self.give(job, share)
+            if before is not None:
+                self._short.clear()  # what it had is free
         elif before is not None:
             self.give(job, before)
+        self._lifted.discard(job)
         return share is not None
 
     def _fit(self, job: int, gpus: int, *, home: bool) -> Ints | None:
@@ -61,8 +69,13 @@ class Placing:
             return held if self._left.holds_share(job, held) else None
         if gpus > self.free:
             return None
+        kind = int(self._left.amounts.c[job]), int(self._left.amounts.m[job])
+        if job not in self._lifted and gpus >= self._short.get(kind, gpus + 1):
+            return None
         room = self._room(job)
         if room.sum() < gpus:
+            if job not in self._lifted:
+                self._short[kind] = gpus
             return None
         others = self._kept - self._choices.held[job] if job in self._in_turn else self._kept
         first = self._fit_in(np.maximum(0, np.minimum(room, self._left.gpus - others)), job, gpus)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isclose
 from typing import ClassVar, Final
 
@@ -55,8 +54,8 @@ class DeadlineChapter(Chapter):
         for one in decision.assignments:
             for name in one.jobs[:1]:
                 if name in values:
-                    way = sum(one.gpus.values()), self._stays(self.jobs[name], one)
-                    yield name, values[name].get(way, 0)
+                    stays = self._stays(self.jobs[name], one)
+                    yield name, values.worth(name, sum(one.gpus.values()), stays=stays)
 
     def _stays(self, job: Job, assignment: Assignment) -> bool:
         """Return whether a job goes on just as it is."""
@@ -79,7 +78,7 @@ class DeadlineChapter(Chapter):
         if job.stays and given != held:
             detail = f"job {job.id!r} runs with {held} GPUs and may not be stopped; it has {given}"
             yield Violation(rule="preemptible", where=where, detail=detail)
-        expected, said = period_of(job, given), assignment.period_seconds
+        expected, said = period_of(self.round_, job, given), assignment.period_seconds
         same = said == expected if said is None or expected is None else isclose(said, expected, rel_tol=1e-12)
         if not same:
             detail = f"{said} s; with {given} GPUs an iteration of job {job.id!r} takes {expected} s"
@@ -103,7 +102,8 @@ class DeadlineChapter(Chapter):
         return asked_reasons(self.round_, decision, held, self._asked, fewest_nodes=False, needs=self._least)
 
     def _least(self, job: Job) -> Need:
-        return replace(need_of(job), gpus=min(sizes_of(self.round_, job), default=1))
+        need = need_of(job)
+        return Need(gpus=min(sizes_of(self.round_, job), default=1), milli=need.milli, mebibytes=need.mebibytes)
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the bound by counting GPUs and quotas."""
@@ -119,4 +119,4 @@ class DeadlineChapter(Chapter):
 
     def period_alone(self, job: Job, gpus: int) -> float | None:
         """Return how long an iteration takes with so many GPUs."""
-        return period_of(job, gpus) if gpus in sizes_of(self.round_, job) else None
+        return period_of(self.round_, job, gpus) if gpus in sizes_of(self.round_, job) else None

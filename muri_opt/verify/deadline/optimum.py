@@ -111,6 +111,8 @@ def with_room_for_staying(round_: Round) -> Round:
         else replace(tenant, quota_gpus=held[tenant.id])
         for tenant in round_.cluster.tenants
     )
+    if tenants == round_.cluster.tenants:
+        return round_
     return replace(round_, cluster=replace(round_.cluster, tenants=tenants))
 
 

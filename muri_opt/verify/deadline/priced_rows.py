@@ -32,11 +32,12 @@ _LARGEST: Final = 1 << 62
 def price_of(total: int, gpus: Floats, worth: Floats, first: Ints) -> int:
     """Return the price of a GPU at which jobs want about as many as there are; job j has the rows from ``first[j]``."""
     low, high = 0.0, float((worth / gpus).max(initial=0.0))
+    counts = np.diff(first, append=len(gpus))
     for _ in range(_HALVINGS if len(first) else 0):
         price = (low + high) / 2
         above = worth - price * gpus
         best = np.maximum(0.0, np.maximum.reduceat(above, first))
-        chosen = (above >= np.repeat(best, np.diff([*first, len(above)]))) & (above > 0)
+        chosen = (above >= np.repeat(best, counts)) & (above > 0)
         most = np.maximum.reduceat(np.where(chosen, gpus, 0.0), first).sum()
         low, high = (price, high) if most > total else (low, price)
     return int(high)
@@ -65,7 +66,7 @@ class Rows:
         gpus = self.gpus.astype(np.float64)
         worth = self.speed * unit[self.job] + np.where(self.keeps, in_time[self.job], 0.0)
         price = price_of(total, gpus, worth, first)
-        above, counts = worth - price * gpus, np.diff([*first, len(gpus)])
+        above, counts = worth - price * gpus, np.diff(first, append=len(gpus))
         scale = np.maximum.reduceat(worth + price * gpus, first)
         near = above >= np.repeat(np.maximum.reduceat(above, first) - _NEAR * scale, counts)
         best: dict[int, int] = {}

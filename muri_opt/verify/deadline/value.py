@@ -31,12 +31,27 @@ def sizes_of(round_: Round, job: Job) -> Sequence[int]:
         raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: what goes with a GPU is counted by them")
     if job.scaling is None:
         return [job.gpus]
-    return range(1, min(len(Curve.of(job).speeds), round_.cluster.total_gpus) + 1)
+    largest = max(job.scaling) if 1 in job.scaling else len(curve_of(round_, job).speeds)  # refused without 1 GPU
+    return range(1, min(largest, round_.cluster.total_gpus) + 1)
 
 
-def period_of(job: Job, gpus: int) -> float | None:
+def curve_of(round_: Round, job: Job) -> Curve:
+    """Return the curve of an elastic job of a round, worked out once."""
+    known = _curves(round_)
+    if job.id not in known:
+        known[job.id] = Curve.of(job)
+    return known[job.id]
+
+
+@recalled
+def _curves(round_: Round) -> dict[str, Curve]:  # noqa: ARG001 - one for each round
+    """Return the curves of a round that are known."""
+    return {}
+
+
+def period_of(round_: Round, job: Job, gpus: int) -> float | None:
     """Return how long one iteration takes."""
-    return job.iteration_seconds if job.scaling is None else Curve.of(job).period_seconds(gpus)
+    return job.iteration_seconds if job.scaling is None else curve_of(round_, job).period_seconds(gpus)
 
 
 class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
@@ -76,6 +91,13 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
         one = Ahead.of(self._round, self._jobs[name], self._interval)
         return one, unit, in_time + (0 if one.can_wait else saved)
 
+    def worth(self, name: str, gpus: int, *, stays: bool) -> int:
+        """Return what one way to run of a job is worth; nothing if it has no such way."""
+        one, unit, in_time = self.ahead(name)
+        if gpus not in one.speeds or (stays and one.job.state != "running"):
+            return 0
+        return unit * one.speed(gpus, stays) + (in_time if one.keeps(gpus, stays) else 0)
+
     def __getitem__(self, name: str) -> Mapping[tuple[int, bool], int]:
         """Return what every way to run of a job is worth."""
         if name not in self._known:
@@ -110,7 +132,7 @@ def speeds_of(round_: Round, job: Job) -> tuple[int, ...]:
     """Return the speed with each number of GPUs that a job may have, in thousandths of that on one."""
     if job.scaling is None:
         return (1000 * job.gpus,)
-    return _relative(tuple(Curve.of(job).speeds.values()), len(sizes_of(round_, job)))
+    return _relative(tuple(curve_of(round_, job).speeds.values()), len(sizes_of(round_, job)))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -140,7 +162,7 @@ class Ahead:
             speeds = {job.gpus: 1000 * job.gpus}
             ends = {job.gpus: _length(job)} if left >= 0 else {}
         else:
-            curve = Curve.of(job)
+            curve = curve_of(round_, job)
             speeds = dict(zip(sizes, _relative(tuple(curve.speeds.values()), len(sizes)), strict=True))
             work = _iterations(job) * curve.unit if left >= 0 else 0
             ends = {gpus: work // curve.speeds[gpus] for gpus in sizes} if left >= 0 else {}
