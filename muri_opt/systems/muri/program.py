@@ -24,7 +24,7 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
 from muri_opt.systems.muri.periods import Group
-from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_columns import GroupColumns, refuse_too_many
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_prices import job_prices
@@ -87,6 +87,11 @@ class GroupingFormulation(Formulation):
         columns.homes.add(builder, y, columns.count, entries)
         if group_spots(round_) is None:
             columns.homes.add_nodes(builder, y, round_.amounts.G)
+
+    def work(self, round_: Round) -> float:
+        """Refuse a round of too many groups before it is handed to a solver; of others nothing is said."""
+        refuse_too_many(round_, self.rules)
+        return 0.0
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return the stages of all classes of priority, from the first: what groups are worth to it; last, changes."""

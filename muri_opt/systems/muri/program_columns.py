@@ -6,6 +6,7 @@ Columns x_S of the set packing program in the chapter *grouping*: instead of Mur
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -174,6 +175,17 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         homes=homes,
         restart=restart,
     )
+
+
+def refuse_too_many(round_: Round, rules: GroupRules) -> None:
+    """Refuse a round of which as many groups as there are could not be listed, from a count of different jobs alone."""
+    if group_spots(round_) is not None:  # not all may share
+        return
+    largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
+    different = {(job.gpus, job.stage_seconds) for job in round_.jobs}
+    kinds = Counter(gpus if rules.sizes == "equal" else 0 for gpus, _ in different)
+    total = sum(comb(number + size - 1, size) for number in kinds.values() for size in range(1, largest + 1))
+    _check_number(total, f"groups of {max(kinds.values(), default=0)} types of jobs that may share")
 
 
 def _check_number(groups: int, what: str) -> None:
