@@ -24,7 +24,8 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
 from muri_opt.systems.muri.periods import Group
-from muri_opt.systems.muri.program_columns import GroupColumns, refuse_too_many
+from muri_opt.systems.muri.program_ascent import MOST_GROUPS, listed_prices
+from muri_opt.systems.muri.program_columns import GroupColumns, most_groups, refuse_too_many
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_prices import job_prices
@@ -163,15 +164,19 @@ class GroupingFormulation(Formulation):
         return True
 
     def quick_duals(self, round_: Round) -> Prices | None:
-        """Return prices from a knapsack of single jobs, without a solver; of pairs, the duals of a matching.
+        """Return prices from a knapsack of single jobs, without a solver; of few groups, prices that cover them all.
 
-        Matchings are made of no more than ``QUICK_JOBS``, as they are made at several prices of a GPU.
+        Of pairs they are the duals of a matching, of no more than ``QUICK_JOBS``, as it is made at several prices.
         """
         linear = job_prices(round_, self.rules)
-        pairs = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources))) == 2
-        if linear is None or not pairs or len(round_.jobs) > QUICK_JOBS or group_spots(round_) is not None:
+        largest = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources)))
+        if linear is None or group_spots(round_) is not None:
             return linear
-        return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
+        if largest == 2 and len(round_.jobs) <= QUICK_JOBS:
+            return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
+        if most_groups(round_, self.rules) > MOST_GROUPS:
+            return linear
+        return listed_prices(round_, GroupColumns.of(round_, self.rules), linear) or linear
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.
