@@ -128,13 +128,23 @@ class PlanOptions:
     @cached_property
     def demand(self) -> list[int]:
         """The number of each option's demand, the same for equal ones."""
-        known: dict[tuple[int, ...], int] = {}
-        return [known.setdefault(demand, len(known)) for demand in self.demands]
+        columns = np.column_stack([self.q, self.g, self.c, self.m, self.kind, self.home])
+        if self.larger:
+            more = np.zeros((len(columns), 4), dtype=np.int64)
+            more[list(self.larger)] = [(count, *part) for count, part in self.larger.values()]
+            columns = np.column_stack([columns, more])
+        order = np.lexsort(columns.T)
+        new = (np.diff(columns[order], axis=0) != 0).any(axis=1)
+        found = np.zeros(len(order), dtype=np.int64)
+        found[order[1:]] = np.cumsum(new)
+        numbers: list[int] = found.tolist()
+        return numbers
 
     @cached_property
     def moves(self) -> list[bool]:
         """Whether each option is anywhere, not just on the nodes that its job holds."""
-        return (self.home < 0).tolist()
+        found: list[bool] = (self.home < 0).tolist()
+        return found
 
     @cached_property
     def same_at_home(self) -> dict[int, int]:

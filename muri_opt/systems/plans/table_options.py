@@ -98,4 +98,5 @@ def _as_held(round_: Round, table: PlanTable) -> Bools:
             held = set(job.placement.values())
             if len(held) == 1:
                 nodes[j], gpus[j] = len(job.placement), held.pop()
-    return (table.nodes == nodes[table.job]) & (table.gpus == gpus[table.job])
+    found: Bools = (table.nodes == nodes[table.job]) & (table.gpus == gpus[table.job])
+    return found

@@ -35,7 +35,7 @@ class Reallocation:
     def __init__(self, state: State, until: float = inf) -> None:
         self._state = state
         self._until = until
-        self._costs = CachedCosts(state, level=0)
+        self._costs = CachedCosts(state, level=0, is_late=self._is_late)
         self._jobs = list(state.rank)
 
     def run(self) -> None:
@@ -46,7 +46,7 @@ class Reallocation:
         levels = self._state.level
         for level in range(max(levels, default=-1) + 1):
             self._jobs = [job for job in self._state.rank if levels[job] == level]
-            self._costs = CachedCosts(self._state, level=level)
+            self._costs = CachedCosts(self._state, level=level, is_late=self._is_late)
             if not self._run_level():
                 self._fill()
                 return

@@ -5,6 +5,9 @@ Without any of this the decisions are the same; a test asks everything anew and 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.rubick.node_occupants import Given, Occupants
 from muri_opt.systems.rubick.node_prices import Prices
@@ -12,16 +15,20 @@ from muri_opt.systems.rubick.shrink_steps import ShrinkSteps
 from muri_opt.systems.rubick.slopes import NOTHING
 from muri_opt.systems.rubick.state import NOWHERE, State
 
+_NODES: Final = 32
+"""Nodes whose prices are worked out between two looks at the clock."""
+
 
 class CachedCosts:
     """Slopes of jobs, who is on a node and what room costs there, and which jobs got nothing.
 
     A slope depends on a job and what it has, and is kept for good. The rest depends on seats: whoever changes one says
-    so by :meth:`forget`. All of it is for jobs of one ``level`` of priorities, to which others give.
+    so by :meth:`forget`. All of it is for jobs of one ``level`` of priorities, to which others give. Prices are not
+    worked out to the end where it ``is_late``.
     """
 
-    def __init__(self, state: State, *, level: int) -> None:
-        self._state = state
+    def __init__(self, state: State, *, level: int, is_late: Callable[[], bool]) -> None:
+        self._state, self._is_late = state, is_late
         self._steps = ShrinkSteps(state.options, state.curves, state.settled, state.firm, state.starving, level)
         nodes = len(state.on_node)
         self._slopes: dict[tuple[int, int], float] = {}
@@ -57,9 +64,11 @@ class CachedCosts:
     def prices(self, own: Ints, *, forced: bool) -> Prices:
         """Return what room costs now on every node but the ``own`` ones of a job whose seat is free already."""
         prices, stale = self._prices[forced], self._stale[forced]
-        for node in stale.difference(own.tolist()):
+        for done, node in enumerate(stale.difference(own.tolist())):
+            if done % _NODES == _NODES - 1 and self._is_late():
+                break  # the others stay as they were: nobody is served by them any more
             prices.update(self.occupants(node, NOTHING, {}, forced=forced))
-        stale.intersection_update(own.tolist())
+            stale.discard(node)
         return prices
 
     def too_flat(self, job: int) -> bool:

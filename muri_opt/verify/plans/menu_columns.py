@@ -214,7 +214,8 @@ def _as_held(jobs: Sequence[Job], owner: Ints, parts: Ints, gpus: Ints) -> Bools
         if job.state == "running" and job.placement:
             sizes = set(job.placement.values())
             nodes[place], each[place] = len(job.placement), sizes.pop() if len(sizes) == 1 else -1
-    return (parts == nodes[owner]) & (gpus == each[owner])
+    held: Bools = (parts == nodes[owner]) & (gpus == each[owner])
+    return held
 
 
 class _Values:

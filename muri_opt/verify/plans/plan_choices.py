@@ -216,8 +216,8 @@ class PlanChoices:
             orders.append(Order(said, _asks(job), mine, ways))
         if planned.gate is not None:
             outweighs = 1 + sum(order.most for order in orders)
-            held = [may_not_stop(job, planned) for job in round_.jobs]
-            orders = [one.staying(outweighs) if firm else one for one, firm in zip(orders, held, strict=True)]
+            told = zip(orders, round_.jobs, strict=True)
+            orders = [one.staying(outweighs) if may_not_stop(job, planned) else one for one, job in told]
         return cls(round_=round_, planned=planned, orders=tuple(orders))
 
     def entry(self, round_: Round, position: int, assignment: Assignment) -> Entry | None:
@@ -241,9 +241,9 @@ class PlanChoices:
         columns = self.columns
         rows = None if columns is None else decision_rows(round_, columns, decision)
         if columns is not None and rows is not None:
-            worth = np.where(rows.home, columns.home[rows.plan], columns.away[rows.plan])
+            found = np.where(rows.home, columns.home[rows.plan], columns.away[rows.plan])
             bonus, weights = self.bonus, self.weights
-            told = zip(rows.job.tolist(), worth.tolist(), strict=True)
+            told = zip(rows.job.tolist(), found.tolist(), strict=True)
             return sum(weights[job] * (bonus[job] + one) for job, one in told)
         total = 0
         for assignment in decision.assignments:
