@@ -18,8 +18,9 @@ _SMALL_BLOCK = 64
 _PASSES = 7
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
-_KEPT = (1.0, 0.6)
-"""Which part of the pairs waits for a third job, in turn; of very many jobs at once ``_KEPT_AT_ONCE``."""
+_KEPT = (1.0, 0.6, 0.35)
+"""Which part of the pairs waits for further jobs, in turn; the last only for a fourth, and of very many jobs at once
+``_KEPT_AT_ONCE``."""
 _KEPT_AT_ONCE = 0.5
 _DEARER = 1.4
 """How much dearer than without sharing GPUs are with it, as a first guess."""
@@ -67,7 +68,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
     low, high, price = 0.0, float("inf"), best.price
     for turn in range(_PASSES):
-        groups = block.groups(price, _KEPT[turn % len(_KEPT)])
+        groups = block.groups(price, _KEPT[turn % max(2, offers.most_jobs - 1)])
         found = _sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)
         if found.price > price:
