@@ -66,6 +66,8 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
         return _at_once(offers, order, alone, best, gpus)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
+    if not block.share:
+        return best
     low, high, price = 0.0, float("inf"), best.price
     for turn in range(_PASSES):
         groups = block.groups(price, _KEPT[turn % max(2, offers.most_jobs - 1)])
@@ -77,7 +79,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
             high = price
         middle = (low + high) / 2 if high < float("inf") else 2 * price
         price = found.price if low < found.price < high else middle
-        if not groups or (high < float("inf") and high - low <= 1e-3 * high):
+        if high < float("inf") and high - low <= 1e-3 * high:
             break
     return _improved(offers, order, alone, block, best, gpus)
 
