@@ -16,6 +16,7 @@ SPECS = (
     "joint-s:shares=powers",
     "joint-s:restarts=ignore",
     "joint-l:kappa=0.3,horizon=60",
+    "joint-s:group=4",
 )
 RESOURCES = ("storage", "gpu", "network")
 

@@ -22,16 +22,23 @@ def joint_decision(
     What a waiting job asks is the fewest GPUs that it can start with.
     """
     asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
+    for group, share in placed.items():
+        asks[list(group)] = int(share.sum())
+    return group_decision(round_, timed_placed(round_, models, rules, placed), consolidate=False, asks=asks)
+
+
+def timed_placed(
+    round_: Round, models: Models, rules: JointRules, placed: Mapping[tuple[int, ...], Ints]
+) -> list[Placed]:
+    """Return groups on their GPUs with the orders that reach the least periods."""
     items = sorted(placed.items())
-    sizes = [int(share.sum()) for _, share in items]
+    timed = timed_groups(models, [group for group, _ in items], [int(share.sum()) for _, share in items])
     found = []
-    timed = timed_groups(models, [group for group, _ in items], sizes)
-    for (group, share), gpus, (period, order) in zip(items, sizes, timed, strict=True):
-        asks[list(group)] = gpus
+    for (group, share), (period, order) in zip(items, timed, strict=True):
         seconds = float(period * rules.slowdown[len(group) - 1] / PER_SECOND)
         said = None if len(group) == 1 and _timeless(round_, group[0]) else seconds
         found.append(Placed(jobs=group, share=share, order=order, period_seconds=said))
-    return group_decision(round_, found, consolidate=False, asks=asks)
+    return found
 
 
 def _timeless(round_: Round, job: int) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
+from muri_opt.rounds.field_groups import STATES
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MAX_SECONDS
+from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.job_model import models_of
+from muri_opt.systems.joint.kept import kept_as_they_are
 from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import USUAL, JointRules
 from muri_opt.systems.joint.state import Case
@@ -46,9 +50,9 @@ class JointPolicy(Policy):
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
-    honours: ClassVar[frozenset[str]] = INFORMATION
+    honours: ClassVar[frozenset[str]] = INFORMATION | STATES
     choices: ClassVar[Mapping[str, Allowed]] = {
-        "group": ("3", "2", "1"),
+        "group": ("4", "3", "2", "1"),
         "sharing": ("full", "stretch"),
         "slowdown": ("none", "muri"),
         "shares": ("all", "powers"),
@@ -95,11 +99,28 @@ class JointPolicy(Policy):
                 allowed = "a time, stage_seconds or scaling: 'joint-s' ranks jobs by the service they have left"
                 raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
         models_of(round_, JointRules.of(self.rules))
+        self.set_apart(round_)
+
+    def set_apart(self, round_: Round) -> SetApart | None:
+        """Return the round in two parts where some of it is not to be decided."""
+        together = JointRules.of(self.rules).most_jobs(len(round_.resources)) > 1
+        return set_apart(round_, self._kept, sharing=together)
+
+    def _kept(self, round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], FreeCapacity]:
+        rules = JointRules.of(self.rules)
+        return kept_as_they_are(round_, models_of(round_, rules), rules, groups)
+
+    def as_it_is(self, round_: Round, groups: Sequence[tuple[int, ...]]) -> tuple[Assignment, ...]:
+        """Return running groups as they are, with their orders and periods."""
+        return self._kept(round_, tuple(groups))[0]
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""
         self.check_honoured(round_)
         self.check(round_)
+        apart = self.set_apart(round_)
+        if apart is not None:
+            return apart.joined(self.decide(apart.rest, seed))
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)

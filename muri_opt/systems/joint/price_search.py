@@ -18,8 +18,9 @@ _SMALL_BLOCK = 64
 _PASSES = 7
 _PER_GPU = 3
 """Jobs that are looked at for each GPU there is, those of the most value for a GPU: hardly more can run on them."""
-_KEPT = (1.0, 0.6)
-"""Which part of the pairs waits for a third job, in turn; of very many jobs at once ``_KEPT_AT_ONCE``."""
+_KEPT = (1.0, 0.6, 0.35)
+"""Which part of the pairs waits for further jobs, in turn; the last only for a fourth, and of very many jobs at once
+``_KEPT_AT_ONCE``."""
 _KEPT_AT_ONCE = 0.5
 _DEARER = 1.4
 """How much dearer than without sharing GPUs are with it, as a first guess."""
@@ -65,9 +66,11 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
         return _at_once(offers, order, alone, best, gpus)
     # Where a third job may join, the best pairs are no better cores than those of the largest gains.
     block = Blocks(offers, order[None], best_pairs if offers.most_jobs == 2 else heaviest_first)
+    if not block.share:
+        return best
     low, high, price = 0.0, float("inf"), best.price
     for turn in range(_PASSES):
-        groups = block.groups(price, _KEPT[turn % len(_KEPT)])
+        groups = block.groups(price, _KEPT[turn % max(2, offers.most_jobs - 1)])
         found = _sized(offers, order, alone, groups, gpus)
         best = max(best, found, key=lambda one: one.value)
         if found.price > price:
@@ -76,7 +79,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
             high = price
         middle = (low + high) / 2 if high < float("inf") else 2 * price
         price = found.price if low < found.price < high else middle
-        if not groups or (high < float("inf") and high - low <= 1e-3 * high):
+        if high < float("inf") and high - low <= 1e-3 * high:
             break
     return _improved(offers, order, alone, block, best, gpus)
 

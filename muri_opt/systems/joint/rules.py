@@ -48,7 +48,7 @@ class JointRules:
     def of(cls, rules: Mapping[str, str]) -> JointRules:
         """Return what rules say; a setting that they leave out is as usual."""
         said = USUAL | dict(rules)
-        factors = (SLOWDOWN[said["slowdown"]][size] for size in (1, 2, 3))
+        factors = (SLOWDOWN[said["slowdown"]][size] for size in (1, 2, 3, 4))
         return cls(
             known=said["lengths"] == "known",
             group=int(said["group"]),

@@ -7,7 +7,19 @@ from dataclasses import replace
 from math import isclose
 from typing import ClassVar
 
-from muri_opt.rounds import Assignment, Decision, Job, Prices, Proof, Round, Violation, Waiting, WaitingReason
+from muri_opt.rounds import (
+    INFORMATION,
+    Assignment,
+    Decision,
+    Job,
+    Prices,
+    Proof,
+    Round,
+    Violation,
+    Waiting,
+    WaitingReason,
+)
+from muri_opt.rounds.field_groups import STATES
 from muri_opt.verify.amounts import Need, need_of
 from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
 from muri_opt.verify.feasibility import cpu_breaches
@@ -20,9 +32,11 @@ from muri_opt.verify.waiting_reasons import true_reasons
 
 
 class JointChapter(Chapter):
-    """Groups of up to three jobs on GPUs that each of them can have, worth what their work is for completion times."""
+    """Groups of up to four jobs on GPUs that each of them can have, worth what their work is for completion times."""
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
+    sets_apart: ClassVar[bool] = True
+    honours: ClassVar[frozenset[str]] = INFORMATION | STATES
 
     def __init__(self, round_: Round, rules: Joint) -> None:
         super().__init__(round_, rules)

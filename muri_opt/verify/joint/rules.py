@@ -13,7 +13,7 @@ from muri_opt.verify.settings import Setting, one_of
 
 SETTINGS: Final[Mapping[str, Setting]] = {
     "lengths": one_of("known", "attained"),
-    "group": one_of("3", "2", "1"),
+    "group": Setting(usual="3", words=("4", "3", "2", "1")),
     "sharing": one_of("full", "stretch"),
     "slowdown": one_of("none", "muri"),
     "shares": one_of("all", "powers"),

@@ -49,7 +49,7 @@ def test_plans_are_refused_with_the_remedy():
         policy_from("joint-s").check(round_of(planned))
 
 
-@pytest.mark.parametrize("text", ["joint-s:group=4", "joint-s:sharing=free", "joint-s:horizon=0", "joint-s:kappa=-1"])
+@pytest.mark.parametrize("text", ["joint-s:group=5", "joint-s:sharing=free", "joint-s:horizon=0", "joint-s:kappa=-1"])
 def test_settings_that_are_not_allowed_are_refused(text):
     with pytest.raises(InputError):
         policy_from(text)
@@ -131,3 +131,39 @@ def test_a_job_larger_than_the_cluster_waits():
     decision = policy_from("joint-s").decide(round_of(job("a", gpus=9), job("b")), 0)
     assert [wait.job for wait in decision.waiting] == ["a"]
     assert replace(decision, waiting=()).running == {"b"}
+
+
+def test_what_may_not_be_touched_goes_on_and_what_may_not_start_waits():
+    nodes = (Node(id="n0", gpus=2), Node(id="n1", gpus=2, state="drain"), Node(id="n2", gpus=2, state="down"))
+    stages = {"stage_seconds": (0.5, 0.2, 0.3), "remaining_iterations": 10}
+    runs = {"state": "running", "gpus": 1}
+    jobs = (
+        Job(id="fixed", placement={"n0": 1}, preemptible=False, **runs, **stages),
+        Job(id="beside", placement={"n0": 1}, preemptible=False, **runs, **stages),
+        Job(id="draining", placement={"n1": 1}, **runs, **stages),
+        Job(id="lost", placement={"n2": 1}, **runs, **stages),
+        Job(id="held", gpus=1, held="asked", **stages),
+        Job(id="later", gpus=1, not_before=1e6, **stages),
+        Job(id="waits", gpus=1, **stages),
+    )
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs, resources=STAGES)
+    for group in "41":
+        result = solve_round(round_, f"joint-s:group={group}", "auto", Limits(seconds=None))
+        assert result.certificate.feasible
+        assert {"fixed", "beside", "draining"} <= result.decision.running
+        reasons = {wait.job: wait.reason for wait in result.decision.waiting}
+        assert (reasons["held"], reasons["later"]) == ("held", "not-before")
+        assert not {"n1", "n2"} & {
+            node for one in result.decision.assignments for node in one.gpus if one.jobs != ("draining",)
+        }
+
+
+def test_four_jobs_share_where_there_are_four_stages():
+    stages = [(1.0, 0.01, 0.01, 0.01), (0.01, 1.0, 0.01, 0.01), (0.01, 0.01, 1.0, 0.01), (0.01, 0.01, 0.01, 1.0)]
+    jobs = tuple(
+        Job(id=f"j{at}", gpus=1, stage_seconds=some, remaining_iterations=100) for at, some in enumerate(stages)
+    )
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=jobs, resources=tuple("abcd"))
+    for method in ("heuristic", "auto"):
+        result = solve_round(round_, "joint-s:group=4", method, Limits(seconds=None))
+        assert [sorted(one.jobs) for one in result.decision.assignments] == [["j0", "j1", "j2", "j3"]]
