@@ -17,6 +17,7 @@ SPECS = (
     "joint-s:restarts=ignore",
     "joint-l:kappa=0.3,horizon=60",
     "joint-s:group=4",
+    "joint-s:weights=pow,power=0.35",
 )
 RESOURCES = ("storage", "gpu", "network")
 

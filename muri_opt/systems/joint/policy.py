@@ -17,7 +17,7 @@ from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are
 from muri_opt.systems.joint.revision import revised
-from muri_opt.systems.joint.rules import USUAL, JointRules
+from muri_opt.systems.joint.rules import POWERS, USUAL, JointRules
 from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -33,7 +33,8 @@ class JointPolicy(Policy):
     asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
     the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
     ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
-    scales the price of GPUs at a job's end. A decision is expected to stand for ``horizon`` seconds; with ``restarts``
+    scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over the service left, or had,
+    to a ``power`` instead. A decision is expected to stand for ``horizon`` seconds; with ``restarts``
     ``pay`` a running job that is given other GPUs loses its restart of them.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
@@ -47,6 +48,8 @@ class JointPolicy(Policy):
     kappa: str = USUAL["kappa"]
     horizon: str = USUAL["horizon"]
     restarts: str = USUAL["restarts"]
+    weights: str = USUAL["weights"]
+    power: str = USUAL["power"]
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
@@ -59,6 +62,8 @@ class JointPolicy(Policy):
         "kappa": Span(0, 1000),
         "horizon": Span(0.001, MAX_SECONDS),
         "restarts": ("pay", "ignore"),
+        "weights": ("rank", "pow"),
+        "power": POWERS,
         "again": Span(1, MAX_SECONDS),
     }
 
@@ -81,7 +86,8 @@ class JointPolicy(Policy):
     @property
     def rules(self) -> Rules:
         """How jobs may share and what that is worth; how it is searched for is the algorithm's own affair."""
-        settings = {name: getattr(self, name) for name in USUAL if name != "lengths"}
+        unsaid = {"lengths"} if self.weights == "pow" else {"lengths", "weights", "power"}
+        settings = {name: getattr(self, name) for name in USUAL if name not in unsaid}
         return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
 
     def check(self, round_: Round) -> None:

@@ -19,7 +19,11 @@ USUAL: Final = {
     "kappa": "1",
     "horizon": "600",
     "restarts": "pay",
+    "weights": "rank",
+    "power": "0.5",
 }
+POWERS: Final = ("0.5", "0.25", "0.35", "0.75", "1")
+"""Of the service left, where work is worth a power of it."""
 _LARGEST_DENOMINATOR: Final = 10_000
 
 
@@ -29,7 +33,8 @@ class JointRules:
 
     ``known`` says whether jobs are ranked by the service they have left, or by what they have attained. ``full`` lets
     stages fill the iteration. ``slowdown[k - 1]`` stretches the period of k jobs. ``powers`` allows elastic jobs only
-    1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes.
+    1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes. With a ``power`` a GPU second of
+    work is worth one over the service left to that power, else what it costs at the job's end.
 
     >>> JointRules.of({}).group
     3
@@ -43,6 +48,7 @@ class JointRules:
     kappa: Fraction
     horizon: int
     pay: bool
+    power: Fraction | None = None
 
     @classmethod
     def of(cls, rules: Mapping[str, str]) -> JointRules:
@@ -58,6 +64,7 @@ class JointRules:
             kappa=Fraction(said["kappa"]),
             horizon=microseconds(float(said["horizon"])),
             pay=said["restarts"] == "pay",
+            power=Fraction(said["power"]) if said["weights"] == "pow" else None,
         )
 
     def most_jobs(self, stages: int) -> int:

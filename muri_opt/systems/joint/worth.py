@@ -8,15 +8,18 @@ in nanoseconds of D x G GPUs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.quantities import microseconds
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
 from muri_opt.systems.completion import jobs_behind, least_cost, service_attained
-from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.job_model import PER_SECOND, Models
+from muri_opt.systems.joint.power_worth import hour_over
 from muri_opt.systems.joint.rules import JointRules
 
 SCALE = 1_000_000
@@ -38,17 +41,35 @@ class Worth:
 def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     """Return what the work of every job of the round is worth."""
     gpus, kappa = round_.cluster.total_gpus, rules.kappa
-    behind = jobs_behind(service_left(round_, models, rules))
-    counts = np.flatnonzero((models.period > 0).any(axis=0))
-    period = models.period[:, counts][models.kind]
-    work = least_cost(period, counts, behind, gpus * kappa.denominator, kappa.numerator)
+    unit, service = max(1, gpus * kappa.denominator), service_left(round_, models, rules)
+    if rules.power is None:
+        counts = np.flatnonzero((models.period > 0).any(axis=0))
+        period = models.period[:, counts][models.kind]
+        work = least_cost(period, counts, jobs_behind(service), gpus * kappa.denominator, kappa.numerator)
+    else:
+        work = _by_power(models, service, rules.power, unit, rules.known)
     changed = work.copy()
     if rules.pay:
         for place, job in enumerate(round_.jobs):
             if job.state == "running":
                 restart = max(1, microseconds(job.restart_seconds or 0.0))
                 changed[place] = int(work[place]) * max(0, rules.horizon - restart) // rules.horizon
-    return Worth(work=work, changed=changed, unit=max(1, gpus * kappa.denominator))
+    return Worth(work=work, changed=changed, unit=unit)
+
+
+def _by_power(models: Models, service: list[int], power: Fraction, unit: int, known: bool) -> NDArray[Any]:
+    """Return what iterations are worth if a GPU second is one over the service left, or had, to a power.
+
+    An hour left counts as one. A job that can have no GPUs of the cluster is worth nothing.
+    """
+    second = PER_SECOND if known else MILLISECONDS_PER_SECOND
+    each = [model.least * model.period[model.least] for model in models.of]
+    able = (models.period > 0).any(axis=1).tolist()
+    found = [
+        floor(each[kind] * hour_over(amount, second, power)) * unit if able[kind] else 0
+        for kind, amount in zip(models.kind.tolist(), service, strict=True)
+    ]
+    return np.array(found, dtype=np.int64 if max(found, default=0) < 1 << 62 else object)
 
 
 def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:

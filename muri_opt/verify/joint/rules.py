@@ -20,6 +20,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "kappa": Setting(usual="1", least=0, most=1000),
     "horizon": Setting(usual="600", least=1e-6),
     "restarts": one_of("pay", "ignore"),
+    "weights": one_of("rank", "pow"),
+    "power": one_of("0.5", "0.25", "0.35", "0.75", "1"),
 }
 
 
@@ -35,6 +37,7 @@ class Joint:
     kappa: Fraction = Fraction(1)
     horizon: int = 600_000_000
     pay: bool = True
+    power: Fraction | None = None
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Joint:
@@ -48,6 +51,7 @@ class Joint:
             kappa=Fraction(chosen["kappa"]),
             horizon=micro(float(chosen["horizon"])),
             pay=chosen["restarts"] == "pay",
+            power=Fraction(chosen["power"]) if chosen["weights"] == "pow" else None,
         )
 
     def most_jobs(self, stages: int) -> int:

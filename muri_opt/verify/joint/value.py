@@ -104,7 +104,10 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         within = {k: time for k, time in by_gpus.items() if k <= gpus}
         behind = len(service) - 1 - place[amount]
         fixed, each = gpus * rules.kappa.denominator, rules.kappa.numerator * behind
-        fresh = min(((fixed + each * k) * time for k, time in within.items()), default=0)
+        if rules.power is None:
+            fresh = min(((fixed + each * k) * time for k, time in within.items()), default=0)
+        else:
+            fresh = max(1, fixed) * _by_power(by_gpus, amount, rules) if within else 0
         home = job.placement if job.state == "running" and job.placement else None
         left = rules.horizon - max(1, micro(job.restart_seconds or 0.0))
         stages = None if job.stage_seconds is None else tuple(1000 * micro(time) for time in job.stage_seconds)
@@ -146,6 +149,22 @@ def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:
     if job.scaling is not None and rules.powers:
         by_gpus = {k: time for k, time in by_gpus.items() if k.bit_count() == 1}
     return by_gpus, min(alone, stages) if rules.full and stages else max(1, alone)
+
+
+def _by_power(by_gpus: Mapping[int, int], service: int, rules: Joint) -> int:
+    """Return the GPU time of an iteration with the fewest GPUs, times (an hour / service) to the power."""
+    second, fewest = NANO if rules.lengths == "known" else 1000, min(by_gpus)
+    hour, mine = (_power(amount, rules.power or Fraction(1)) for amount in (3600 * second, max(service, second)))
+    return by_gpus[fewest] * fewest * hour // mine
+
+
+def _power(amount: int, power: Fraction) -> int:
+    """Return the largest number of millionths that is no more than the power of an amount, bit by bit."""
+    target, found = amount**power.numerator * MILLION**power.denominator, 0
+    for bit in range(target.bit_length() // power.denominator, -1, -1):
+        if (found | 1 << bit) ** power.denominator <= target:
+            found |= 1 << bit
+    return found
 
 
 def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:

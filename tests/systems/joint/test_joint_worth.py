@@ -9,7 +9,8 @@ from joint_rounds import joint_round
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
 from muri_opt.systems.joint.job_model import models_of
-from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.power_worth import hour_over
+from muri_opt.systems.joint.rules import POWERS, JointRules
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.value import workers_of
@@ -49,12 +50,23 @@ def test_the_size_that_is_dear_at_the_end_is_not_the_fastest():
     assert Fraction(int(worth.work[1]), worth.unit * 10**9) == 1
 
 
-@pytest.mark.parametrize("rules", [{}, {"kappa": "0.25"}, {"lengths": "attained"}, {"restarts": "ignore"}])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"kappa": "0.25"},
+        {"lengths": "attained"},
+        {"restarts": "ignore"},
+        {"weights": "pow", "power": "0.35"},
+        {"weights": "pow", "power": "1", "lengths": "attained", "kappa": "0.25"},
+    ],
+)
 def test_the_policy_and_the_verifier_say_the_same_worth(rules):
     checked = Joint(
         lengths=rules.get("lengths", "known"),
         kappa=Fraction(rules.get("kappa", "1")),
         pay=rules.get("restarts", "pay") == "pay",
+        power=Fraction(rules["power"]) if "power" in rules else None,
     )
     for seed in range(40):
         round_ = joint_round(seed)
@@ -70,3 +82,10 @@ def test_lengths_unknown_rank_by_attained_service():
     worth = worth_on(round_, lengths="attained")
     assert (worth.work // (worth.unit * 10**9)).tolist() == [1, 3, 2]
     assert [one.jobs for one in policy_from("joint-l").decide(round_, 0).assignments] == [("j1",)]
+
+
+def test_by_a_power_a_gpu_second_is_worth_one_over_the_service_left():
+    worth = worth_on(machine(1800 // 8, 1800 // 2, 1800), weights="pow", power="0.5")
+    parts = [Fraction(int(work), worth.unit * 2_000_000_000) for work in worth.work]
+    assert [float(part) for part in parts] == pytest.approx([8**0.5, 2**0.5, 1.0], rel=1e-6)
+    assert all(float(hour_over(900, 1, Fraction(power))) == pytest.approx(4 ** float(power)) for power in POWERS)
