@@ -105,7 +105,7 @@ def test_the_options_are_those_of_preset_and_settings(text: str, options: object
         ),
         (
             "muri-s:objective=time",
-            "policy 'muri-s'.objective: found 'time'; allowed: one of efficiency, gpu-time, progress",
+            "policy 'muri-s'.objective: found 'time'; allowed: one of efficiency, gpu-time, progress, completion",
         ),
         ("muri-s:sizes=any", "policy 'muri-s'.sizes: found 'any'; allowed: one of equal, mixed"),
     ],
