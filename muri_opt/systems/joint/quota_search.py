@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,14 +20,19 @@ from muri_opt.systems.joint.state import State
 _STEPS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Searched:
-    """Groups on their nodes, what they are worth in all, and the search that led there with its charges of quotas."""
+    """Groups on their nodes, and the search that led there with its charges of quotas."""
 
+    state: State
     placed: dict[Group, Ints]
-    value: int
     found: Found
     charge: Floats
+
+    @cached_property
+    def value(self) -> int:
+        """What they are worth in all, in the state that they were found for."""
+        return self.state.value(self.placed)
 
 
 def searched(
@@ -52,9 +58,9 @@ def searched(
         paid = np.where(tenant >= 0, charge[tenant], 0.0) if len(limits) else np.zeros(len(offers.kind))
         found = search(replace(offers, charge=paid), gpus, among, groups)
         placed = placed_beside(state, kept, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
-        this = Searched(placed=placed, value=state.value(placed), found=found, charge=paid)
-        best = this if best is None or this.value > best.value else best
+        this = Searched(state=state, placed=placed, found=found, charge=paid)
         over = _asked(found, tenant, len(limits)) > limits
+        best = this if best is None or this.value > best.value else best
         if step == 0 and not over.any():
             break
         low, high = np.where(over, charge, low), np.where(over | (charge == 0), high, charge)

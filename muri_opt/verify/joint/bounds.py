@@ -45,24 +45,38 @@ def _by_stages(round_: Round, workers: Workers, duals: LinearDuals) -> int:
     """
     gpus, kinds = round_.cluster.total_gpus, max(1, len(round_.resources))
     table = PriceTable.read(duals, {"stages": (gpus,) * kinds, "part": (gpus,)})
-    return table.bound(_most_profit(workers, job, table) for job in workers.jobs)
+    known = dict[tuple[object, ...], list[tuple[int, int, int, int]]]()
+    return table.bound(_most_profit(workers, job, table, _shapes(job, table, known)) for job in workers.jobs)
 
 
-def _most_profit(workers: Workers, job: Worker, table: PriceTable) -> int:
+def _shapes(
+    job: Worker, table: PriceTable, known: dict[tuple[object, ...], list[tuple[int, int, int, int]]]
+) -> list[tuple[int, int, int, int]]:
+    """Return GPUs, period, stages together and what these cost, for each way of a job; alike ones are asked once."""
+    key = job.stages, job.base, tuple(job.by_gpus.items())
+    if key not in known:
+        price, found = table.of["stages"], list[tuple[int, int, int, int]]()
+        for gpus, period in job.by_gpus.items():
+            stages = [] if job.stages is None else job.stages_on(gpus)
+            cost = sum(each * time for each, time in zip(price, stages, strict=False))
+            found.append((gpus, period, sum(stages), gpus * cost))
+        known[key] = found
+    return known[key]
+
+
+def _most_profit(workers: Workers, job: Worker, table: PriceTable, shapes: list[tuple[int, int, int, int]]) -> int:
     """Return what a job gains at most at these prices, over their denominator, rounded up."""
-    price, (part,) = table.of["stages"], table.of["part"]
-    most, whole = 0, sum(price) + part
+    (part,) = table.of["part"]
+    most, whole = 0, sum(table.of["stages"]) + part
     held = 0 if job.home is None else sum(job.home.values())
     shares = workers.most_jobs > 1 and job.stages is not None
     factor = min(workers.rules.slowdowns[1 : workers.most_jobs], default=workers.rules.slowdowns[0])
-    for gpus, period in job.by_gpus.items():
+    for gpus, period, stages, cost in shapes:
         offer = MILLION * table.denominator * (job.fresh if gpus == held else job.changed)
         most = max(most, offer // (workers.unit * period) + 1 - gpus * whole)
         if shares:
-            stages = job.stages_on(gpus)
-            cost = gpus * sum(each * time for each, time in zip(price, stages, strict=True))
             gain = offer * factor.denominator - workers.unit * cost * factor.numerator
-            gain = -(-gain // (workers.unit * sum(stages) * factor.numerator))
+            gain = -(-gain // (workers.unit * stages * factor.numerator))
             most = max(most, gain - gpus * part // workers.most_jobs)
     return most
 

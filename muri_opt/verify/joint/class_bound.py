@@ -23,7 +23,8 @@ from muri_opt.verify.muri.periods import Ints, group_periods
 
 MOST_ENTRIES = 3_000_000
 """Groups of classes, each with each number of GPUs, beyond which they are not looked at."""
-_WORD = 1 << 62
+_WORD = 1 << 58
+"""Numbers below it can be added up in a machine word."""
 _AT_ONCE = 4_000_000
 
 
@@ -48,8 +49,8 @@ def bound_by_classes(round_: Round, workers: Workers, duals: LinearDuals) -> int
     found = _Classes.of(workers, classes, sizes, paid, table.denominator, gpu)
     if found is None:
         return None
-    for size in range(2, workers.most_jobs + 1):
-        found.charge(size)
+    if not all(found.charge(size) for size in range(2, workers.most_jobs + 1)):
+        return None
     return (gpu * round_.cluster.total_gpus + int(found.paid.sum())) // table.denominator
 
 
@@ -123,13 +124,13 @@ class _Classes:
             scale=scale,
         )
 
-    def charge(self, size: int) -> None:
-        """Let jobs pay what groups of so many members are worth beyond what they pay."""
+    def charge(self, size: int) -> bool:
+        """Let jobs pay what groups of so many members are worth beyond what they pay; return whether that was told."""
         factor = self.workers.rules.slowdowns[size - 1]
         over = MILLION * self.scale * factor.denominator
         work = [-(-over * job.fresh // (self.workers.unit * factor.numerator)) for job in self.workers.jobs]
         if max(work, default=0) >= _WORD:
-            raise InputError("multipliers", "numbers beyond a machine word", "a smaller denominator")
+            return False
         offers = np.array(work, dtype=np.int64)
         number = np.array([len(some) for some in self.members])
         rows: Ints = np.array(list(combinations_with_replacement(range(len(number)), size)), dtype=np.int64)
@@ -139,6 +140,7 @@ class _Classes:
             able = rows[(self.times[rows, place, 0] >= 0).all(axis=1)]
             if len(able):
                 self._charge(able, gpus, group_periods("cyclic", self.times[able, place], worst=False), offers)
+        return True
 
     def _charge(self, rows: Ints, gpus: int, period: Ints, offers: Ints) -> None:
         """Let one class of each group of such a period pay what is missing."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
+from itertools import combinations, permutations
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -14,7 +13,6 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
 from muri_opt.verify.joint.rules import Joint
-from muri_opt.verify.muri.periods import group_periods
 from muri_opt.verify.sharing_now import RunningJobs
 
 MILLION = 1_000_000
@@ -65,8 +63,7 @@ class Workers:
         some = [self.jobs[job] for job in members]
         if len(some) == 1:
             return Fraction(some[0].by_gpus[gpus])
-        times = np.array([[job.stages_on(gpus) for job in some]], dtype=object)
-        least = int(group_periods("cyclic", times, worst=False, order=order)[0])
+        least = cycle([job.stages_on(gpus) for job in some], order)
         return least * self.rules.slowdowns[len(some) - 1]
 
     def value(self, members: Sequence[int], gpus: Mapping[str, int]) -> int:
@@ -92,11 +89,29 @@ class Workers:
         return MILLION * work * period.denominator // (self.unit * period.numerator)
 
 
+def cycle(stages: Sequence[Sequence[int]], order: Sequence[int] | None = None) -> int:
+    """Return the least period of one group in the best order, or in one; an order lists its jobs by ascending slot.
+
+    A slot lasts as long as the longest stage in it. The first job is in slot 0: turning the cycle changes nothing.
+    """
+    slots, count = len(stages[0]), len(stages)
+    orders = [(0, *others) for others in permutations(range(1, count))] if order is None else [tuple(order)]
+    return min(
+        sum(
+            max(stages[job][(slot - seat) % slots] for job, seat in zip(one, (0, *later), strict=True))
+            for slot in range(slots)
+        )
+        for later in combinations(range(1, slots), count - 1)
+        for one in orders
+    )
+
+
 @recalled
 def workers_of(round_: Round, rules: Joint) -> Workers:
     """Return the jobs of a round, or refuse one that says too little."""
     gpus = round_.cluster.total_gpus
-    ways = [_ways(job, rules) for job in round_.jobs]
+    known = dict[tuple[object, ...], tuple[dict[int, int], int]]()
+    ways = [_known_ways(job, rules, known) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
     place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
     found = []
@@ -130,6 +145,17 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         unit=unit,
         most_jobs=rules.most_jobs(len(round_.resources)),
     )
+
+
+def _known_ways(
+    job: Job, rules: Joint, known: dict[tuple[object, ...], tuple[dict[int, int], int]]
+) -> tuple[dict[int, int], int]:
+    """Return the ways of a job; those that say the same are asked once."""
+    curve = None if job.scaling is None else tuple(job.scaling.items())
+    key = job.gpus, job.iteration_seconds, job.stage_seconds, curve
+    if key not in known:
+        known[key] = _ways(job, rules)
+    return known[key]
 
 
 def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:
