@@ -96,7 +96,7 @@ class JobCaps:
         caps = np.maximum(0, self.most[0])
         for size, most in enumerate(self.most[1:], start=2):
             caps = np.maximum(caps, most - PARTS * self.lost * self.gpus // size)
-        best = FINE * sum(caps.tolist())
+        best: int = FINE * sum(caps.tolist())
         for takes, there_is in supplies:
             best = min(best, _filled(caps, takes, there_is))
         return best // (PARTS * FINE)
