@@ -143,6 +143,9 @@ class AskedGroupings:
         if plain.objective == "gpu-time":
             saved = sum(job.gpus * micro(job.iteration_seconds) for job in mine) - (gpus * period if pays else 0)
             return 0 if len(group) == 1 else floor(10**6 * Fraction(saved) / period)
+        if plain.objective == "completion":
+            whole = [plain.worth[job.id] * (micro(job.iteration_seconds) if len(group) > 1 else period) for job in mine]
+            return floor(Fraction(sum(whole)) / period)
         if len(group) == 1:
             return 1000 * group[0].gpus * self.weight[group[0].id]
         speed = sum(job.gpus * self.weight[job.id] * micro(job.iteration_seconds) for job in mine)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.group_value import Group
@@ -77,6 +78,20 @@ def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Grou
     seats += [_seat(state, group, gpus) for group, gpus in groups.items()]
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
     return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, seats)
+
+
+def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:
+    """Return the running groups that may go on together: what is beyond the quota of a tenant has to stop."""
+    tenant, left = round_.amounts.tenant, round_.amounts.U.copy()
+    if not len(left):
+        return dict(kept)
+    found: dict[Group, Held] = {}
+    for group, held in kept.items():
+        need = _held({group: held}, tenant, len(left))
+        if (need <= left).all():
+            left -= need
+            found[group] = held
+    return found
 
 
 def _seat(state: State, group: Group, gpus: int) -> Seat:

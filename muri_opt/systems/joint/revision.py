@@ -20,7 +20,7 @@ from muri_opt.systems.joint.group_value import Group
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import held_on
-from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched
+from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, within_quotas
 from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import SCALE
@@ -47,7 +47,7 @@ def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Ints]:
     chosen: dict[Group, Ints] = {}
     reached = -1
     for _ in range(_LOOKS):
-        kept = running_groups(case.round_, offers, state.now)
+        kept = within_quotas(case.round_, running_groups(case.round_, offers, state.now))
         best = {group: held_on(case.round_, held) for group, held in kept.items()}
         value = most = state.value(best)
         matters = value // _PART_OF_VALUE if many else 0

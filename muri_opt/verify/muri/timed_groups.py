@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from muri_opt.rounds import Decision, Job
-from muri_opt.verify.muri.periods import group_periods
+from muri_opt.verify.muri.periods import group_periods, slot_count
 from muri_opt.verify.muri.rules import Sharing, stages_of
 
 
@@ -22,13 +22,15 @@ class Timed(NamedTuple):
 def timed_groups(rules: Sharing, jobs: Mapping[str, Job], decision: Decision) -> dict[int, Timed]:
     """Return the periods of the groups of more than one job, by the place of their assignment.
 
-    Groups that make no sense, with unknown jobs, without stage times or in no order, are left out.
+    Groups that make no sense, with too many or unknown jobs, without stage times or in no order, are left out.
     """
+    kinds = max((len(job.stage_seconds or ()) for job in jobs.values()), default=0)
+    most = min(4, slot_count(rules.pattern, kinds))
     alike: dict[int, list[int]] = {}
     for place, assignment in enumerate(decision.assignments):
         size = len(assignment.jobs)
         staged = all(job in jobs and jobs[job].stage_seconds is not None for job in assignment.jobs)
-        if 1 < size <= 4 and staged and sorted(assignment.order) == list(range(size)):
+        if 1 < size <= most and staged and sorted(assignment.order) == list(range(size)):
             alike.setdefault(size, []).append(place)
     found: dict[int, Timed] = {}
     for size, places in alike.items():

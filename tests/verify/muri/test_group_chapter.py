@@ -141,6 +141,9 @@ def test_a_wrong_answer_is_rejected_by_its_rule(mutate: Callable[[Result], Resul
     assert rule in broken
     assert broken <= {
         rule,
+        "bound",
+        "gap",
+        "termination",
         "value",
         "waiting-listed",
         "changes",
