@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -26,6 +25,7 @@ from muri_opt.rounds import (
     relative_gap,
 )
 from muri_opt.rounds.change_costs import cost_of_all
+from muri_opt.solve.barred import barred
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.known import Known
@@ -46,8 +46,6 @@ GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
 CHECKING: Final = 3e-5
 """Seconds for each job that the check of an answer is expected to take before one was checked."""
-SENDING: Final = 1e-5
-"""Seconds for each job that handing a round to the solver process takes here."""
 BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 
@@ -158,12 +156,11 @@ class Search(Known):
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        for simple in simple_decisions(self.policy, self.round_):
-            decision = completed(self.round_, self.rules, simple)
-            if not self.audit.breaches(decision):
-                self.decision, self.value = decision, self.audit.value(decision)
-                return True
-        return False
+        every = (completed(self.round_, self.rules, one) for one in simple_decisions(self.policy, self.round_))
+        found = next((decision for decision in every if not self.audit.breaches(decision)), None)
+        if found is not None:
+            self.decision, self.value = found, self.audit.value(found)
+        return found is not None
 
     def _take_first_bound(self) -> bool:
         """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices."""
@@ -179,18 +176,8 @@ class Search(Known):
         return True
 
     def _barred(self, work: float = 0.0) -> Termination | None:
-        """Return why the solver process is not asked: nothing is left, or less than sending or that much work takes."""
-        left, jobs = self.left(), len(self.round_.jobs)
-        seconds = inf if left.seconds is None else left.seconds
-        has = min(seconds, inf if left.work is None else left.work)
-        limit = Limit.TIME if has == seconds else Limit.WORK
-        if left.nothing_left or (self.decision is not None and seconds < SENDING * jobs):
-            detail = f"no {limit.lower()} left for a solver"
-        elif work > has:
-            detail = f"the exact program was not begun: it takes about {work:.2g} units of work, and {has:.2g} are left"
-        else:
-            return None
-        return Termination(reason=Reason.NO_SOLUTION, limit=limit, detail=detail)
+        """Return why the solver process is not asked, if it is not."""
+        return barred(self.left(), len(self.round_.jobs), answered=self.decision is not None, work=work)
 
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
@@ -252,8 +239,7 @@ class Search(Known):
         limits = self._prepared(backend)
         duals, work = self._in_worker(relax_within, self.round_, self.program, limits)
         self.spent += work
-        evidence = () if duals is None else (duals,)
-        self._learn(evidence)
+        self._learn(evidence := () if duals is None else (duals,))
         if not self.close_enough:
             self._take(backend, self._optimise(backend), evidence)
 

@@ -106,6 +106,7 @@ def _job(draw: st.DrawFn, place: int, tenants: list[Tenant], *, tight: bool, gap
         remaining_iterations=draw(st.integers(0, 60)),
         iteration_seconds=draw(st.none() | st.integers(1, 8).map(lambda quarters: quarters / 4)),
         executed_seconds=float(draw(st.integers(0, 3))) * 3600,
+        attained_gpu_seconds=float(draw(st.integers(0, 3))) * 3600,
         restart_seconds=draw(st.none() | st.integers(0, 20).map(float)),
         scaling=table,
     )
