@@ -371,10 +371,9 @@ class Search(Known):
     def _offer(self, decision: Decision) -> None:
         """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
         value = self.audit.value(decision)
-        if self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision):
-            unchanged = self._unchanged(value)
-            if unchanged is not None:
-                self.decision, self.value = unchanged, self.audit.value(unchanged)
+        asks = self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision)
+        if asks and (unchanged := self._unchanged(value)) is not None:
+            self.decision, self.value = unchanged, self.audit.value(unchanged)
         if self.value is None or value > self.value:
             self.decision, self.value = decision, value
 

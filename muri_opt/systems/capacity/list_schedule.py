@@ -37,10 +37,21 @@ class ListSchedule:
         self._pinned, self._restarts = pinned_jobs(round_), restarts
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
-        """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are."""
-        shares = dict(stays)
-        self._fill(Leftover.beside(self._round, stays), shares)
-        return self._on_fewer_nodes(shares, stays)
+        """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are.
+
+        Gangs that start on fewer nodes may leave room for another, which else would start when it is decided again.
+        """
+        shares, left, before = dict(stays), Leftover.beside(self._round, stays), -1
+        while before < len(shares):
+            before = len(shares)
+            self._fill(left, shares)
+            if not stays or not self._restarts:
+                break
+            if len(shares) > before:
+                made = self._rearrangement(shares, stays)
+                _be_on_fewer_nodes(made)
+                shares, left = made.shares, made.left
+        return shares
 
     def anew(self) -> Shares:
         """Return the schedule in which every job is tried in its turn, running or not.
@@ -105,14 +116,6 @@ class ListSchedule:
         if self._restarts:
             _be_on_fewer_nodes(made)
         self._fill(made.left, made.shares, held)
-        return made.shares
-
-    def _on_fewer_nodes(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
-        """Return the same gangs, those that are not where they are held on fewer nodes if that can be."""
-        if not held or not self._restarts:
-            return shares
-        made = self._rearrangement(shares, held)
-        _be_on_fewer_nodes(made)
         return made.shares
 
     def _rearrangement(self, shares: Shares, held: Mapping[int, Ints]) -> Rearrangement:

@@ -277,8 +277,9 @@ class Rearrangement:
         for job in jobs:
             share = self.shares.pop(job)
             self.left.give_back(share, job)
-            for node in share.nonzero()[0].tolist() if self._on is not None else ():
-                self._on[node].discard(job)
+            on = self._on or {}
+            for node in share.nonzero()[0].tolist() if on else ():
+                on[node].discard(job)
 
     @staticmethod
     def _list(on: dict[int, set[int]], job: int, share: Ints) -> None:

@@ -57,7 +57,7 @@ class Steps:
     @classmethod
     def of(cls, choices: Choices) -> Steps:
         """Return the rows of the choices."""
-        columns = (choices.gpus, choices.speed, choices.home, choices.in_time)
+        gpus, speed, home = choices.gpus.tolist(), choices.speed.tolist(), choices.home.tolist()
         least: dict[int, list[int]] = {}
         away = np.flatnonzero(choices.in_time & ~choices.home)
         _, first = np.unique(choices.job[away], return_index=True)
@@ -65,7 +65,7 @@ class Steps:
         for rows in (at_home, away[first]):
             for job, row in zip(choices.job[rows].tolist(), rows.tolist(), strict=True):
                 least.setdefault(job, []).append(row)
-        return cls(choices, *(column.tolist() for column in columns), least)
+        return cls(choices, gpus, speed, home, choices.in_time.tolist(), least)
 
     def next(self, state: Placing, job: int, rows: list[int]) -> Iterable[tuple[Gain, int]]:
         """Yield the best next row of a job, with what it gains; of equals where it is, or else the smallest."""

@@ -67,8 +67,8 @@ class _Line:
         """Return no less than what any of the jobs are worth above a price, with what the quota adds."""
         part = self._granted(price)
         word = word_for(2 * len(self._gpus) * (max(map(abs, self._values)) + (price + part) * max(self._gpus)))
-        gpus, values = (np.array(column, dtype=word) for column in (self._gpus, self._values))
-        above: NDArray[Any] = values - (price - part) * gpus
+        above: NDArray[Any] = np.array(self._values, dtype=word)
+        above -= (price - part) * np.array(self._gpus, dtype=word)
         return int(above[above > 0].sum()) + (self._premium - part) * self._most
 
     def _granted(self, price: int) -> int:

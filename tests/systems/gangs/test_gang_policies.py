@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from muri_opt import Decision, InputError, Node, Round, Tenant, WaitingReason, policy_from, solve_round
 from muri_opt.rounds import Change, after, change_text, changed
+from muri_opt.rounds.generate.families import generate
 from muri_opt.systems.gangs.program import MOST_DIGITS
 from muri_opt.systems.orders import ORDERS
 from muri_opt.testing import rounds
@@ -322,3 +323,10 @@ def test_no_job_waits_that_could_start(round_: Round, policy: str, nodes: str) -
     decision = policy_from(f"{policy}:nodes={nodes}").decide(round_, seed=0)
     assert "priority" not in reasons(decision).values()
     assert len(decision.assignments) + len(decision.waiting) == len(round_.jobs)
+
+
+def test_room_that_a_gang_on_fewer_nodes_leaves_is_used_at_once() -> None:
+    """Nobody is stopped, and one gang starts on fewer nodes than at first: another then fits in the same decision."""
+    round_, policy = generate("gangs", jobs=40, nodes=5, seed=118), policy_from("fifo")
+    decision = policy.decide(round_, 0)
+    assert policy.decide(after(round_, decision), 0).running == decision.running
