@@ -1,6 +1,8 @@
 """The same work gives the same bytes: rounds of five policies, solved twice on a quiet machine, once on a loaded one.
 
-Run with ``python -m benchmarks.same_bytes [ROUNDS] [--work W | --seconds S]``; 50 rounds a policy take ten minutes.
+Run with ``python -m benchmarks.same_bytes [ROUNDS] [--work W | --seconds S] [--loop]``; 50 rounds a policy take ten
+minutes. With ``--loop`` each round follows the last one: 500 elastic jobs on 60 nodes, of which a twentieth is done and
+replaced each time, so that one decision that differs would change all after it.
 Every pass is a process of its own with its own hash seed, the second one takes the rounds in the opposite order, and
 during the third two spinning processes for every core take most of the machine away. Results are compared as their
 JSON text, without the seconds in ``stats``. A table says how many solves the limit ended (the others were proved
@@ -23,7 +25,7 @@ from contextlib import contextmanager
 import msgspec
 
 from muri_opt import Limits, Round, solve_round
-from muri_opt.rounds import Limit, Result, Stats, result_json
+from muri_opt.rounds import Limit, Result, Stats, after, result_json
 from muri_opt.rounds.generate.families import generate
 
 ROUNDS, WORK = 50, 0.1
@@ -35,6 +37,8 @@ POLICIES = {
     "srtf:nodes=fewest": ("gangs", 32, 6),
 }
 """Each policy with the family of its rounds, and their jobs and nodes on average."""
+LOOP, LOOP_SIZE = "afs-l in a loop", (500, 60)
+"""Rounds that follow each other, and their jobs and nodes."""
 PASSES = {"quiet": False, "quiet, other order": False, "loaded": True}
 SPINNING = "while True: pass"
 
@@ -63,6 +67,28 @@ def solve_all(count: int, limits: Limits, *, backwards: bool) -> None:
             ended = result.termination.limit or result.termination.reason
             lines.append((place, str(ended), hashlib.sha256(bytes_of(result)).hexdigest()))
         print(json.dumps([policy, time.perf_counter() - began, sorted(lines)]), flush=True)
+
+
+def loop(jobs: int, nodes: int, rounds: int, limits: Limits) -> Iterator[tuple[Round, Result]]:
+    """Yield rounds of which each follows the last, a twentieth of its jobs done and replaced, with their answers."""
+    round_ = generate("elastic", jobs=jobs, nodes=nodes, seed=5)
+    fresh = generate("elastic", jobs=jobs, nodes=nodes, seed=6).jobs
+    for turn in range(rounds):
+        result = solve_round(round_, "afs-l", "auto", limits)
+        yield round_, result
+        then = after(round_, result.answer)
+        new = (msgspec.structs.replace(job, id=f"{turn}-{job.id}", state="waiting", placement=None) for job in fresh)
+        kept = [next(new) if place % 20 == turn % 20 else job for place, job in enumerate(then.jobs)]
+        round_ = msgspec.structs.replace(then, jobs=tuple(kept))
+
+
+def solve_loop(count: int, limits: Limits) -> None:
+    """Decide so many rounds one after another; print a line as :func:`solve_all` does."""
+    began, lines = time.perf_counter(), []
+    for place, (_, result) in enumerate(loop(*LOOP_SIZE, count, limits)):
+        ended = result.termination.limit or result.termination.reason
+        lines.append((place, str(ended), hashlib.sha256(bytes_of(result)).hexdigest()))
+    print(json.dumps([LOOP, time.perf_counter() - began, lines]), flush=True)
 
 
 @contextmanager
@@ -94,18 +120,22 @@ def main() -> None:
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--work", type=float, default=WORK)
     limit.add_argument("--seconds", type=float)
+    parser.add_argument("--loop", action="store_true", help="rounds that follow each other")
     parser.add_argument("--pass", dest="place", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     limits = Limits(work=given.work) if given.seconds is None else Limits(seconds=given.seconds)
     if given.place is not None:
-        solve_all(given.rounds, limits, backwards=given.place == 1)
+        if given.loop:
+            solve_loop(given.rounds, limits)
+        else:
+            solve_all(given.rounds, limits, backwards=given.place == 1)
         return
     passes = [run_pass(place, sys.argv[1:], loaded=loaded) for place, loaded in enumerate(PASSES.values())]
     stopped = (Limit.TIME, Limit.WORK)
     names = " | ".join(f"{name}, s" for name in PASSES)
     print(f"| policy | solves | ended by the limit | answers that differ | {names} |")
     print(f"| --- | {'---: | ' * (3 + len(PASSES))}".rstrip())
-    for policy in POLICIES:
+    for policy in (LOOP,) if given.loop else POLICIES:
         seconds, lines = zip(*(found[policy] for found in passes), strict=True)
         bound = sum(line[1] in stopped for line in lines[0])
         differ = sum(any(line != first for line in others) for first, *others in zip(*lines, strict=True))

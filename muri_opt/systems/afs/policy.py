@@ -28,6 +28,7 @@ from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only, homes_of
 from muri_opt.systems.afs.share_values import BY_ATTAINED, OBJECTIVES, ShareValues
+from muri_opt.systems.afs.still_shares import still_shares
 from muri_opt.systems.afs.worth_rule import worth_shares
 from muri_opt.systems.capacity import place_parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
@@ -143,7 +144,8 @@ class ElasticPolicy(Policy):
             ladder=sizes.tolist() if self.packing == "node" and len(sizes) else None,
         )
         if not counts_gpus_only(round_):
-            return share_decision(round_, curves, self._class_shares(round_, demand, sizes, seed).placed())
+            placed = still_shares(round_, lambda then: self._class_shares(then, demand, sizes, seed).placed())
+            return share_decision(round_, curves, placed)
         demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
         legal = np.append(0, sizes)
         shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]
@@ -151,8 +153,8 @@ class ElasticPolicy(Policy):
         if values is not None:
             shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
         worth = None if values is None else partial(values.of_placed, PresentShares.of(round_))
-        placed = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
-        return pooled_decision(round_, curves, placed)
+        parts = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        return pooled_decision(round_, curves, parts)
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""
