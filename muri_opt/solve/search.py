@@ -100,11 +100,14 @@ class Search(Known):
         return self.limits.with_seconds(None if seconds is None else max(0.0, seconds)).less(self.spent)
 
     def _left_before_bound(self) -> Limits:
-        """Return the limits less the time that a first bound is expected to take, but half of the time at most."""
-        left = self.left()
-        if left.seconds is None:
+        """Return the limits less the time that a first bound is expected to take, but half of the time at most.
+
+        A bound that takes longer than there is time at all is left out anyway.
+        """
+        left, bound = self.left(), self._expected("bound")
+        if left.seconds is None or bound > left.seconds:
             return left
-        return left.with_seconds(max(left.seconds / 2, left.seconds - self._expected("bound")))
+        return left.with_seconds(max(left.seconds / 2, left.seconds - bound))
 
     def _expected(self, step: str, *, usual: float = 0.0) -> float:
         return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
