@@ -64,7 +64,7 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
     """
     second = PER_SECOND if known else MILLISECONDS_PER_SECOND
     each = [model.least * model.period[model.least] for model in models.of]
-    able = (models.period > 0).any(axis=1).tolist()
+    able = models.period.max(axis=1, initial=0)
     found = [
         floor(each[kind] * hour_over(amount, second, power)) * unit if able[kind] else 0
         for kind, amount in zip(models.kind.tolist(), service, strict=True)

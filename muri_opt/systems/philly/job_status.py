@@ -18,9 +18,10 @@ from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
+from muri_opt.systems.completion import SECOND, completion_weights, service_left
 from muri_opt.systems.philly.locality import TOGETHER, Locality
 from muri_opt.systems.philly.priorities import Weights, Whole, priority_ranks
-from muri_opt.systems.philly.tenant_rules import WHOLE, TenantRules
+from muri_opt.systems.philly.tenant_rules import COMPLETION, OLDEST, WHOLE, TenantRules
 
 Bools = NDArray[np.bool_]
 Held = dict[int, int]
@@ -53,6 +54,7 @@ class Values:
     * ``work[j, l]``: the work of a job that is put on nodes and spread as l, a restart taken off; ``stays[j]``: that of
       a running job where it is. ``restart[j]``: what it costs to take a running job from its nodes; 0 for one that
       waits. ``restart_later[j]``: what it will cost once the job runs. All are counted alike, whatever the priority.
+    * ``most[j]``: the most that the work of a job is worth, wherever it is.
     * ``weights``: how much that counts for each priority, a GPU within a quota (K), and a preempted one (P).
     * ``placed[j, l]``: what is added if a job is put on nodes and spread as l; for a running job, on other nodes than
       now, with its restart (and the preemption, where nothing is migrated) taken off.
@@ -63,6 +65,7 @@ class Values:
     stays: Ints
     restart: Ints
     restart_later: Ints
+    most: Ints
     weights: Weights
     placed: Whole
     kept: Whole
@@ -198,13 +201,17 @@ def _values(
     each = [
         0 if job.restart_seconds is None else rules.restart(microseconds(job.restart_seconds)) for job in round_.jobs
     ]
-    restart_later = g * np.array(each, dtype=np.int64)
+    age = np.where(running, WHOLE, np.array([rules.age(time) for time in waited], dtype=np.int64))
+    oldest, lost = np.full(len(g), WHOLE + OLDEST), np.array(each, dtype=np.int64)
+    if rules.objective == COMPLETION:
+        age = oldest = gpu_worth(round_)
+        lost = np.where(lost > 0, np.maximum(1, lost * age // WHOLE), 0)
+    restart_later = g * lost
     restart = np.where(running, restart_later, 0)
-    weights = _weights(rules, rank, g, restart, may.be_preempted)
+    weights = _weights(rules, rank, g, g * oldest, restart, may.be_preempted)
     most = weights.premium[-1] * int(g.sum())
     if most >= MOST_VALUE and len(weights.work) == 1:
         raise InputError("policy objective", f"{rules.objective} with values up to {most:.0e}", "weighted")
-    age = np.where(running, WHOLE, np.array([rules.age(time) for time in waited], dtype=np.int64))
     worth = g[:, None] * (age[:, None] * np.array(rules.speed) // WHOLE)
     word = np.int64 if most < MOST_VALUE else object
     work, penalty = (np.array(part, dtype=word)[rank] for part in (weights.work, weights.penalty))
@@ -215,18 +222,36 @@ def _values(
         stays=stays,
         restart=restart,
         restart_later=restart_later,
+        most=g * oldest,
         weights=weights,
         placed=work[:, None] * placed - preempted[:, None],
         kept=work * stays,
     )
 
 
-def _weights(rules: TenantRules, rank: Ints, g: Ints, restart: Ints, preemptible: Bools) -> Weights:
+def gpu_worth(round_: Round) -> Ints:
+    """Return what a GPU of each job is worth for completion times, in thousandths of a job; at least one of them.
+
+    A job has the GPUs that it asks for and no others, and runs at its best there.
+    """
+    for position, job in enumerate(round_.jobs):
+        for field in ("remaining_iterations", "iteration_seconds"):
+            if getattr(job, field) is None:
+                where = f"jobs[{position}] ({job.id!r}).{field}"
+                raise InputError(where, "nothing", f"a number: by the objective {COMPLETION!r} jobs are ranked by it")
+    gpus = np.asarray(round_.amounts.g)[:, None]
+    service, total = service_left(round_.jobs), round_.cluster.total_gpus
+    weights = completion_weights(service, np.full(gpus.shape, SECOND), gpus, total)
+    found: Ints = np.maximum(1, weights * WHOLE // (SECOND * gpus[:, 0]))
+    return found
+
+
+def _weights(rules: TenantRules, rank: Ints, g: Ints, most: Ints, restart: Ints, preemptible: Bools) -> Weights:
     """Return what counts how much. Lexicographically P outweighs all that is not preempting, and K all but quotas."""
     count = int(rank.max(initial=0)) + 1
     if rules.objective == "weighted":
         return Weights.weighted(count)
-    parts = (g, restart, g * preemptible)
+    parts = (g, most, restart, g * preemptible)
     sums = (np.bincount(rank, weights=part, minlength=count).astype(np.int64).tolist() for part in parts)
     return Weights.lexicographic(*sums)
 

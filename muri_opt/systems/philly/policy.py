@@ -15,7 +15,7 @@ from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.philly.decision import placement_decision
 from muri_opt.systems.philly.job_status import JobStatus
 from muri_opt.systems.philly.schedule import schedule
-from muri_opt.systems.philly.tenant_rules import NEVER, UNLIMITED, USUAL, WHOLE, TenantRules
+from muri_opt.systems.philly.tenant_rules import COMPLETION, NEVER, UNLIMITED, USUAL, WHOLE, TenantRules
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 _TIME = Span(0, MAX_SECONDS)
@@ -33,7 +33,8 @@ class PhillyPolicy(Policy):
     a round. Gangs from ``dedicated`` GPUs on share their nodes with nobody.
 
     ``objective`` says what the exact program of the same round maximises (chapter *placement*): GPUs within quotas
-    before preempted GPUs before all else, or all of them weighted. Waiting adds to the worth of a GPU up to ``aging``
+    before preempted GPUs before all else, or all of them weighted; or, in place of work by age, what work is worth for
+    ``completion`` times, which is then also the order of the queues. Waiting adds to the worth of a GPU up to ``aging``
     seconds, and a restart costs its part of ``horizon`` seconds.
 
     >>> policy_from("philly:migrate=inf").migrate
@@ -68,7 +69,7 @@ class PhillyPolicy(Policy):
         "any_speed": _SPEED,
         "aging": _SPAN_OF_TIME,
         "horizon": _SPAN_OF_TIME,
-        "objective": ("lexicographic", "weighted"),
+        "objective": ("lexicographic", "weighted", COMPLETION),
     }
 
     def __post_init__(self) -> None:
@@ -83,6 +84,11 @@ class PhillyPolicy(Policy):
     def rules(self) -> Rules:
         """All parameters: each of them counts."""
         return {"chapter": self.chapter, **{name: getattr(self, name) for name in self.choices}}
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What jobs are ranked by, where they are."""
+        return ("remaining_iterations", "iteration_seconds") if self.objective == COMPLETION else ()
 
     @property
     def tenant_rules(self) -> TenantRules:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.tenant_rules import OLDEST, WHOLE
+from muri_opt.systems.philly.tenant_rules import WHOLE
 
 Whole = NDArray[Any]
 """Whole numbers: machine words, or of any size at a cost."""
@@ -45,15 +45,18 @@ class Weights:
         return cls(premium=thousands, penalty=thousands, work=times, bases=((), (), ()))
 
     @classmethod
-    def lexicographic(cls, gpus: Sequence[int], costs: Sequence[int], preemptible: Sequence[int]) -> Weights:
+    def lexicographic(
+        cls, gpus: Sequence[int], most: Sequence[int], costs: Sequence[int], preemptible: Sequence[int]
+    ) -> Weights:
         """Return weights by which quotas come before preemptions before work, in each the larger priority first.
 
-        For each priority: the GPUs of its jobs, what all restarts cost, and the GPUs that may be preempted.
+        For each priority: the GPUs of its jobs, the most that their work is worth, what all restarts cost, and the GPUs
+        that may be preempted.
         """
         bases = (
             tuple(1 + each for each in gpus),
             tuple(1 + each for each in preemptible),
-            tuple(1 + (WHOLE + OLDEST) * each + cost for each, cost in zip(gpus, costs, strict=True)),
+            tuple(1 + each + cost for each, cost in zip(most, costs, strict=True)),
         )
         unit, found = 1, list[tuple[int, ...]]()
         for part in reversed(bases):

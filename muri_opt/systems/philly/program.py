@@ -23,7 +23,7 @@ from muri_opt.systems.philly.program_duals import relaxed_duals
 from muri_opt.systems.philly.program_rows import add_gangs, add_letters, add_nodes, add_tenants
 from muri_opt.systems.philly.program_search import search_places
 from muri_opt.systems.philly.program_values import decided_places, places_of, values_of
-from muri_opt.systems.philly.tenant_rules import OLDEST, WHOLE, TenantRules
+from muri_opt.systems.philly.tenant_rules import TenantRules
 from muri_opt.systems.program import Formulation, Searched
 
 MOST_IN_STAGE: Final = 1 << 23
@@ -134,7 +134,7 @@ def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> list[_Tier]:
         most = min(asked, status.total) if status.classes == 1 else asked
         within.append(_Tier(adds=adds[0], weight=weights.premium[rank], base=bases[0][rank], best=most))
         preempted.append(_Tier(adds=adds[1], weight=weights.penalty[rank], base=bases[1][rank], best=0))
-        best = (WHOLE + OLDEST) * asked
+        best = int(standing.values.most[mine].sum())
         worth.append(_Tier(adds=adds[2], weight=weights.work[rank], base=bases[2][rank], best=best))
     return [*within, *(preempted if len(table.tenants.losing) else ()), *worth]
 

@@ -12,6 +12,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.philly.cluster_state import ClusterState
 from muri_opt.systems.philly.job_status import JobStatus
+from muri_opt.systems.philly.tenant_rules import COMPLETION
 
 Bools = NDArray[np.bool_]
 
@@ -41,6 +42,8 @@ class Queue:
 class Queues:
     """The jobs that wait, first submitted first in the queue of their tenant, those of a larger priority before all.
 
+    By the objective *completion*, whose GPUs are worth most is first, and of equal ones the first submitted.
+
     A job that does not say when it was submitted counts as submitted when it began to wait. Jobs without a tenant are
     in one queue together. Where nothing is migrated, running jobs that may be put elsewhere are in their queues, too:
     they wait once they are preempted. ``demands`` has the number of each job's demand.
@@ -57,6 +60,8 @@ class Queues:
             ],
             dtype=np.int64,
         )
+        by_worth = status.rules.objective == COMPLETION
+        later = -status.values.most // round_.amounts.g if by_worth else np.zeros(len(submitted), dtype=np.int64)
         self._queues: dict[tuple[int, int], Queue] = {}
         may = status.may.start | status.may.move if status.rules.migrate == 0 else status.may.start
         queued = np.flatnonzero(may)
@@ -64,7 +69,7 @@ class Queues:
             for tenant in np.unique(tenant_of[queued]).tolist():
                 some = queued[(rank_of[queued] == rank) & (tenant_of[queued] == tenant)]
                 if len(some):
-                    in_turn = some[np.argsort(submitted[some], kind="stable")]
+                    in_turn = some[np.lexsort((submitted[some], later[some]))]
                     self._queues[rank, tenant] = Queue(in_turn, demands, state.runs)
 
     def has(self, able: Bools) -> bool:

@@ -15,6 +15,8 @@ _UNITS: Final = {
     "lexicographic": "GPUs within quotas first, then the fewest preempted GPUs, then work by age and closeness, "
     "thousandths of a GPU",
     "weighted": "GPUs within quotas less preempted GPUs plus work by age and closeness, thousandths of a GPU",
+    "completion": "GPUs within quotas first, then the fewest preempted GPUs, then work by what it is worth for "
+    "completion times and by closeness, thousandths of a job",
 }
 
 

@@ -23,6 +23,8 @@ OLDEST: Final = 250
 DEAREST: Final = 10_000
 """The most a restart counts for one GPU, in thousandths: ten horizons of its work."""
 
+COMPLETION: Final = "completion"
+"""The objective by which work counts as much as it is worth for completion times, after quotas and preemptions."""
 USUAL: Final = {
     "rack_after": "600",
     "any_after": "1800",

@@ -10,6 +10,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
+from muri_opt.verify.completion import left_over, worth_of_work
 from muri_opt.verify.demands import Asked, asked_of, is_lost
 from muri_opt.verify.philly.quotas import Quotas, Scale, scales
 from muri_opt.verify.philly.reach import Layout, Reach
@@ -24,7 +25,8 @@ class Stand:
     """A job before the round is decided, and where it runs; one that has lost its node does not run any more.
 
     ``limited`` says whether a quota counts its GPUs. ``level`` is how far apart it may sit if it starts or is put
-    elsewhere. ``cost`` is what stopping it costs, 0 where that is not allowed. One that is ``movable`` may be put
+    elsewhere. Each GPU of it is worth ``each`` thousandths close together, and all of them no more than ``most``
+    anywhere. ``cost`` is what stopping it costs, 0 where that is not allowed. One that is ``movable`` may be put
     elsewhere, by a move or, where there are none, by preempting it and starting it again at once. ``asked`` is what it
     asks of nodes (``None``: nothing), and ``rank`` the place of its priority among all, from the smallest on.
     """
@@ -38,6 +40,8 @@ class Stand:
     waited: int
     reach: Reach
     level: int
+    each: int
+    most: int
     cost: int
     movable: bool
     evictable: bool
@@ -94,7 +98,8 @@ class Reading:
         layout = Layout.of(counted_rooms(racks, rooms).values())
         quotas, asked = Quotas.of(round_), asked_of(round_)
         ranks = {priority: rank for rank, priority in enumerate(sorted({job.priority for job in round_.jobs}))}
-        known = _Known(round_=round_, tenancy=tenancy, quotas=quotas, racks=racks, ranks=ranks)
+        worth = _worth(round_) if tenancy.by_completion else {}
+        known = _Known(round_=round_, tenancy=tenancy, quotas=quotas, racks=racks, ranks=ranks, worth=worth)
         reaches: dict[object, Reach] = {}
         needs: dict[tuple[int, float | None, float | None], Need] = {}
         stands = []
@@ -144,15 +149,15 @@ class Reading:
         spread = self.spread(stand, held)
         if held != stand.held:
             return self.elsewhere(stand, spread)
-        return self.scale(stand).work * self.tenancy.running(stand.need.gpus, spread)
+        return self.scale(stand).work * self.tenancy.working(stand.need.gpus, stand.each, spread)
 
     def elsewhere(self, stand: Stand, spread: int) -> int:
         """Return what it is worth that a job runs where it did not, so far apart; a restart counts as preemption."""
         work = self.scale(stand).work
+        gained = work * self.tenancy.working(stand.need.gpus, stand.each, spread)
         if not stand.running:
-            return work * self.tenancy.started(stand.need.gpus, stand.waited, spread)
-        lost = self.loss(stand) if self.tenancy.restarts else work * stand.cost
-        return work * self.tenancy.running(stand.need.gpus, spread) - lost
+            return gained
+        return gained - (self.loss(stand) if self.tenancy.restarts else work * stand.cost)
 
     def loss(self, stand: Stand) -> int:
         """Return what preempting a running job takes away."""
@@ -231,6 +236,7 @@ class _Known:
     quotas: Quotas
     racks: tuple[int, ...]
     ranks: Mapping[int, int]
+    worth: Mapping[str, int]
 
     def stand(self, job: Job, need: Need, reach: Reach, asked: Asked | None) -> Stand:
         """Return how a job stands that could be so close together."""
@@ -243,6 +249,9 @@ class _Known:
         waited = _waited(self.round_, job)
         here = reach.spread(len(held), len({self.racks[node] for node in held})) if running else APART
         limited = bool(self.quotas.line(tenant))
+        each = 1000 if running else tenancy.age(waited)
+        if tenancy.by_completion:
+            each = self.worth[job.id]
         evictable = restarts and limited and tenancy.preempt_at is not None and not job.stays
         return Stand(
             job=job,
@@ -254,7 +263,9 @@ class _Known:
             waited=waited,
             reach=reach,
             level=max(here, tenancy.level(waited)),
-            cost=tenancy.cost(job.gpus, micro(job.restart_seconds or 0.0)) if restarts else 0,
+            each=each,
+            most=job.gpus * (each if tenancy.by_completion else 1250),
+            cost=tenancy.cost(job.gpus, micro(job.restart_seconds or 0.0), each) if restarts else 0,
             movable=(evictable if tenancy.restarts else restarts) and not job.stays_put,
             evictable=evictable,
             asked=asked,
@@ -263,13 +274,22 @@ class _Known:
 
 
 def _classes(stands: Iterable[Stand], count: int) -> list[tuple[int, int, int]]:
-    """Return for each priority the GPUs of its jobs, what stopping them costs, and the GPUs that can be preempted."""
+    """Return for each priority the GPUs of its jobs, what its work can differ by, and the preemptible GPUs."""
     found = [(0, 0, 0)] * count
     for stand in stands:
-        gpus, costs, evictable = found[stand.rank]
+        gpus, work, evictable = found[stand.rank]
         more = stand.need.gpus
-        found[stand.rank] = gpus + more, costs + stand.cost, evictable + more * stand.evictable
+        found[stand.rank] = gpus + more, work + stand.most + stand.cost, evictable + more * stand.evictable
     return found
+
+
+def _worth(round_: Round) -> dict[str, int]:
+    """Return what a GPU of each job is worth for completion times, in thousandths of a job, at least one."""
+    service = [left_over(job) for job in round_.jobs]
+    seconds = [{job.gpus: 1_000_000} for job in round_.jobs]
+    worth = worth_of_work(service, seconds, round_.cluster.total_gpus)
+    pairs = zip(round_.jobs, worth, strict=True)
+    return {job.id: max(1, millionths // (1000 * max(1, job.gpus))) for job, millionths in pairs}
 
 
 def _rooms(round_: Round) -> tuple[Room, ...]:

@@ -85,8 +85,8 @@ class Scale:
 def scales(classes: Iterable[tuple[int, int, int]], *, weighted: bool) -> tuple[Scale, ...]:
     """Return what counts for each priority, from the smallest on.
 
-    ``classes`` has for each priority the GPUs of its jobs, what stopping all of them would cost, and the GPUs that
-    could be preempted. Weighted, the n-th priority counts n times. Else all work of the jobs of a larger priority
+    ``classes`` has for each priority the GPUs of its jobs, by how much its work can differ, and the GPUs that could be
+    preempted. Weighted, the n-th priority counts n times. Else all work of the jobs of a larger priority
     outweighs that of the smaller ones; preempted GPUs outweigh all work, those of a larger priority first; and GPUs
     within quotas outweigh all of this, in the same way.
     """
@@ -94,9 +94,9 @@ def scales(classes: Iterable[tuple[int, int, int]], *, weighted: bool) -> tuple[
     if weighted:
         return tuple(Scale(1000 * times, 1000 * times, times) for times in range(1, len(known) + 1))
     unit, work, penalties, premiums = 1, list[int](), list[int](), list[int]()
-    for gpus, costs, _ in known:
+    for _, differs, _ in known:
         work.append(unit)
-        unit *= 1 + 1250 * gpus + costs
+        unit *= 1 + differs
     for _, _, evictable in known:
         penalties.append(unit)
         unit *= 1 + evictable

@@ -28,7 +28,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "any_speed": Setting(usual="0.729", least=1e-3, most=1),
     "aging": Setting(usual="86400", least=1e-6, most=2e9),
     "horizon": Setting(usual="600", least=1e-6, most=2e9),
-    "objective": one_of("lexicographic", "weighted"),
+    "objective": one_of("lexicographic", "weighted", "completion"),
 }
 HONOURED: Final = INFORMATION | PLACES | SHAPES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
@@ -53,6 +53,7 @@ class Tenancy:
     aging: int
     horizon: int
     weighted: bool
+    by_completion: bool = False
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Tenancy:
@@ -72,6 +73,7 @@ class Tenancy:
             aging=micro(float(chosen["aging"])),
             horizon=micro(float(chosen["horizon"])),
             weighted=chosen["objective"] == "weighted",
+            by_completion=chosen["objective"] == "completion",
         )
 
     @property
@@ -87,19 +89,18 @@ class Tenancy:
             return 0
         return 1 if waited < self.any_after else 2
 
-    def started(self, gpus: int, waited: int, spread: int) -> int:
-        """Return what it is worth that a waiting gang starts, so far apart."""
-        age = 1000 + 250 * min(waited, self.aging) // self.aging
-        return gpus * (age * self.speeds[spread] // 1000)
+    def age(self, waited: int) -> int:
+        """Return what a GPU of a gang that has waited so long is worth, in thousandths."""
+        return 1000 + 250 * min(waited, self.aging) // self.aging
 
-    def running(self, gpus: int, spread: int) -> int:
-        """Return what it is worth that a running gang goes on, so far apart."""
-        return gpus * self.speeds[spread]
+    def working(self, gpus: int, each: int, spread: int) -> int:
+        """Return what it is worth that a gang runs so far apart, each GPU of it being worth so much close together."""
+        return gpus * (each * self.speeds[spread] // 1000)
 
-    def cost(self, gpus: int, restart: int) -> int:
+    def cost(self, gpus: int, restart: int, each: int) -> int:
         """Return what it costs to stop a gang whose restart takes so many microseconds."""
-        lost = -(-1000 * restart // self.horizon)
-        return gpus * min(10_000, max(1, lost))
+        lost = min(10_000, max(1, -(-1000 * restart // self.horizon)))
+        return gpus * (max(1, lost * each // 1000) if self.by_completion else lost)
 
     def is_alone(self, gpus: int) -> bool:
         """Return whether a gang of so many GPUs shares its nodes with nobody."""

@@ -93,12 +93,14 @@ def test_levels_grow_with_time_and_rest_in_back_off() -> None:
 
 def test_costs_and_worths() -> None:
     rules = tenancy()
-    assert [rules.cost(2, restart * SECOND) for restart in (0, 60, 6000, 60_000)] == [2, 200, 20_000, 20_000]
-    assert rules.cost(1, 1) == 1
-    assert rules.started(4, 86_400 * SECOND, 0) == 4 * 1250
-    assert rules.started(4, 86_400 * SECOND, 1) == 4 * 1067  # 1250 * 0.854 = 1067.5
-    assert rules.started(1, 10**9 * SECOND, 2) == 911
-    assert rules.running(3, 2) == 3 * 729
+    assert [rules.cost(2, restart * SECOND, 1250) for restart in (0, 60, 6000, 60_000)] == [2, 200, 20_000, 20_000]
+    assert rules.cost(1, 1, 1250) == 1
+    assert rules.working(4, rules.age(86_400 * SECOND), 0) == 4 * 1250
+    assert rules.working(4, rules.age(86_400 * SECOND), 1) == 4 * 1067  # 1250 * 0.854 = 1067.5
+    assert rules.working(1, rules.age(10**9 * SECOND), 2) == 911
+    assert rules.working(3, 1000, 2) == 3 * 729
+    by_completion = tenancy("objective=completion")
+    assert [by_completion.cost(2, 60 * SECOND, each) for each in (1, 1500, 4000)] == [2, 300, 800]
 
 
 @given(tenant_rounds(), tenant_policies())
