@@ -27,9 +27,14 @@ def check_used(spec: str, honoured: Container[str], used: Mapping[str, str]) -> 
 
 
 def honouring(field: str) -> list[str]:
-    """Return the names of the policies that honour a field of format 2.
+    """Return the names of the policies that honour a field of format 2, with a setting where it takes one.
 
+    >>> honouring("round.together")
+    ['muri-s:run=free', 'muri-l:run=free']
     >>> "fifo" in honouring("job.model")
     True
     """
-    return [name for name, kind in POLICIES.items() if field in kind.honours]
+    plain = [name for name, kind in POLICIES.items() if field in kind.honours]
+    return plain + [
+        f"{name}:{kind.honours_with[field]}" for name, kind in POLICIES.items() if field in kind.honours_with
+    ]

@@ -76,6 +76,8 @@ class Policy(ABC):
     honours: ClassVar[frozenset[str]] = frozenset()
     """Which fields of format 2 its algorithm and its exact program obey, such as ``job.priority``: it refuses rounds
     that use another (:data:`muri_opt.rounds.used_fields.FIELDS`)."""
+    honours_with: ClassVar[Mapping[str, str]] = {}
+    """Fields that it honours with a setting only, such as ``run=free``."""
 
     def __post_init__(self) -> None:
         for parameter, allowed in self.choices.items():

@@ -81,6 +81,7 @@ class MuriPolicy(Policy):
 
     chapter: ClassVar[str] = "grouping"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
+    honours_with: ClassVar[Mapping[str, str]] = {TOGETHER: "run=free"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "preset": tuple(_PRESETS),
         "group": ("4", "3", "2", "1"),
