@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from muri_opt.rounds import (
     Agreement,
@@ -38,6 +41,7 @@ class Known:
         default_factory=lambda: Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail="nothing was run")
     )
     stats: Stats = field(default_factory=Stats)
+    began: float = field(default_factory=time.monotonic)
     cuts: tuple[str, ...] = ()
     """What was left undone for lack of time or work, before a solver was asked."""
     bound_in_time: bool = True
@@ -90,6 +94,12 @@ class Known:
         if self.proved or not self.cuts:
             return self.termination
         return replace(self.termination, detail="; ".join((*self.cuts, self.termination.detail)))
+
+    def put_off(self, seconds: float) -> None:
+        """Let the limit begin later by what a start took, and tell it apart."""
+        self.began += seconds
+        spent = self.stats.startup_seconds + seconds
+        self.stats = msgspec.structs.replace(self.stats, startup_seconds=spent)
 
     def leave_out_bound(self) -> None:
         """Say that there was no time for prices, or for any bound: then the last check looks for none either."""

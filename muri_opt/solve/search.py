@@ -58,7 +58,6 @@ class Search(Known):
     """What is decided: the round, or what is left of it beside what is set ``apart``."""
     policy: Policy
     apart: SetApart | None = None
-    began: float = field(default_factory=time.monotonic)
     spent: float = 0.0
     """Units of work that the algorithm and the solver process counted."""
     sent: bool = False
@@ -80,13 +79,7 @@ class Search(Known):
         """Import what the policy needs in this process; the clock stands still meanwhile."""
         began = time.monotonic()
         load_here(self.policy)
-        self._put_off(time.monotonic() - began)
-
-    def _put_off(self, seconds: float) -> None:
-        """Let the limit begin later by what a start took, and tell it apart."""
-        self.began += seconds
-        spent = self.stats.startup_seconds + seconds
-        self.stats = msgspec.structs.replace(self.stats, startup_seconds=spent)
+        self.put_off(time.monotonic() - began)
 
     def seconds_left(self) -> float | None:
         """Time until the limit, less what checking the answer once more is expected to take."""
@@ -341,8 +334,8 @@ class Search(Known):
     def _worker(self, backend: str = FIRST_BACKEND) -> Iterator[Worker]:
         """Lend a solver process that has loaded what it needs; the clock stands still until it has."""
         with borrowed_worker() as worker:
-            self._put_off(worker.load(load_program, type(self.program), seconds=self.seconds_left()))
-            self._put_off(worker.load(load_backend, backend, seconds=self.seconds_left()))
+            self.put_off(worker.load(load_program, type(self.program), seconds=self.seconds_left()))
+            self.put_off(worker.load(load_backend, backend, seconds=self.seconds_left()))
             yield worker
 
     def _take(self, solver: str | None, answer: Answer, evidence: tuple[Evidence, ...]) -> bool:

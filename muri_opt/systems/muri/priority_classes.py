@@ -24,9 +24,10 @@ def class_ranges(rules: GroupRules, members: Members, class_of: Ints, gpus: int)
     if rules.objective == "efficiency":
         done, times = np.ones_like(members.gpus[:, 0]), members.stages.sum(axis=(1, 2))
     else:
-        weight = 1 if rules.objective == "gpu-time" else members.weight[:, 0]
-        gpus_of = 1 if rules.objective == "completion" else members.gpus[:, 0]
-        done, times = gpus_of * weight, members.alone[:, 0]
+        times = members.alone[:, 0]
+        done = np.ones_like(times) if rules.objective == "completion" else members.gpus[:, 0]
+        if rules.objective != "gpu-time":
+            done = done * members.weight[:, 0]
     shortest = np.ones_like(times) if rules.pattern == "muri-4slot" else np.maximum(1, members.stages.sum(axis=(1, 2)))
     most = done.astype(object) * (times // shortest + 1)
     taken = gpus if rules.objective == "gpu-time" else 0

@@ -134,7 +134,7 @@ def _tiers(round_: Round, table: PlacementColumns, at: Letters) -> list[_Tier]:
         most = min(asked, status.total) if status.classes == 1 else asked
         within.append(_Tier(adds=adds[0], weight=weights.premium[rank], base=bases[0][rank], best=most))
         preempted.append(_Tier(adds=adds[1], weight=weights.penalty[rank], base=bases[1][rank], best=0))
-        best = int(standing.values.most[mine].sum())
+        best = int(status.values.most[mine].sum())
         worth.append(_Tier(adds=adds[2], weight=weights.work[rank], base=bases[2][rank], best=best))
     return [*within, *(preempted if len(table.tenants.losing) else ()), *worth]
 
