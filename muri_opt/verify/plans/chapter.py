@@ -79,7 +79,8 @@ class PlanChapter(Chapter):
 
     def breaches(self, decision: Decision) -> list[Violation]:
         """Return every rule that a decision breaks; most break none, which is seen in one look at all of it."""
-        return [] if keeps_rules(self.round_, self.menu, decision, self.quota_gpus) else super().breaches(decision)
+        kept = bool(decision.assignments) and keeps_rules(self.round_, self.menu, decision, self.quota_gpus)
+        return [] if kept else super().breaches(decision)
 
     def least_gpus(self, members: Sequence[Job], assignment: Assignment) -> int:
         """Return 0 where a job has the plan it names, if it names one, in a form that needs no GPU."""

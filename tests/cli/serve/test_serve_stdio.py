@@ -88,8 +88,14 @@ def test_a_session_is_kept_in_its_journal(tmp_path: Path) -> None:
     asked(again, "session/cancel", job="job-2")
     asked(again, "session/remove-node", node="n1")
     assert asked(again, "session/state")["jobs"] == {"job-1": {"state": "waiting", "placement": None}}
+    before = asked(again, "session/state")
     asked(again, "session/close")
-    assert refused(again, "session/state")["status"] == 404
+    assert asked(again, "session/state") == before  # from its journal
+    again.close_all()
+    alone = Service()
+    asked(alone, "session/open", cluster=CLUSTER)
+    asked(alone, "session/close")
+    assert refused(alone, "session/state")["status"] == 404
 
 
 def test_two_clients_of_one_session_see_the_same_and_only_one_acknowledges() -> None:
