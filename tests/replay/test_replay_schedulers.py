@@ -79,7 +79,7 @@ def test_accounts_agree_with_who_watched(data, nodes):
     assert (line.busy[:-1] @ np.diff(line.seconds)) == pytest.approx(engine.busy_seconds, abs=1e-9)
     assert (line.queue[:-1] @ np.diff(line.seconds)) == pytest.approx(waited.sum(), abs=1e-9)
     assert (line.running[:-1] @ np.diff(line.seconds)) == pytest.approx(jobs.held.sum(), abs=1e-9)
-    assert (engine.floor.live.free == engine.floor.whole).all()
+    assert (engine.state.live.free == engine.state.whole).all()
 
 
 @settings(max_examples=25)

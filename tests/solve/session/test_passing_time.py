@@ -16,12 +16,18 @@ def drawn(draw: random.Random, name: str) -> Job:
     """Return a job that runs or waits and has had any amount of time, small, large, or nearly all there can be."""
     top = draw.choice((1.0, 1e5, MAX_SECONDS))
     runs = draw.random() < 0.5
-    had = {"executed_seconds": draw.uniform(0, top), "waiting_seconds": draw.uniform(0, top)}
+    executed, waited = draw.uniform(0, top), draw.uniform(0, top)
     attained = draw.choice((None, draw.uniform(0, 1e6), MAX_GPU_SECONDS * draw.random()))
     gpus = draw.choice((1, 3, 8, 1_000_000))
-    placement = {"n0": gpus} if runs else None
-    state = "running" if runs else "waiting"
-    return Job(id=name, gpus=gpus, state=state, placement=placement, attained_gpu_seconds=attained, **had)
+    return Job(
+        id=name,
+        gpus=gpus,
+        state="running" if runs else "waiting",
+        placement={"n0": gpus} if runs else None,
+        attained_gpu_seconds=attained,
+        executed_seconds=executed,
+        waiting_seconds=waited,
+    )
 
 
 @pytest.mark.parametrize("passed", [1, 333, 500, 300_000_000, 86_400_000_001, 1_999_999_999_999_999])
