@@ -31,6 +31,7 @@ from muri_opt.systems.afs.share_values import BY_ATTAINED, OBJECTIVES, ShareValu
 from muri_opt.systems.afs.still_shares import still_shares
 from muri_opt.systems.afs.worth_rule import worth_shares
 from muri_opt.systems.capacity import place_parts
+from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.capacity.shares import parts_as_held
 from muri_opt.systems.curves import Curves
@@ -154,6 +155,8 @@ class ElasticPolicy(Policy):
             shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
         worth = None if values is None else partial(values.of_placed, PresentShares.of(round_))
         parts = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        if self.packing == "any":
+            parts = with_fewer_nodes(round_, parts)
         return pooled_decision(round_, curves, parts)
 
     def unchanged(self, round_: Round) -> Decision | None:

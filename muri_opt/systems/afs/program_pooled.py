@@ -21,6 +21,7 @@ from muri_opt.systems.afs.program_columns import ShareTable
 from muri_opt.systems.afs.program_dp import best_shares
 from muri_opt.systems.afs.share_values import ShareValues
 from muri_opt.systems.capacity import place_parts
+from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
 from muri_opt.systems.program import Formulation
@@ -68,6 +69,8 @@ class PooledSharing(Formulation):
             each = ShareValues.of(round_, self.objective, self.packing, self.horizon)
             worth = partial(each.of_placed, PresentShares.of(round_))
         placed = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        if self.packing == "any":
+            placed = with_fewer_nodes(round_, placed)
         return pooled_decision(round_, Curves.of(round_.jobs, round_.cluster.total_gpus), placed)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:

@@ -65,8 +65,8 @@ def parts_as_held(round_: Round, held: Ints, legal: Ints, *, by_node: bool = Fal
     ``held`` are the GPUs of each job, 0 if it does not run.
 
     >>> round_ = shipped_round("toy/three-fragments")
-    >>> parts_as_held(round_, np.array([4, 4, 4, 0]), np.arange(1, 25))
-    {0: [(0, 4)], 1: [(1, 4)], 2: [(2, 4)]}
+    >>> parts_as_held(round_, np.array([4, 2, 1, 4, 2, 4, 2, 1, 0]), np.arange(1, 9))
+    {0: [(0, 4)], 1: [(0, 2)], 2: [(0, 1)], 3: [(1, 4)], 4: [(1, 2)], 5: [(2, 4)], 6: [(2, 2)], 7: [(2, 1)]}
     """
     placing = _Placing(round_, held, legal, by_node=by_node, idle=False)
     stays = placing.all_stay(FreeCapacity(round_.amounts), [*placing.held], placing.held)
