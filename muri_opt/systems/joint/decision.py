@@ -35,7 +35,8 @@ def timed_placed(
     timed = timed_groups(models, [group for group, _ in items], [int(share.sum()) for _, share in items])
     found = []
     for (group, share), (period, order) in zip(items, timed, strict=True):
-        seconds = float(period * rules.slowdown[len(group) - 1] / PER_SECOND)
+        factor = rules.slowdown[len(group) - 1]
+        seconds = period * factor.numerator / (PER_SECOND * factor.denominator)
         said = None if len(group) == 1 and _timeless(round_, group[0]) else seconds
         found.append(Placed(jobs=group, share=share, order=order, period_seconds=said))
     return found

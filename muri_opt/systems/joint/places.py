@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.capacity import Leftover, best_fit
+from muri_opt.systems.capacity.room_sets import Parts, RoomSets
 from muri_opt.systems.joint.job_model import Models
 from muri_opt.systems.joint.worth import Worth
 
@@ -28,7 +30,7 @@ def place_groups(
     Where CPUs, memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can
     have. Jobs that are left over are tried alone at last, those of the most value for a GPU first.
     """
-    placing = _Placing(round_, models)
+    placing = _Placing(round_, models, groups)
     line = sorted(
         range(len(groups)),
         key=lambda at: (-seats[at][0], bool(gpus[at] & (gpus[at] - 1)), -gpus[at], groups[at]),
@@ -36,7 +38,7 @@ def place_groups(
     for at in line:
         placing.place(groups[at], gpus[at], seats[at][1])
     for job in placing.left_over(worth):
-        placing.place((job,), int(placing.free), None)
+        placing.place((job,), placing.free, None)
     return placing.placed
 
 
@@ -51,29 +53,56 @@ def held_on(round_: Round, held: Held) -> Ints:
 class _Placing:
     """What is placed so far, and what is left."""
 
-    def __init__(self, round_: Round, models: Models) -> None:
-        self._models = models
-        self._asks = round_.amounts.g.copy()
-        self._left = Leftover(round_, self._asks)
+    def __init__(self, round_: Round, models: Models, groups: Sequence[Group]) -> None:
+        amounts = round_.amounts
+        self._models, self._nodes = models, len(amounts.G)
+        self._cpus: list[int] = amounts.c.tolist()
+        self._memory: list[int] = amounts.m.tolist()
+        self._tenant: list[int] = amounts.tenant.tolist()
+        self._quota = FreeCapacity(amounts)
+        kinds = dict.fromkeys(self._kind(group) for group in groups)
+        alone = dict.fromkeys(zip(self._cpus, self._memory, strict=True))
+        self._rooms = RoomSets(amounts, kinds | alone)
+        self.free = int(amounts.G.sum())
+        """GPUs that nobody has."""
         self.placed: dict[Group, Ints] = {}
 
-    @property
-    def free(self) -> int:
-        """GPUs that nobody has."""
-        return int(self._left.gpus.sum())
+    def _kind(self, group: Group) -> tuple[int, int]:
+        """Return the milli-CPUs and MiB with each GPU of a group."""
+        return sum(self._cpus[job] for job in group), sum(self._memory[job] for job in group)
 
     def place(self, group: Group, most: int, seat: Ints | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
-        room: Ints | None = None
+        kind = self._kind(group)
         for size in self._sizes(group, most):
-            self._asks[list(group)] = size
-            if self._left.within_quota(*group):
-                room = self._left.room(*group) if room is None else room
-                share = best_fit(room, size, seat)
-                if share is not None:
-                    self._left.take(share, *group)
-                    self.placed[group] = share
+            if size <= self.free and self._within_quota(group, size):
+                parts = self._fit(kind, size, seat)
+                if parts is not None:
+                    self._take(group, kind, parts, size)
                     return
+
+    def _fit(self, kind: tuple[int, int], size: int, seat: Ints | None) -> Parts | None:
+        """Return GPUs of nodes: those of the seat if they are so many and free."""
+        if seat is not None and int(seat.sum()) == size:
+            used = seat.nonzero()[0]
+            held = list(zip(used.tolist(), seat[used].tolist(), strict=True))
+            if self._rooms.holds(kind, held):
+                return held
+        return self._rooms.best_fit(kind, size)
+
+    def _within_quota(self, group: Group, size: int) -> bool:
+        asked = Counter(self._tenant[job] for job in group)
+        return all(self._quota.has_quota(tenant, count * size) for tenant, count in asked.items())
+
+    def _take(self, group: Group, kind: tuple[int, int], parts: Parts, size: int) -> None:
+        self._rooms.take(kind, parts)
+        for job in group:
+            self._quota.charge(self._tenant[job], size)
+        share = np.zeros(self._nodes, dtype=np.int64)
+        for node, gpus in parts:
+            share[node] = gpus
+        self.free -= size
+        self.placed[group] = share
 
     def left_over(self, worth: Worth) -> Iterator[int]:
         """Yield the jobs without a place while GPUs are free, those of the most value for a GPU first."""
@@ -92,10 +121,14 @@ class _Placing:
 
     def _sizes(self, group: Group, most: int) -> Iterator[int]:
         """Yield the GPU counts of all members, descending, those a smaller one would beat left out for a job alone."""
-        period = self._models.period[self._models.kind[list(group)]]
+        models = self._models
+        shared = len(group) > 1 and most < models.period.shape[1]
+        if shared and all(models.period[models.kind[job], most] for job in group):
+            yield most
+            most -= 1
+        period = models.period[models.kind[list(group)]]
         able = np.flatnonzero((period > 0).all(axis=0))
         if len(group) == 1:
             times = period[0, able]
             able = able[np.append(True, times[1:] < np.minimum.accumulate(times)[:-1])] if len(able) else able
-        sizes: list[int] = able[able <= most].tolist()
-        return reversed(sizes)
+        yield from reversed(able[able <= most].tolist())

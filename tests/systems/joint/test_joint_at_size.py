@@ -28,7 +28,7 @@ def test_deciding_again_changes_nothing(jobs, nodes, policy):
     assert decision_value(then, one.rules, again) >= decision_value(then, one.rules, decision)
 
 
-@pytest.mark.parametrize("first", range(500, 560, 20))
+@pytest.mark.parametrize("first", range(500, 540, 20))
 def test_small_rounds_that_run_stay_as_they_are(first):
     for seed in range(first, first + 20):
         round_, policy = joint_round(seed, most_jobs=9), policy_from(SPECS[seed % len(SPECS)])
@@ -54,7 +54,7 @@ def test_other_partners_cost_a_restart_as_other_gpus_do():
 
 @pytest.mark.parametrize("policy", ["joint-s", "joint-l:slowdown=muri", "joint-s:group=2"])
 def test_the_program_over_classes_proves_its_answer_within_a_few_percent(policy):
-    round_ = large_joint_round(7, jobs=120, nodes=8)
+    round_ = large_joint_round(7, jobs=80, nodes=6)
     found, one = searched(round_, policy), policy_from(policy)
     chapter = chapter_of(round_, one.rules)
     assert not broken_rules(round_, one.rules, found.decision)
