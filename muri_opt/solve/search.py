@@ -214,7 +214,13 @@ class Search(Known):
         The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
         no answer yet.
         """
-        barred = self._barred(self.program.work(self.round_) if self.method == "auto" else 0.0)
+        try:
+            barred = self._barred(self.program.work(self.round_) if self.method == "auto" else 0.0)
+        except RefusalError as error:  # told from counts, before the round is handed over
+            if self.decision is None:
+                raise
+            self.fail(str(error), Limit.SIZE)
+            return
         if barred is not None:
             self.end(barred)
             return

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.modelling import Ints, Model, Stage, Values
-from muri_opt.rounds import Decision, LinearDuals, Prices, Round
+from muri_opt.rounds import Decision, Prices, Round
 from muri_opt.systems.afs.program_placed import PlacedSharing
 from muri_opt.systems.afs.program_pooled import PooledSharing
 from muri_opt.systems.afs.share_fit import counts_gpus_only
@@ -61,7 +61,7 @@ class SharingFormulation(Formulation):
         """The linear relaxation has prices for everything that is limited."""
         return True
 
-    def quick_duals(self, round_: Round) -> LinearDuals | None:
+    def quick_duals(self, round_: Round) -> Prices | None:
         """Return the price of a GPU where all GPUs are alike."""
         return self._program(round_).quick_duals(round_)
 

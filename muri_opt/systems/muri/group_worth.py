@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -66,10 +67,12 @@ class GroupWorth:
 
     def of_groups(self, groups: Sequence[Group], kept: Sequence[bool]) -> list[int]:
         """Return what each group is worth; those that are not kept as they are lose their longest restart."""
-        found = [0] * len(groups)
-        for size in sorted(set(map(len, groups))):
-            at = [place for place, group in enumerate(groups) if len(group) == size]
-            jobs = np.array([groups[place] for place in at], dtype=np.int64)
+        found, places = [0] * len(groups), dict[int, list[int]]()
+        for place, group in enumerate(groups):
+            places.setdefault(len(group), []).append(place)
+        for size, at in places.items():
+            flat = chain.from_iterable([groups[place] for place in at])
+            jobs = np.fromiter(flat, dtype=np.int64, count=size * len(at)).reshape(len(at), size)
             parts = class_values(self.rules, self.members.of(jobs), self.level[jobs], len(self.weights))
             if self.rules.horizon is not None:
                 stays = np.array([kept[place] for place in at], dtype=np.bool_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
 from muri_opt.systems.muri.group_spots import GroupSpots
-from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
+from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
+from muri_opt.systems.muri.pair_weights import PAIR_WEIGHTS, PARTS_PER_BILLION
 from muri_opt.systems.muri.periods import Group, stage_times
 
-_FINER = 1000
-"""Edges are weighed in parts per billion, so that groups of nearly equal efficiency are told apart."""
-PARTS_PER_BILLION = 10**9
 MANY, ALIKE = 300, 8
 """So many groups, so many of a type on average, are matched type by type, which is faster from there on."""
 MOST_EXACT, BLOCK = 1000, 48
@@ -115,25 +113,6 @@ def group_jobs(
     return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
 
 
-def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
-    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size.
-
-    Of groups that may run freely it is that by their rates, or the better of both. A row of ``stages`` then has the
-    number of the job's model at its end, if models were measured together.
-    """
-    ways, members = options.ways, stages[groups]
-    kinds = stages.shape[1] - bool(ways.models)
-    slots = slot_count(options.pattern, kinds)
-    freely = None if ways.run == "lock-step" else ways.efficiencies(members, slots, PARTS_PER_BILLION)
-    if freely is not None and ways.run == "free":
-        return freely
-    times = members[..., :kinds]
-    periods = group_periods(times, options.pattern, worst=options.worst_order).microseconds
-    slowdown = SLOWDOWN[options.slowdown][groups.shape[1]]
-    in_step = weights_ppm(times.sum(axis=(1, 2)) * _FINER, periods, slots, slowdown)
-    return in_step if freely is None else np.maximum(in_step, freely)
-
-
 @dataclass(frozen=True, slots=True)
 class _Apart:
     """Which groups of a bucket may be merged: group v is of place ``of[v]``, and ``may[p][q]`` says if two may."""
@@ -171,7 +150,7 @@ def _match(
     if not many and len(members) > MOST_EXACT:
         return _matched_in_blocks(members, stages, options, apart)
     times, at = zip(*(types if many else looks), strict=True)
-    weights = _weights(times, stages, options)
+    weights = PAIR_WEIGHTS.of(times, stages, options)
     if apart is not None:
         weights = apart.edges(weights, at)
     if many:
@@ -208,23 +187,6 @@ def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Int
     place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
     time = np.array([int(group.sum()) for group in rows], dtype=np.int64)
     return np.lexsort((time, np.array([len(group) // stages for group in rows], dtype=np.int64), place))
-
-
-def _weights(members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:
-    """Return the efficiency of the union of each two groups, on the diagonal of a group and one like it; 0: no edge."""
-    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
-    sizes = np.array([len(group) for group in rows])
-    ends = np.cumsum(sizes)
-    table = np.arange(options.largest_group) + (ends - sizes)[:, None]
-    weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
-    for p, q in product(np.unique(sizes).tolist(), repeat=2):
-        first, second = np.nonzero(np.triu((sizes == p)[:, None] & (sizes == q)))
-        if p + q <= options.largest_group and len(first):
-            unions = np.hstack([table[first, :p], table[second, :q]])
-            efficiency = efficiencies(np.concatenate(rows), unions, options)
-            floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
-            weights[first, second] = np.where(efficiency > floor, efficiency, 0)
-    return np.maximum(weights, weights.T)
 
 
 def _mates_by_type(of: Ints, pairs: Ints) -> Ints:

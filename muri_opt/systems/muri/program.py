@@ -25,7 +25,8 @@ from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import free_rates_of
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
 from muri_opt.systems.muri.periods import Group
-from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_ascent import MOST_GROUPS, listed_prices
+from muri_opt.systems.muri.program_columns import GroupColumns, most_groups, refuse_too_many
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_prices import job_prices
@@ -89,6 +90,11 @@ class GroupingFormulation(Formulation):
         columns.homes.add(builder, y, columns.count, entries)
         if group_spots(round_) is None:
             columns.homes.add_nodes(builder, y, round_.amounts.G)
+
+    def work(self, round_: Round) -> float:
+        """Refuse a round of too many groups before it is handed to a solver; of others nothing is said."""
+        refuse_too_many(round_, self.rules)
+        return 0.0
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return the stages of all classes of priority, from the first: what groups are worth to it; last, changes."""
@@ -164,15 +170,19 @@ class GroupingFormulation(Formulation):
         return True
 
     def quick_duals(self, round_: Round) -> Prices | None:
-        """Return prices from a knapsack of single jobs, without a solver; of pairs, the duals of a matching.
+        """Return prices from a knapsack of single jobs, without a solver; of few groups, prices that cover them all.
 
-        Matchings are made of no more than ``QUICK_JOBS``, as they are made at several prices of a GPU.
+        Of pairs they are the duals of a matching, of no more than ``QUICK_JOBS``, as it is made at several prices.
         """
         linear = job_prices(round_, self.rules)
-        pairs = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources))) == 2
-        if linear is None or not pairs or len(round_.jobs) > QUICK_JOBS or group_spots(round_) is not None:
+        largest = min(self.rules.largest_group, slot_count(self.rules.pattern, len(round_.resources)))
+        if linear is None or group_spots(round_) is not None:
             return linear
-        return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
+        if largest == 2 and len(round_.jobs) <= QUICK_JOBS:
+            return matching_duals(round_, GroupColumns.of(round_, self.rules), linear) or linear
+        if most_groups(round_, self.rules) > MOST_GROUPS:
+            return linear
+        return listed_prices(round_, GroupColumns.of(round_, self.rules), linear) or linear
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
         """Return the prices of jobs, GPUs, CPUs, memory and quotas from the duals of the linear relaxation.

@@ -6,6 +6,7 @@ Columns x_S of the set packing program in the chapter *grouping*: instead of Mur
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -176,6 +177,28 @@ def _columns(round_: Round, rules: GroupRules) -> GroupColumns:
         homes=homes,
         restart=restart,
     )
+
+
+def most_groups(round_: Round, rules: GroupRules) -> int:
+    """Return how many groups there are at most if every job is different."""
+    sizes = Counter(job.gpus if rules.sizes == "equal" else 0 for job in round_.jobs)
+    return _number(sizes, round_, rules)
+
+
+def refuse_too_many(round_: Round, rules: GroupRules) -> None:
+    """Refuse a round of which as many groups as there are could not be listed, from a count of different jobs alone."""
+    if group_spots(round_) is not None:  # not all may share
+        return
+    different = {(job.gpus, job.stage_seconds) for job in round_.jobs}
+    kinds = Counter(gpus if rules.sizes == "equal" else 0 for gpus, _ in different)
+    what = f"groups of {max(kinds.values(), default=0)} types of jobs that may share"
+    _check_number(_number(kinds, round_, rules), what)
+
+
+def _number(kinds: Counter[int], round_: Round, rules: GroupRules) -> int:
+    """Return how many groups there are of so many types of each GPU count."""
+    largest = min(rules.largest_group, slot_count(rules.pattern, len(round_.resources)))
+    return sum(comb(number + size - 1, size) for number in kinds.values() for size in range(1, largest + 1))
 
 
 def _check_number(groups: int, what: str) -> None:

@@ -44,7 +44,7 @@ def matching_duals(round_: Round, columns: GroupColumns, linear: LinearDuals) ->
     once, gpus = linear.multipliers["once"], linear.multipliers["gpus"][0]
     homes = zip(linear.multipliers.get("home", ()), round_.amounts.G.tolist(), strict=False)
     stays = sum(linear.multipliers.get("kept", ())) + sum(price * has for price, has in homes)
-    proved = sum(once) + gpus * round_.cluster.total_gpus + _supply(round_, linear.multipliers) + stays
+    proved = sum(once) + gpus * round_.cluster.total_gpus + supply_besides(round_, linear.multipliers) + stays
     return None if best.bound * linear.denominator > proved * scale else pairs.evidence(best)
 
 
@@ -90,7 +90,7 @@ class _Pairs:
         kinds = len(columns.count)
         worth, taken = np.full((kinds, kinds + 1), -1, dtype=np.int64), np.zeros((kinds, kinds + 1), dtype=np.int64)
         first, second = columns.groups.T  # of a job alone the second is -1, the last place of a row
-        above = scale * columns.value - _paid(round_, columns, others)
+        above = scale * columns.value - paid_besides(round_, columns, others)
         moves = columns.home < 0
         worth[first[moves], second[moves]] = above[moves]
         taken[first, second] = columns.gpus
@@ -106,7 +106,7 @@ class _Pairs:
             gpus=taken[of, kinds],
             total_gpus=round_.cluster.total_gpus,
             others=others,
-            supply=_supply(round_, others),
+            supply=supply_besides(round_, others),
         )
 
     def matched(self, gpu: int) -> _Matched:
@@ -172,7 +172,7 @@ def _keep(columns: GroupColumns, above: Ints, pair: Ints, single: Ints) -> None:
             pair[both] = np.maximum(pair[both], above[group])
 
 
-def _paid(round_: Round, columns: GroupColumns, prices: Mapping[str, tuple[int, ...]]) -> Ints:
+def paid_besides(round_: Round, columns: GroupColumns, prices: Mapping[str, tuple[int, ...]]) -> Ints:
     """Return what each group pays for CPUs, memory and quotas."""
     (cpu,), (memory,) = prices.get("cpus", (0,)), prices.get("memory", (0,))
     own, lines = prices.get("quota", ()), round_.amounts.lines
@@ -187,7 +187,7 @@ def _paid(round_: Round, columns: GroupColumns, prices: Mapping[str, tuple[int, 
     return paid
 
 
-def _supply(round_: Round, prices: Mapping[str, tuple[int, ...]]) -> int:
+def supply_besides(round_: Round, prices: Mapping[str, tuple[int, ...]]) -> int:
     """Return the price of all CPUs, memory and quotas."""
     amounts = round_.amounts
     (cpu,), (memory,) = prices.get("cpus", (0,)), prices.get("memory", (0,))

@@ -135,9 +135,8 @@ def _done(rules: GroupRules, members: Members) -> tuple[NDArray[Any], NDArray[An
 def _shortest(rules: GroupRules, members: Members) -> NDArray[Any]:
     """Return what no period of a group with a job is shorter than; in the authors' recurrence its use of the GPU."""
     times = members.stages.astype(object)
-    if rules.pattern == "muri-4slot":
-        return np.maximum(1, times[:, 1] - _UNSURE)
-    return np.maximum(1, times.sum(axis=1))
+    shortest: NDArray[Any] = times[:, 1] - _UNSURE if rules.pattern == "muri-4slot" else times.sum(axis=1)
+    return np.asarray(np.maximum(1, shortest))
 
 
 def _is_beaten(size: int, caps: Sequence[NDArray[Any]]) -> bool:

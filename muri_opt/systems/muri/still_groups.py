@@ -18,9 +18,10 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
-from muri_opt.systems.muri.grouping import efficiencies, group_jobs
+from muri_opt.systems.muri.grouping import group_jobs
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
+from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
@@ -29,6 +30,8 @@ MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
 MOST_UNIONS: Final = 20_000
 """Pairs of groups that are looked at together before one joins the other."""
+_EXACT: Final = 1 << 50
+"""Values below this, and their sums, are exact in floats."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -171,24 +174,21 @@ class Still:
         groups = [*running, *new]
         over = sum(map(self._gpus, groups)) - gpus
         while over > 0 and self.options.matching:
-            unions = self._unions(groups, new)
-            flat = [*groups, *(one + other for one, other in unions)]
+            first, second = self._unions(groups, new)
+            flat = [*groups, *(groups[one] + groups[other] for one, other in zip(first, second, strict=True))]
             values = worth.of_groups(flat, [group in stays for group in flat])
-            own = dict(zip(groups, values, strict=False))
-            losses = [
-                (own[one] + own[other] - value) / self._gpus(one)
-                for (one, other), value in zip(unions, values[len(groups) :], strict=True)
-            ]
-            spent = set[Group]()
-            for at in sorted(range(len(unions)), key=losses.__getitem__):
-                if over > 0 and spent.isdisjoint(unions[at]):
-                    spent.update(unions[at])
-                    groups.append(unions[at][0] + unions[at][1])
-                    new.append(groups[-1])
-                    over -= self._gpus(groups[-1])
-            if not spent:
+            spent, made = set[Group](), list[Group]()
+            for at in self._from_least_loss(groups, first, second, values):
+                pair = groups[first[at]], groups[second[at]]
+                if spent.isdisjoint(pair):
+                    spent.update(pair)
+                    made.append(pair[0] + pair[1])
+                    over -= self._gpus(pair[0])
+                    if over <= 0:
+                        break
+            if not made:
                 return None
-            groups, new = ([group for group in some if group not in spent] for some in (groups, new))
+            groups, new = ([*(group for group in some if group not in spent), *made] for some in (groups, new))
         packed = self.pack(new)
         return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
 
@@ -199,24 +199,40 @@ class Still:
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
-    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> list[tuple[Group, Group]]:
-        """Return which new group may join which, of all groups; if they are too many, each only some of them."""
+    def _from_least_loss(
+        self, groups: Sequence[Group], first: Sequence[int], second: Sequence[int], values: Sequence[int]
+    ) -> list[int]:
+        """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
+
+        ``values`` is what all groups are worth, and then all unions.
+        """
+        word = np.int64 if max(map(abs, values), default=0) < _EXACT else object
+        worth = np.array(values, dtype=word)
+        gpus = np.array([self._gpus(group) for group in groups], dtype=word)
+        lost = (worth[first] + worth[second] - worth[len(groups) :]) / gpus[first]
+        return [int(at) for at in np.argsort(lost, kind="stable")]
+
+    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[list[int], list[int]]:
+        """Return which new group may join which of all, by their places; if they are too many, each only some."""
         place = {group: at for at, group in enumerate(groups)}
-        by_size: dict[int, list[Group]] = {}
-        for group in groups:
+        recent = {place[group] for group in new}
+        by_size: dict[int, list[int]] = {}
+        for at, group in enumerate(groups):
             if len(group) < self.largest:
-                by_size.setdefault(self._gpus(group), []).append(group)
+                by_size.setdefault(self._gpus(group), []).append(at)
         each = max(1, MOST_UNIONS // max(1, len(new)))
-        recent, found = set(new), list[tuple[Group, Group]]()
-        for turn, one in enumerate(new):
-            able = by_size.get(self._gpus(one), [])
-            start = turn * each % len(able) if len(able) > each else 0
-            found += [
-                (one, other)
-                for other in (*able[start : start + each], *able[: max(0, start + each - len(able))])
-                if len(one) + len(other) <= self.largest and (other not in recent or place[one] < place[other])
-            ]
-        return found
+        sizes = list(map(len, groups))
+        first, second = list[int](), list[int]()
+        for turn, group in enumerate(new):
+            one, able = place[group], by_size.get(self._gpus(group), [])
+            if len(able) > each:
+                start = turn * each % len(able)
+                able = [*able[start : start + each], *able[: max(0, start + each - len(able))]]
+            most = self.largest - len(group)
+            others = [other for other in able if sizes[other] <= most and (other not in recent or one < other)]
+            first += [one] * len(others)
+            second += others
+        return first, second
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""

@@ -48,7 +48,10 @@ class StillPlaces:
             best = found if len(found) > len(best) else best
             if len(best) == len(line):
                 break
+            known = len(before)
             before.update(group for group in line if group not in found)
+            if len(before) == known:  # the same would come out again
+                break
         return best
 
     def back(self, placed: Placed, homes: Homes) -> Placed:

@@ -55,12 +55,13 @@ class JobCaps:
         amount = counts * _time(sharers, places)
         shortest = _shortest(sharers, places)
         steps = max(max(slow.numerator, slow.denominator) for slow in sharing.slowdowns) * PARTS * parts
-        most = max(int(some.max(initial=0)) for some in (amount, counts, shortest))
-        word = word_for(steps * most)
-        up, down = np.where(first, amount, 0).astype(word) * PARTS, shortest.astype(word) * parts
+        alone: Whole = np.where(first, sharers.of_class(places[:, None], 0), 0)
+        word = word_for(steps * max(int(some.max(initial=0)) for some in (amount, counts, shortest, alone)))
+        up: Whole = np.where(first, amount, 0).astype(word) * PARTS
+        down: Whole = shortest.astype(word) * parts
         # Nobody runs faster with others than alone, whatever was measured.
         freely: Whole = -(-np.where(first, counts, 0).astype(word) * PARTS // parts)
-        found = [np.where(first, sharers.of_class(places[:, None], 0), 0).astype(word) * PARTS]
+        found: list[Whole] = [alone.astype(word) * PARTS]
         for size in range(2, largest + 1):
             slow = sharing.slowdown(size)
             in_step = -(-up * slow.denominator // (down * slow.numerator))
@@ -79,12 +80,13 @@ class JobCaps:
         reach = denominator * (max(int(most.max(initial=0)) for most in self.most) + 1)
         asked = (gpu + self.lost * denominator) * int(self.gpus.max(initial=1))
         word = word_for(4 * (reach + asked + int(paid.max(initial=0))))
-        gpus = self.gpus.astype(word)
-        worth = -(-self.most[0].astype(word) * denominator // PARTS) - gpu * gpus
+        gpus: Whole = self.gpus.astype(word)
+        worth: Whole = -(-self.most[0].astype(word) * denominator // PARTS) - gpu * gpus
         for size, most in enumerate(self.most[1:], start=2):
             share = (gpu + self.lost * denominator) * gpus // size
             worth = np.maximum(worth, -(-most.astype(word) * denominator // PARTS) - share)
-        return sum(np.maximum(worth - paid, 0).tolist())
+        profits: list[int] = np.maximum(worth - paid, 0).tolist()
+        return sum(profits)
 
     def counted(self, supplies: Iterable[tuple[Whole, int]]) -> int:
         """Return what all jobs can add: of what is scarcest first to those that add most for it.
@@ -94,7 +96,7 @@ class JobCaps:
         caps = np.maximum(0, self.most[0])
         for size, most in enumerate(self.most[1:], start=2):
             caps = np.maximum(caps, most - PARTS * self.lost * self.gpus // size)
-        best = FINE * sum(caps.tolist())
+        best: int = FINE * sum(caps.tolist())
         for takes, there_is in supplies:
             best = min(best, _filled(caps, takes, there_is))
         return best // (PARTS * FINE)
@@ -124,9 +126,9 @@ def _shortest(sharers: Sharers, jobs: NDArray[np.int64]) -> Whole:
     In the authors' recurrence some of the first eight slots wait for nothing, but for every use of the GPU.
     """
     stages = sharers.stages[jobs].astype(object)
-    if sharers.sharing.pattern == "muri-4slot":
-        return np.maximum(1, stages[:, 1:2].sum(axis=1) - _UNSURE)
-    return np.maximum(1, stages.sum(axis=1))
+    authors = sharers.sharing.pattern == "muri-4slot"
+    shortest: Whole = stages[:, 1:2].sum(axis=1) - _UNSURE if authors else stages.sum(axis=1)
+    return np.asarray(np.maximum(1, shortest))
 
 
 def _filled(worth: Whole, takes: Whole, there_is: int) -> int:
@@ -140,5 +142,5 @@ def _filled(worth: Whole, takes: Whole, there_is: int) -> int:
     out = order[np.cumsum(takes[order]) > there_is]
     price = FINE * int(worth[out[0]]) // int(takes[out[0]]) if len(out) else 0
     word = word_for(FINE * int(worth.max(initial=0)) + price * int(takes.max(initial=0)))
-    profits = np.maximum(0, FINE * worth.astype(word) - price * takes.astype(word))
-    return sum(profits.tolist()) + price * there_is
+    profits: list[int] = np.maximum(0, FINE * worth.astype(word) - price * takes.astype(word)).tolist()
+    return sum(profits) + price * there_is

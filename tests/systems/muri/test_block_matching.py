@@ -9,7 +9,8 @@ from handmade import gang
 from muri_opt import Job
 from muri_opt.algorithms import max_weight_matching
 from muri_opt.systems.muri import PAPER, group_jobs, grouping as module
-from muri_opt.systems.muri.grouping import MOST_EXACT, _match, _weights
+from muri_opt.systems.muri.grouping import MOST_EXACT, _match
+from muri_opt.systems.muri.pair_weights import PairWeights
 
 
 def jobs_of(count: int, seed: int) -> list[Job]:
@@ -39,7 +40,7 @@ def test_a_thousand_groups_are_matched_at_once() -> None:
 @pytest.mark.usefixtures("small")
 def test_blocks_lose_little(seed: int) -> None:
     members = stages_of(jobs_of(200, seed))
-    weights = _weights(members, 4, PAPER)
+    weights = PairWeights().of(members, 4, PAPER)
     np.fill_diagonal(weights, 0)
     exact = max_weight_matching(weights).value
     mate, found = _match(members, 4, PAPER)
@@ -65,7 +66,7 @@ def test_groups_of_blocks_fit_the_gpus() -> None:
 @pytest.mark.usefixtures("small")
 def test_sixty_groups_are_matched_at_once() -> None:
     members = stages_of(jobs_of(60, 3))
-    weights = _weights(members, 4, PAPER)
+    weights = PairWeights().of(members, 4, PAPER)
     np.fill_diagonal(weights, 0)
     _, found = _match(members, 4, PAPER)
     _match.cache_clear()

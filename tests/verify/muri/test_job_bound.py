@@ -7,6 +7,7 @@ import pytest
 from by_policy import settings_of
 from handmade import gang, round_of
 from hypothesis import event, given, settings, strategies as st
+from msgspec.structs import replace
 from plain_groups import Plain
 from sharing_rounds import plain_policies, prices
 
@@ -48,7 +49,7 @@ def test_any_prices_bound_jobs_one_by_one(plain: Plain, data: st.DataObject) -> 
     duals = data.draw(prices(plain.round_))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(dual_bound, "MOST_GROUPS", -1)
-        by_jobs = sharing_bound.__wrapped__(plain.round_, settings_of(plain.spec), duals)
+        by_jobs = sharing_bound(replace(plain.round_, name="many"), settings_of(plain.spec), duals)
     assert by_jobs is not None
     assert by_jobs >= plain.optimum()
 

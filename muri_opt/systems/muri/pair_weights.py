@@ -1,0 +1,99 @@
+"""The efficiency of the union of each two groups: the weights of a matching, and those of rounds before.
+
+From one round to the next most groups are as they were, and so is what they are worth together. The last matrices are
+kept, and only pairs with a group that is not in the one with most in common are worked out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
+from muri_opt.systems.muri.options import GroupingOptions
+
+PARTS_PER_BILLION: Final = 10**9
+_FINER: Final = 1000
+"""Edges are weighed in parts per billion, so that groups of nearly equal efficiency are told apart."""
+KEPT: Final = 6
+"""Matrices that are kept: as many buckets of one round."""
+FEW: Final = 64
+"""Groups below which all pairs are worked out, which takes no longer than to look for them."""
+
+
+def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
+    """Return the efficiency of groups of one size, a row of jobs each, in parts per billion and slowed down by size.
+
+    Of groups that may run freely it is that by their rates, or the better of both. A row of ``stages`` then has the
+    number of the job's model at its end, if models were measured together.
+    """
+    ways, members = options.ways, stages[groups]
+    kinds = stages.shape[1] - bool(ways.models)
+    slots = slot_count(options.pattern, kinds)
+    freely = None if ways.run == "lock-step" else ways.efficiencies(members, slots, PARTS_PER_BILLION)
+    if freely is not None and ways.run == "free":
+        return freely
+    times = members[..., :kinds]
+    periods = group_periods(times, options.pattern, worst=options.worst_order).microseconds
+    slowdown = SLOWDOWN[options.slowdown][groups.shape[1]]
+    in_step = weights_ppm(times.sum(axis=(1, 2)) * _FINER, periods, slots, slowdown)
+    return in_step if freely is None else np.maximum(in_step, freely)
+
+
+class PairWeights:
+    """The last matrices of weights, by how pairs are weighed."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[tuple[int, GroupingOptions], dict[bytes, int], Ints]] = deque(maxlen=KEPT)
+
+    def of(self, members: Sequence[bytes], stages: int, options: GroupingOptions) -> Ints:
+        """Return the weight of each two groups, on the diagonal of a group and one like it; 0: no edge.
+
+        ``members`` are the stage times of each group, so many to a job.
+        """
+        if len(members) < FEW:
+            return _weights(members, np.ones(len(members), dtype=np.bool_), stages, options)
+        how = (stages, options)
+        known, before = self._most_alike(members, how)
+        old = np.array([known.get(group, -1) for group in members], dtype=np.int64)
+        weights = _weights(members, old < 0, stages, options)
+        same = np.flatnonzero(old >= 0)
+        weights[np.ix_(same, same)] = before[np.ix_(old[same], old[same])]
+        self._kept.append((how, {group: place for place, group in enumerate(members)}, weights.copy()))
+        return weights
+
+    def _most_alike(self, members: Sequence[bytes], how: tuple[int, GroupingOptions]) -> tuple[dict[bytes, int], Ints]:
+        """Return the groups, by their places, and the weights of the matrix that has most of these groups."""
+        mine = set(members)
+        able = [(known, weights) for same, known, weights in tuple(self._kept) if same == how]
+        nothing: tuple[dict[bytes, int], Ints] = ({}, np.zeros((0, 0), dtype=np.int64))
+        return max(able, key=lambda one: len(mine & one[0].keys()), default=nothing)
+
+
+def _weights(members: Sequence[bytes], new: NDArray[np.bool_], stages: int, options: GroupingOptions) -> Ints:
+    """Return the weights of all pairs with a group that is ``new``, and 0 for the others."""
+    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
+    sizes = np.array([len(group) for group in rows])
+    ends = np.cumsum(sizes)
+    table = np.arange(options.largest_group) + (ends - sizes)[:, None]
+    every = np.concatenate(rows) if rows else np.zeros((0, stages), dtype=np.int64)
+    weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
+    for p, q in product(np.unique(sizes).tolist(), repeat=2):
+        pairs = (sizes == p)[:, None] & (sizes == q) & (new[:, None] | new)
+        first, second = np.nonzero(np.triu(pairs))
+        if p + q <= options.largest_group and len(first):
+            unions = np.hstack([table[first, :p], table[second, :q]])
+            efficiency = efficiencies(every, unions, options)
+            floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
+            weights[first, second] = np.where(efficiency > floor, efficiency, 0)
+    return np.maximum(weights, weights.T)
+
+
+PAIR_WEIGHTS: Final = PairWeights()
+"""Those of this process."""
