@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
+LEAST: Final = 64
+"""Values that are kept however few things there are."""
 
 
 class KeptByObject(Generic[V]):
@@ -13,21 +15,25 @@ class KeptByObject(Generic[V]):
 
     Whether an object is known is told without comparing it: jobs of a session keep their plans, thousands of them, as
     the same objects. An object is kept alive with its value. When ``most`` values were used since the last time, those
-    that were not are forgotten.
+    that were not are forgotten; :meth:`expect` sets how many that are.
 
-    >>> kept, plans = KeptByObject[int](most=2), (1, 2, 3)
+    >>> kept, plans = KeptByObject[int](), (1, 2, 3)
     >>> kept.put(plans, "sum", 6)
     >>> kept.get(plans, "sum"), kept.get((1, 2), "sum")
     (6, None)
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, least: int = LEAST) -> None:
+        self._least = self._most = least
         self._used: dict[tuple[int, Hashable], tuple[object, V]] = {}
         self._before: dict[tuple[int, Hashable], tuple[object, V]] = {}
 
     def __len__(self) -> int:
         return len(self._used.keys() | self._before.keys())
+
+    def expect(self, things: int) -> None:
+        """Say how many things there are now: as many again are kept that were there before."""
+        self._most = max(self._least, 2 * things)
 
     def get(self, thing: object, beside: Hashable) -> V | None:
         """Return what is known of the very object."""

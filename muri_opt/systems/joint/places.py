@@ -11,7 +11,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.capacity.room_sets import Parts, RoomSets
+from muri_opt.systems.capacity.held_parts import Parts
+from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.job_model import Models
 from muri_opt.systems.joint.worth import Worth
 
@@ -30,7 +31,7 @@ def place_groups(
     Where CPUs, memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can
     have. Jobs that are left over are tried alone at last, those of the most value for a GPU first.
     """
-    placing = _Placing(round_, models, groups)
+    placing = _Placing(round_, models)
     line = sorted(
         range(len(groups)),
         key=lambda at: (-seats[at][0], bool(gpus[at] & (gpus[at] - 1)), -gpus[at], groups[at]),
@@ -53,16 +54,14 @@ def held_on(round_: Round, held: Held) -> Ints:
 class _Placing:
     """What is placed so far, and what is left."""
 
-    def __init__(self, round_: Round, models: Models, groups: Sequence[Group]) -> None:
+    def __init__(self, round_: Round, models: Models) -> None:
         amounts = round_.amounts
         self._models, self._nodes = models, len(amounts.G)
         self._cpus: list[int] = amounts.c.tolist()
         self._memory: list[int] = amounts.m.tolist()
         self._tenant: list[int] = amounts.tenant.tolist()
         self._quota = FreeCapacity(amounts)
-        kinds = dict.fromkeys(self._kind(group) for group in groups)
-        alone = dict.fromkeys(zip(self._cpus, self._memory, strict=True))
-        self._rooms = RoomSets(amounts, kinds | alone)
+        self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
         self.placed: dict[Group, Ints] = {}

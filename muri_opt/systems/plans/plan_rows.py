@@ -26,8 +26,6 @@ T = TypeVar("T")
 
 NODES, TOTAL, GPUS, MILLI, MIB, NAME, STRATEGY, TYPES = range(8)
 """Columns of a row: nodes, GPUs in all, what a part takes, and the numbers of its name, strategy and GPU types."""
-_JOBS: Final = 30_000
-"""Jobs whose rows are kept for certain."""
 _NAMES: Final = 200_000
 """Names that have a number; when there are more, all is read anew."""
 _strategy = lru_cache(maxsize=4096)(strategy)
@@ -90,7 +88,7 @@ class PlanRowReader:
     """What was read of plans, and the numbers that names of plans, their strategies and GPU types have."""
 
     def __init__(self) -> None:
-        self._known = KeptByObject[PlanRows](_JOBS)
+        self._known = KeptByObject[PlanRows]()
         self._names: dict[str, int] = {}
         self._strategies: dict[str, int] = {}
         self._types: dict[tuple[str, ...] | None, int] = {}
@@ -116,6 +114,7 @@ class PlanRowReader:
 
     def rows(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has parts of two sizes, or two contradict each other."""
+        self._known.expect(len(jobs))
         found = [self._known.get(job.plans, (job.gpus, job.cpus, job.memory_gib)) for job in jobs]
         places = [place for place, rows in enumerate(found) if rows is None]
         if places:

@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 
 PARTS, GPUS, PIECE_GPUS, PIECE_MILLI, PIECE_MIB, NAME, STRATEGY, TYPES = range(8)
 """The columns of a row: nodes, GPUs in all, what a part takes, and the numbers of its name, strategy and GPU types."""
-_JOBS: Final = 30_000
 _WORDS: Final = 200_000
 _strategy = lru_cache(maxsize=4096)(strategy_of)
 
@@ -79,7 +78,7 @@ class PlanReader:
     """Rows of jobs by their plans, and the numbers of names."""
 
     def __init__(self) -> None:
-        self._rows = KeptByObject[PlanRows](_JOBS)
+        self._rows = KeptByObject[PlanRows]()
         self._number: dict[object, int] = {}
         self.types: list[tuple[str, ...] | None] = []
         self._type_numbers: dict[tuple[str, ...] | None, int] = {}
@@ -96,6 +95,7 @@ class PlanReader:
 
     def read(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has unequal parts, and an error where two are alike."""
+        self._rows.expect(len(jobs))
         found = [self._rows.get(job.plans, (job.gpus, job.cpus, job.memory_gib)) for job in jobs]
         missing = [job for job, rows in zip(jobs, found, strict=True) if rows is None]
         if missing:
