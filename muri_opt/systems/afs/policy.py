@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -28,14 +28,18 @@ from muri_opt.systems.afs.set_choice import Limit
 from muri_opt.systems.afs.shape_checks import check_packing, check_shapes
 from muri_opt.systems.afs.share_fit import ShareFit, counts_gpus_only, homes_of
 from muri_opt.systems.afs.share_values import BY_ATTAINED, OBJECTIVES, ShareValues
-from muri_opt.systems.afs.still_shares import still_shares
+from muri_opt.systems.afs.still_shares import still_parts, still_shares
 from muri_opt.systems.afs.worth_rule import worth_shares
 from muri_opt.systems.capacity import place_parts
 from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
+from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.capacity.shares import parts_as_held
 from muri_opt.systems.curves import Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
+
+MOST_LOOKED_AT: Final = 20_000
+"""Pairs of a job and a node up to which shares that find no room as decided are decided until they stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +151,26 @@ class ElasticPolicy(Policy):
         if not counts_gpus_only(round_):
             placed = still_shares(round_, lambda then: self._class_shares(then, demand, sizes, seed).placed())
             return share_decision(round_, curves, placed)
-        demand = replace(demand, cap=self._within_quotas(round_, demand, seed))
+        parts, whole = self._pooled(round_, demand, sizes, seed)
+        if not whole and len(round_.jobs) * len(round_.cluster.nodes) <= MOST_LOOKED_AT:
+            parts = still_parts(round_, lambda then: self._pooled(then, demand, sizes, seed)[0])
+        return pooled_decision(round_, curves, parts)
+
+    def _pooled(self, round_: Round, demand: Demand, sizes: Ints, seed: int) -> tuple[dict[int, Parts], bool]:
+        """Return GPUs of nodes by job where GPUs are counted together, and whether each share found room as decided."""
+        within = replace(demand, cap=self._within_quotas(round_, demand, seed))
         legal = np.append(0, sizes)
-        shares = legal[np.searchsorted(legal, self.shares(round_, demand, total, seed), side="right") - 1]
+        wanted = self.shares(round_, within, round_.cluster.total_gpus, seed)
+        shares = legal[np.searchsorted(legal, wanted, side="right") - 1]
         values = self._values(round_)
         if values is not None:
-            shares = kept_shares(shares, _present(round_, demand), values, _limits(round_))
+            shares = kept_shares(shares, _present(round_, within), values, _limits(round_))
         worth = None if values is None else partial(values.of_placed, PresentShares.of(round_))
         parts = place_parts(round_, shares, sizes, by_node=self.packing == "node", worth=worth)
+        whole = all(sum(gpus for _, gpus in parts.get(job, ())) == share for job, share in enumerate(shares.tolist()))
         if self.packing == "any":
             parts = with_fewer_nodes(round_, parts)
-        return pooled_decision(round_, curves, parts)
+        return parts, whole
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision in which all that runs goes on as it is, if it may; where restarts count."""

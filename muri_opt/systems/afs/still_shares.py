@@ -13,6 +13,7 @@ import numpy as np
 
 from muri_opt.rounds import Assignment, Decision, Round, after
 from muri_opt.systems.afs.share_fit import Shares
+from muri_opt.systems.capacity.held_parts import Parts
 
 MOST_TURNS: Final = 4
 """How often shares are decided again before the first ones are taken."""
@@ -32,6 +33,27 @@ def still_shares(round_: Round, decide: Callable[[Round], Shares]) -> Shares:
             return placed
         placed = again
     return first
+
+
+def still_parts(round_: Round, decide: Callable[[Round], dict[int, Parts]]) -> dict[int, Parts]:
+    """Return the same of shares that are lists of nodes with their GPUs.
+
+    >>> round_ = shipped_round("toy/three-elastic")
+    >>> still_parts(round_, lambda then: {0: [(0, 2 if then.jobs[0].state == "waiting" else 3)]})
+    {0: [(0, 3)]}
+    """
+    nodes = len(round_.cluster.nodes)
+
+    def shares(then: Round) -> Shares:
+        found: Shares = {}
+        for job, parts in decide(then).items():
+            found[job] = np.zeros(nodes, dtype=np.int64)
+            for node, gpus in parts:
+                found[job][node] = gpus
+        return found
+
+    placed = still_shares(round_, shares)
+    return {job: [(node, int(share[node])) for node in share.nonzero()[0].tolist()] for job, share in placed.items()}
 
 
 def _carried_out(round_: Round, placed: Shares) -> Round:
