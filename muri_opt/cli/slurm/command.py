@@ -83,16 +83,16 @@ def _snapshot(arguments: argparse.Namespace) -> Reply:
 
 
 def _why(arguments: argparse.Namespace) -> Reply:
-    return why_reply(_source(arguments).read().round_, arguments)
+    return why_reply(_reading(arguments).round_, arguments)
 
 
 def _what_if(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.picture)
-    return scenario_reply(_source(arguments).read().round_, arguments)
+    return scenario_reply(_reading(arguments).round_, arguments)
 
 
 def _plan(arguments: argparse.Namespace) -> Reply:
-    plan = _planned(_source(arguments).read(), arguments)
+    plan = _planned(_reading(arguments), arguments)
     lines = [shlex.join(words) for words in plan.commands()]
     if arguments.json:
         content = {"commands": plan.commands(), "candidates": plan.candidates, "fingerprint": plan.round_.fingerprint}
@@ -103,7 +103,7 @@ def _plan(arguments: argparse.Namespace) -> Reply:
 
 def _apply(arguments: argparse.Namespace) -> Reply:
     applying, source = _applying(arguments)
-    plan = _planned(source.read(), arguments)
+    plan = _planned(without_deadlines(source.read(), arguments.policy), arguments)
     applying.apply(plan)
     return Reply(code=exit_code(plan.result))
 
@@ -112,7 +112,7 @@ def _loop(arguments: argparse.Namespace) -> Reply:
     applying, source = _applying(arguments)
     rounds = 0
     while arguments.rounds is None or rounds < arguments.rounds:
-        plan = _planned(source.read(), arguments)
+        plan = _planned(without_deadlines(source.read(), arguments.policy), arguments)
         if not plan.candidates and arguments.rounds is None:
             break
         released = applying.apply(plan)
@@ -122,10 +122,31 @@ def _loop(arguments: argparse.Namespace) -> Reply:
     return Reply()
 
 
+def _reading(arguments: argparse.Namespace) -> Reading:
+    return without_deadlines(_source(arguments).read(), arguments.policy)
+
+
 def _planned(reading: Reading, arguments: argparse.Namespace) -> SlurmPlan:
     from muri_opt.cli.slurm.plan import plan_of
 
     return plan_of(reading, set(arguments.partition), arguments.policy, arguments.method, limits_asked(arguments))
+
+
+def without_deadlines(reading: Reading, policy: str) -> Reading:
+    """Return what was read without deadlines, where the policy does not know them: a queue with one is no bad input."""
+    from dataclasses import replace
+
+    from msgspec import structs
+
+    from muri_opt.systems import policy_from
+
+    late = [job.id for job in reading.round_.jobs if job.deadline is not None]
+    if not late or "job.deadline" in policy_from(policy).honours:
+        return reading
+    for job in late:
+        reading.ledger.job(job, f"a deadline, which the policy {policy} does not know")
+    jobs = tuple(structs.replace(job, deadline=None) for job in reading.round_.jobs)
+    return replace(reading, round_=structs.replace(reading.round_, jobs=jobs))
 
 
 def _applying(arguments: argparse.Namespace) -> tuple[Applying, Source]:

@@ -23,7 +23,7 @@ KINDS = {"a100": {"gpu01", "gpu02"}, "v100": {"gpu03", "gpu04"}}
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[RealSlurm]:
     folder = Path(tempfile.mkdtemp(prefix="slurm"))  # sockets have short paths only
-    with real_slurm(folder, 18_000 + os.getpid() % 1_000) as found:
+    with real_slurm(folder, 18_000 + os.getpid() % 1_000 * 10) as found:
         yield found
     shutil.rmtree(folder, ignore_errors=True)
 
