@@ -17,9 +17,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from muri_opt.cli.serve.metrics import Metrics, Told
+from muri_opt.cli.serve.metrics import CountedAnswer, Metrics
 from muri_opt.cli.serve.openapi import openapi
-from muri_opt.cli.serve.problems import TITLES, TOO_LARGE, Problem, RefusedMessage
+from muri_opt.cli.serve.problems import (
+    BAD_MESSAGE,
+    BUSY,
+    DIED,
+    NOT_FOUND,
+    NOT_READY,
+    TITLES,
+    TOO_LARGE,
+    TOO_SLOW,
+    UNAUTHORISED,
+    WRONG_METHOD,
+    Problem,
+    RefusedMessage,
+)
 from muri_opt.cli.serve.service import ABOUT_ROUNDS, MESSAGES, MOST_BYTES
 from muri_opt.cli.serve.workers import Pool, Worker, WorkerDied
 
@@ -30,20 +43,6 @@ MOST_SECONDS: Final = 60.0
 DEADLINE: Final = "x-deadline-seconds"
 MOST_WAITING: Final = 64
 """Messages of sessions that may wait for their turn."""
-UNAUTHORISED: Final = 401
-WRONG_METHOD: Final = 405
-TOO_SLOW: Final = 408
-BUSY: Final = 429
-DIED: Final = 502
-NOT_READY: Final = 503
-_TITLES: Final = TITLES | {
-    UNAUTHORISED: "a token is needed",
-    WRONG_METHOD: "this path is not asked so",
-    TOO_SLOW: "the body took too long to arrive",
-    BUSY: "every slot is taken",
-    DIED: "the worker of this message ended",
-    NOT_READY: "not ready",
-}
 _ROUND_MESSAGES: Final = frozenset(str(kind.__struct_config__.tag) for kind in ABOUT_ROUNDS)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -109,13 +108,15 @@ class Server:
         self.metrics.count(known, response.status_code, time.monotonic() - received, told)
         return response
 
-    async def _answered(self, do: str, body: bytes, request: Request, received: float) -> tuple[Response, Told | None]:
+    async def _answered(
+        self, do: str, body: bytes, request: Request, received: float
+    ) -> tuple[Response, CountedAnswer | None]:
         line, deadline = _line(do, body, request.headers.get(DEADLINE), received)
         reply = msgspec.json.decode(await self._asked(do, line, deadline), type=_Reply)
         if reply.problem is not None:
             return _response(reply.problem.status, msgspec.json.encode(reply.problem), problem=True), None
         answer = bytes(reply.answer) if isinstance(reply.answer, msgspec.Raw) else b"null"
-        told = msgspec.json.decode(answer, type=Told) if do == "solve" else None
+        told = msgspec.json.decode(answer, type=CountedAnswer) if do == "solve" else None
         return _response(200, answer), told
 
     async def _asked(self, do: str, line: bytes, deadline: float | None) -> bytes:
@@ -184,7 +185,7 @@ class Server:
 
 def _check_known(do: str) -> None:
     if do not in MESSAGES:
-        raise RefusedMessage(404, f"nothing is done by {do[:80]!r}; what can be asked: {', '.join(MESSAGES)}")
+        raise RefusedMessage(NOT_FOUND, f"nothing is done by {do[:80]!r}; what can be asked: {', '.join(MESSAGES)}")
 
 
 async def _turn(worker: Worker, line: bytes, deadline: float | None) -> bytes:
@@ -202,7 +203,9 @@ def _line(do: str, body: bytes, header: str | None, received: float) -> tuple[by
         said = fields.get("deadline_seconds") if header is None else header.encode()
         deadline = None if said is None else msgspec.json.decode(said, type=float | None)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedMessage(400, f"{error}; the body is one JSON object, a deadline a number of seconds") from None
+        raise RefusedMessage(
+            BAD_MESSAGE, f"{error}; the body is one JSON object, a deadline a number of seconds"
+        ) from None
     left = deadline
     if deadline is not None and deadline >= 0:
         left = max(0.0, deadline - (time.monotonic() - received))
@@ -220,12 +223,12 @@ def _response(status: int, body: bytes, *, problem: bool = False) -> Response:
 
 
 def _problem(status: int, detail: str) -> Response:
-    problem = Problem(title=_TITLES[status], status=status, detail=detail)
+    problem = Problem(title=TITLES[status], status=status, detail=detail)
     return _response(status, msgspec.json.encode(problem), problem=True)
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
+    status = error.status_code if isinstance(error, HTTPException) else NOT_FOUND
     if status == WRONG_METHOD:
         return _problem(WRONG_METHOD, "messages are sent by POST, all else is asked by GET")
-    return _problem(404, f"nothing is at {request.url.path[:100]!r}; messages are at /v1/, such as /v1/solve")
+    return _problem(NOT_FOUND, f"nothing is at {request.url.path[:100]!r}; messages are at /v1/, such as /v1/solve")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Final
 
 import msgspec
@@ -12,7 +12,7 @@ MOST_LABELS: Final = 100
 """Policies beyond so many are counted together: a client must not make the text grow without end."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class CountedAnswer(msgspec.Struct, frozen=True):
     """What is read of an answer to count it."""
 
     class Ended(msgspec.Struct, frozen=True):
@@ -31,23 +31,23 @@ class Metrics:
     def __init__(self) -> None:
         self._replies: Counter[tuple[str, int]] = Counter()
         self._latency: dict[str, Counter[float]] = {}
-        self._seconds: Counter[str] = Counter()
-        self._gaps: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._gaps: defaultdict[str, float] = defaultdict(float)
         self._with_gap: Counter[str] = Counter()
         self._limits: Counter[tuple[str, str]] = Counter()
 
-    def count(self, message: str, status: int, seconds: float, told: Told | None) -> None:
+    def count(self, message: str, status: int, seconds: float, told: CountedAnswer | None) -> None:
         """Count one reply."""
         self._replies[message, status] += 1
         policy = "" if told is None else told.policy.partition(":")[0]
         if policy not in self._latency and len(self._latency) >= MOST_LABELS:
             policy = "other"
-        self._seconds[policy] += seconds  # type: ignore[assignment]
+        self._seconds[policy] += seconds
         found = self._latency.setdefault(policy, Counter())
         for most in (*BUCKETS, float("inf")):
             found[most] += seconds <= most
         if told is not None and told.gap is not None:
-            self._gaps[policy] += told.gap  # type: ignore[assignment]
+            self._gaps[policy] += told.gap
             self._with_gap[policy] += 1
         if told is not None and told.termination.limit is not None:
             self._limits[policy, told.termination.limit] += 1

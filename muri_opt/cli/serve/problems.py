@@ -9,19 +9,29 @@ import msgspec
 from muri_opt.errors import InputError, NoAnswer
 
 BAD_MESSAGE: Final = 400
+UNAUTHORISED: Final = 401
 NOT_FOUND: Final = 404
+WRONG_METHOD: Final = 405
+TOO_SLOW: Final = 408
 TOO_LARGE: Final = 413
 BAD_INPUT: Final = 422
+BUSY: Final = 429
 FAILED: Final = 500
-NO_ANSWER: Final = 503
+DIED: Final = 502
+NOT_READY: Final = 503
 NO_ROOM: Final = 507
 TITLES: Final = {
     BAD_MESSAGE: "the message cannot be read",
+    UNAUTHORISED: "a token is needed",
     NOT_FOUND: "there is no such thing",
+    WRONG_METHOD: "this path is not asked so",
+    TOO_SLOW: "the body took too long to arrive",
     TOO_LARGE: "the message is too large",
     BAD_INPUT: "the input is refused",
+    BUSY: "every slot is taken",
     FAILED: "an error of the server",
-    NO_ANSWER: "no answer in time, or none is possible",
+    DIED: "the worker of this message ended",
+    NOT_READY: "no answer: not in time, none is possible, or not ready yet",
     NO_ROOM: "the journal cannot be written",
 }
 
@@ -58,7 +68,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, RefusedMessage):
         status, detail = error.status, str(error)
     elif isinstance(error, NoAnswer):
-        status, detail = NO_ANSWER, str(error)
+        status, detail = NOT_READY, str(error)
     elif isinstance(error, OSError):
         status, detail = NO_ROOM, error.strerror or detail
     return Problem(title=TITLES[status], status=status, detail=detail)

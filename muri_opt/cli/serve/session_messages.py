@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +55,9 @@ class Told(Message, frozen=True, kw_only=True):
         self.tell(service.session(self.session))
         return {}
 
+    @abstractmethod
     def tell(self, session: Session) -> None:
         """Tell a session."""
-        raise NotImplementedError
 
 
 class Submit(Told, frozen=True, kw_only=True, tag="session/submit"):

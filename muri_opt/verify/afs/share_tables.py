@@ -64,7 +64,8 @@ class ShareTables(Sequence[Table]):
         some = np.flatnonzero(np.diff(self.first))
         if len(some):
             found[some] = np.maximum.reduceat(self.value if value is None else value, self.first[some])
-        return np.maximum(found, 0).tolist()  # type: ignore[no-any-return]
+        largest: list[int] = np.maximum(found, 0).tolist()
+        return largest
 
     def at(self, jobs: Sequence[int], gpus: Sequence[float]) -> list[int]:
         """Return what so many GPUs are worth to each of some jobs, 0 where a job may not have so many."""
