@@ -65,21 +65,15 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 def scenario_reply(round_: Round, arguments: argparse.Namespace) -> Reply:
     """Return what differs in a round with what the options of :func:`add_scenario` ask for."""
-    from muri_opt.replay.what_if.scenario import further_nodes
+    from muri_opt.replay.what_if.scenario import all_further_nodes
     from muri_opt.replay.what_if.what_if import what_if
     from muri_opt.report.round.round_svg import round_picture
     from muri_opt.report.text.what_if import what_if_json, what_if_text
-    from muri_opt.rounds import Node
 
-    cluster, nodes = round_.cluster, list[Node]()
-    for text in arguments.add_nodes:
-        more = further_nodes(text, cluster)
-        nodes += more
-        cluster = type(cluster)(levels=cluster.levels, nodes=(*cluster.nodes, *more), tenants=cluster.tenants)
     found = what_if(
         round_,
         arguments.policy,
-        add_nodes=nodes,
+        add_nodes=all_further_nodes(arguments.add_nodes, round_.cluster),
         remove_nodes=arguments.drop_node,
         quotas=dict(map(_quota, arguments.quota)),
         jobs=[_job(name) for name in arguments.submit],

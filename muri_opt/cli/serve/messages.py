@@ -156,15 +156,10 @@ class WhatIf(Asking, frozen=True, kw_only=True, tag="what-if"):
         )
 
     def _nodes(self, round_: Round) -> list[Node]:
-        from muri_opt.replay.what_if.scenario import further_nodes
+        from muri_opt.replay.what_if.scenario import all_further_nodes
 
-        cluster, found = round_.cluster, list[Node]()
-        for text in self.add_nodes:
-            said: str | Node = read_part("add_nodes", text, str | Node)
-            more = (said,) if isinstance(said, Node) else further_nodes(said, cluster)
-            found += more
-            cluster = msgspec.structs.replace(cluster, nodes=(*cluster.nodes, *more))
-        return found
+        said: list[str | Node] = [read_part("add_nodes", text, str | Node) for text in self.add_nodes]
+        return all_further_nodes(said, round_.cluster)
 
 
 def known_policy(text: str) -> str:

@@ -92,6 +92,20 @@ def further_nodes(text: str, cluster: Cluster) -> tuple[Node, ...]:
     return tuple(replace(like, id=name, **more) for name in free[: int(found["count"])])
 
 
+def all_further_nodes(wanted: Iterable[str | Node], cluster: Cluster) -> list[Node]:
+    """Return the nodes that texts and nodes ask for together: those of each text have names that no others have.
+
+    >>> [node.id for node in all_further_nodes(["1x8", Node(id="mine", gpus=2), "1x4"], Cluster(nodes=()))]
+    ['added-0', 'mine', 'added-1']
+    """
+    found: list[Node] = []
+    for one in wanted:
+        more = (one,) if isinstance(one, Node) else further_nodes(one, cluster)
+        found += more
+        cluster = replace(cluster, nodes=(*cluster.nodes, *more))
+    return found
+
+
 def _without_nodes(job: Job, lost: set[str]) -> Job:
     if job.placement is None or lost.isdisjoint(job.placement):
         return job
