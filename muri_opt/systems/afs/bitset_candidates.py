@@ -14,7 +14,7 @@ replaces the candidate c only if
 
 So every job that replaces c is in the set
 
-    (growth at least s_c, and time below that of c), or strength at least r_c,
+    (growth at least s_c, and time at most that of c), or strength at least r_c,
 
 and whoever is in it and does not replace c is turned away by the rule itself. Where the levels are says how many that
 are; it decides about speed, never about the answer.
@@ -121,7 +121,7 @@ class RivalSets:
         some = np.flatnonzero(climbing)[::4]
         growths = growth[some], np.array([number for number, _, _ in asked])
         strengths = strength[some], np.array([number for _, number, _ in asked])
-        brevities = 1 + brevity[some], 1 + np.array([number for _, _, number in asked], dtype=np.int64)
+        brevities = brevity[some], np.array([number for _, _, number in asked], dtype=np.int64)
         self.by_brevity = LevelSets.of(_levels(brevities, levels), brevity, climbing)
         self._indexes: list[tuple[LevelSets, Sequence[float]]] = [(self.by_brevity, numbers.brevity)]
         if one_order:
@@ -140,14 +140,21 @@ class RivalSets:
         return self.by_growth.sets[growth] & ~self._idle | self.by_brevity.sets[no_longer] & self._idle
 
     def ask(self, candidate: int) -> tuple[int, int, int]:
-        """Return in which sets the rivals of a job with a GPU are: by growth, brevity and strength."""
+        """Return in which sets the rivals of a job with a GPU are: by growth, brevity and strength.
+
+        By brevity it is the set the job is in itself: jobs as long as it are in it too, and turned away by the rule.
+        """
         growth, strength = self._numbers.growth[candidate], self._numbers.strength[candidate]
         threshold = growth
         if self.one_order:
             threshold = 1 / (2 - growth + _ROUNDING) if growth < 2 else inf
+        if candidate < self._size:
+            briefer = self.by_brevity.reached[candidate]
+        else:
+            briefer = bisect_right(self.by_brevity.levels, self._numbers.brevity[candidate])
         found = (
             0 if isnan(strength) else bisect_right(self.by_growth.levels, strength),
-            bisect_right(self.by_brevity.levels, 1 + self._numbers.brevity[candidate]),
+            briefer,
             bisect_right(self.by_strength.levels, threshold),
         )
         self.asks[candidate] = found
@@ -162,8 +169,11 @@ class RivalSets:
         if self._idle & bit:
             self._idle ^= bit
         for index, numbers in self._indexes:
-            sets, old, new = index.sets, index.reached[place], bisect_right(index.levels, numbers[place])
+            old, new = index.reached[place], bisect_right(index.levels, numbers[place])
+            if old == new:
+                continue
             index.reached[place] = new
+            sets = index.sets
             for level in range(old + 1, new + 1) if old < new else range(new + 1, old + 1):
                 sets[level] ^= bit
 

@@ -20,7 +20,19 @@ class GreedyState:
     quotients of whole numbers, and rounding keeps order: where two of them differ, the exact ones do so likewise.
     """
 
-    __slots__ = ("_costs", "_first", "_tables", "_tie", "last", "left", "numbers", "row", "steps", "stop")
+    __slots__ = (
+        "_costs",
+        "_first",
+        "_future_is_more",
+        "_tables",
+        "_tie",
+        "last",
+        "left",
+        "numbers",
+        "row",
+        "steps",
+        "stop",
+    )
 
     def __init__(self, steps: Steps, scan: Ints, stop: Ints, left: int, *, tie_to_longer: bool) -> None:
         row = scan[::-1]
@@ -32,6 +44,7 @@ class GreedyState:
         self._costs: list[int] = steps.gpus.tolist()
         self._first = len(row) - 1
         self._tie = tie_to_longer
+        self._future_is_more = steps.future is steps.more
         self._tables = steps.now.data, steps.more.data, steps.future.data, steps.time.data
         at = np.minimum(stop[row], np.maximum(steps.stops[row] - 1, 0))
         now, more, future = (array[row, at].astype(np.float64) for array in (steps.now, steps.more, steps.future))
@@ -74,7 +87,8 @@ class GreedyState:
             return False
         job, numbers = self.row[place], self.numbers
         now_at, more_at, future_at, time_at = self._tables
-        now, more, future = now_at[job, at], more_at[job, at], future_at[job, at]
+        now, more = now_at[job, at], more_at[job, at]
+        future = more if self._future_is_more else future_at[job, at]
         below = 2 * future - more
         numbers.growth[place] = more / now
         numbers.strength[place] = (2 * future - now) / below if below > 0 else nan if future != UNBOUNDED else -inf
