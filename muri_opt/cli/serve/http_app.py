@@ -114,7 +114,7 @@ class Server:
         line, deadline = _line(do, body, request.headers.get(DEADLINE), received)
         reply = msgspec.json.decode(await self._asked(do, line, deadline), type=_Reply)
         if reply.problem is not None:
-            return _response(reply.problem.status, msgspec.json.encode(reply.problem), problem=True), None
+            return _refusal(reply.problem), None
         answer = bytes(reply.answer) if isinstance(reply.answer, msgspec.Raw) else b"null"
         told = msgspec.json.decode(answer, type=CountedAnswer) if do == "solve" else None
         return _response(200, answer), told
@@ -191,7 +191,7 @@ def _check_known(do: str) -> None:
 async def _turn(worker: Worker, line: bytes, deadline: float | None) -> bytes:
     async with worker.turn:
         try:
-            return await worker.ask(line, MOST_SECONDS if deadline is None else deadline)
+            return await worker.ask(line, MOST_SECONDS if deadline is None else max(0.0, deadline))
         except WorkerDied as died:
             raise RefusedMessage(DIED, f"{died}; ask again") from None
 
@@ -200,14 +200,15 @@ def _line(do: str, body: bytes, header: str | None, received: float) -> tuple[by
     """Return the line for a worker, with the time that is left until the deadline of the header or the field."""
     try:
         fields = _FIELDS.decode(body)
-        said = fields.get("deadline_seconds") if header is None else header.encode()
-        deadline = None if said is None else msgspec.json.decode(said, type=float | None)
+        deadline = msgspec.json.decode(fields.get("deadline_seconds", b"null"), type=float | None)
+        if header is not None:
+            deadline = msgspec.json.decode(header.encode(), type=float)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RefusedMessage(
             BAD_MESSAGE, f"{error}; the body is one JSON object, a deadline a number of seconds"
         ) from None
     left = deadline
-    if deadline is not None and deadline >= 0:
+    if deadline is not None and deadline >= 0:  # the worker refuses what is below 0
         left = max(0.0, deadline - (time.monotonic() - received))
     changed: dict[str, Any] = {**fields, "do": do}
     if left is not None:
@@ -222,13 +223,18 @@ def _response(status: int, body: bytes, *, problem: bool = False) -> Response:
     return Response(body, status_code=status, headers=headers, media_type=kind)
 
 
+def _refusal(problem: Problem) -> Response:
+    return _response(problem.status, msgspec.json.encode(problem), problem=True)
+
+
 def _problem(status: int, detail: str) -> Response:
-    problem = Problem(title=TITLES[status], status=status, detail=detail)
-    return _response(status, msgspec.json.encode(problem), problem=True)
+    return _refusal(Problem(title=TITLES[status], status=status, detail=detail))
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else NOT_FOUND
     if status == WRONG_METHOD:
-        return _problem(WRONG_METHOD, "messages are sent by POST, all else is asked by GET")
+        response = _problem(WRONG_METHOD, "messages are sent by POST, all else is asked by GET")
+        response.headers["allow"] = "POST" if request.url.path.startswith("/v1/") else "GET, HEAD"
+        return response
     return _problem(NOT_FOUND, f"nothing is at {request.url.path[:100]!r}; messages are at /v1/, such as /v1/solve")

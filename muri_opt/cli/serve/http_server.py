@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import signal
 import socket
-from typing import Final
+import time
+from typing import Any, Final
 
 import uvicorn
 
@@ -13,6 +14,8 @@ from muri_opt.cli.serve.http_app import Server, Settings
 from muri_opt.errors import InputError
 
 MOST_CONNECTIONS: Final = 2_000
+SILENT_SECONDS: Final = 30.0
+"""How long a connection may be open without a whole head of a request; slow clients must not fill the server."""
 DRAIN_SECONDS: Final = 60
 """How long what is being answered may take after the server was asked to end."""
 
@@ -38,7 +41,28 @@ def serve_http(host: str, port: int, settings: Settings) -> None:
     print(f"serving on http://{host}:{listening.getsockname()[1]}", flush=True)
     # uvicorn raises the signal that ended it once more when all is answered: then it must not end the process by force.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listening])
+    _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that closes connections which ask for nothing."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._silent_since: dict[Any, float] = {}
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look at the connections, about once a second."""
+        if counter % 10 == 0:
+            self._close_silent(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_silent(self, now: float) -> None:
+        silent = [one for one in self.server_state.connections if one.cycle is None or one.cycle.response_complete]
+        self._silent_since = {one: self._silent_since.get(one, now) for one in silent}
+        for one, since in self._silent_since.items():
+            if now - since > SILENT_SECONDS:
+                one.transport.close()
 
 
 def check_address(host: str, token: str | None) -> None:

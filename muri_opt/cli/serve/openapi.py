@@ -14,7 +14,14 @@ from muri_opt.rounds import Cluster, Job, Node, Result, Round
 
 _KNOWN: Final = {"round": Round, "result": Result, "cluster": Cluster, "node": Node, "jobs": Job}
 """What parts of messages are that are kept as text until they are needed."""
-_PROBLEMS: Final = ("400", "401", "404", "408", "413", "422", "429", "500", "502", "503", "507")
+_PROBLEMS: Final = ("400", "401", "404", "405", "408", "413", "422", "429", "500", "502", "503", "507")
+_PLAIN: Final = (
+    ("/healthz", "text/plain", "The process is there"),
+    ("/readyz", "text/plain", "Every solver is warm"),
+    ("/metrics", "text/plain", "Counts as Prometheus reads them"),
+    ("/openapi.json", "application/json", "This description"),
+)
+"""What is asked by GET: the path, the kind of text that comes, and what it says."""
 _TEMPLATE: Final = "#/components/schemas/{name}"
 
 
@@ -31,9 +38,8 @@ def openapi() -> dict[str, Any]:
     for kind in MESSAGES.values():
         _say_parts(schemas[kind.__name__]["properties"])
     paths = {f"/v1/{do}": {"post": _operation(do, kind)} for do, kind in MESSAGES.items()}
-    for path, words in (("/healthz", "The process is there"), ("/readyz", "Every solver is warm")):
-        paths[path] = {"get": _plain(words)}
-    paths["/metrics"] = {"get": _plain("Counts as Prometheus reads them")}
+    for path, kind_of_text, words in _PLAIN:
+        paths[path] = {"get": _plain(kind_of_text, words)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "muri-opt", "version": __version__},
@@ -59,13 +65,6 @@ def _say_parts(properties: dict[str, Any]) -> None:
 def _operation(do: str, kind: type) -> dict[str, Any]:
     described = cleandoc(kind.__doc__ or do)
     schema = {"$ref": _TEMPLATE.format(name=kind.__name__)}
-    problem = {"$ref": _TEMPLATE.format(name=Problem.__name__)}
-    answers: dict[str, Any] = {"200": {"description": "The answer", "content": {"application/json": {}}}}
-    for status in _PROBLEMS:
-        answers[status] = {
-            "description": "A problem (RFC 9457)",
-            "content": {"application/problem+json": {"schema": problem}},
-        }
     return {
         "operationId": do,
         "summary": described.partition("\n")[0],
@@ -78,9 +77,19 @@ def _operation(do: str, kind: type) -> dict[str, Any]:
             }
         ],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-        "responses": answers,
+        "responses": {
+            "200": {"description": "The answer", "content": {"application/json": {"schema": {"type": "object"}}}},
+            **dict.fromkeys(_PROBLEMS, _A_PROBLEM),
+        },
     }
 
 
-def _plain(words: str) -> dict[str, Any]:
-    return {"summary": words, "responses": {"200": {"description": words}, "503": {"description": "Not ready"}}}
+def _plain(kind_of_text: str, words: str) -> dict[str, Any]:
+    answer = {"description": words, "content": {kind_of_text: {}}}
+    return {"summary": words, "responses": {"200": answer, "405": _A_PROBLEM, "503": _A_PROBLEM}}
+
+
+_A_PROBLEM: Final = {
+    "description": "A problem (RFC 9457)",
+    "content": {"application/problem+json": {"schema": {"$ref": _TEMPLATE.format(name=Problem.__name__)}}},
+}

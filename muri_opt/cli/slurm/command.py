@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from muri_opt.cli.slurm.cluster import Source
     from muri_opt.cli.slurm.plan import SlurmPlan
     from muri_opt.cli.slurm.reader import Reading
+    from muri_opt.rounds import Round
 
 _EXAMPLES = """  muri-opt slurm snapshot --output round.json
   muri-opt slurm snapshot --jobs squeue.json --nodes sinfo.json
@@ -83,7 +84,21 @@ def _snapshot(arguments: argparse.Namespace) -> Reply:
 
 
 def _why(arguments: argparse.Namespace) -> Reply:
-    return why_reply(_reading(arguments).round_, arguments)
+    return why_reply(_with_remedies(_reading(arguments).round_, arguments.policy), arguments)
+
+
+def _with_remedies(round_: Round, policy: str) -> Round:
+    """Return the round in which what runs may be stopped, where the policy stops nobody by itself.
+
+    An operator may end what no policy may, so that a remedy may name it.
+    """
+    from msgspec import structs
+
+    from muri_opt.systems import policy_from
+
+    if policy_from(policy).rules.get("preempt") != "no":
+        return round_
+    return structs.replace(round_, jobs=tuple(structs.replace(job, preemptible=None) for job in round_.jobs))
 
 
 def _what_if(arguments: argparse.Namespace) -> Reply:

@@ -81,7 +81,9 @@ class GangChanges:
         added = self._in_sets.to_add(job, demand)
         if added is not None:
             gpus, place = added
-            like = self._round.cluster.nodes[place].id if len(demand.sets) > 1 else None
+            nodes = self._round.cluster.nodes
+            anywhere = len(demand.sets) == 1 and len(demand.sets[0]) == len(nodes)
+            like = None if anywhere else nodes[place].id
             ways.append(Change(add_gpus=gpus, like=like, raise_quota=quota, gpus=gpus))
         return ways
 

@@ -122,10 +122,24 @@ def test_what_is_wrong_is_a_problem(server: Running, path: str, body: Any, statu
 
 
 def test_wrong_ways_to_ask(server: Running) -> None:
-    assert server.ask("GET", "/v1/solve")[0] == 405
+    status, _, reply = server.ask("GET", "/v1/solve")
+    assert (status, reply.headers["allow"]) == (405, "POST")
+    status, _, reply = server.ask("POST", "/metrics")
+    assert (status, reply.headers["allow"]) == (405, "GET, HEAD")
     assert server.ask("POST", "/v1/solve", {"round": ROUND}, Authorization="Bearer no")[0] == 401
     assert server.ask("POST", "/v1/solve", {"round": ROUND}, Authorization="")[0] == 401
-    assert server.post("solve", {"round": ROUND}, X_Deadline_Seconds="soon")[0] == 400
+    for deadline in ("soon", "null", ""):
+        assert server.post("solve", {"round": ROUND}, X_Deadline_Seconds=deadline)[0] == 400
+    assert server.post("solve", {"round": ROUND, "deadline_seconds": {}}, X_Deadline_Seconds="1")[0] == 400
+
+
+def test_no_deadline_stops_a_worker(server: Running) -> None:
+    restarts = [line for line in server.ask("GET", "/metrics")[1].splitlines() if "worker_restarts_total" in line]
+    for deadline in (-3e16, 6e16):
+        for do, body in (("solve", {"round": ROUND}), ("session/decide", {"now": 0.0})):
+            status, problem = server.post(do, {**body, "deadline_seconds": deadline})
+            assert (status, problem.get("field")) in {(422, "deadline_seconds"), (404, None)}
+    assert set(restarts) <= set(server.ask("GET", "/metrics")[1].splitlines())
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server: Running) -> None:
@@ -173,6 +187,19 @@ def test_a_client_that_goes_away_does_not_get_the_next_ones_answer(server: Runni
         assert found[0] in (429, 502, 503)
         time.sleep(0.05)
     assert found[1]["format"] == "muri-opt/why/1"
+
+
+def test_two_clients_on_one_session_submit_every_job_once(server: Running) -> None:
+    two = {"session": "two-clients"}
+    server.post("session/open", {**two, "cluster": {"nodes": [{"id": "n0", "gpus": 8}]}})
+
+    def submit(number: int) -> int:
+        job = {"id": f"job-{number // 2}", "gpus": 1, "submitted": 0.0}
+        return server.post("session/submit", {**two, "jobs": [job]})[0]
+
+    with ThreadPoolExecutor(2) as clients:
+        assert sorted(clients.map(submit, range(40))) == [200] * 20 + [422] * 20
+    assert len(server.post("session/state", two)[1]["jobs"]) == 20
 
 
 def test_what_operators_ask(server: Running) -> None:

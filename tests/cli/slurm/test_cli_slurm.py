@@ -76,3 +76,19 @@ def test_groups_of_newer_versions_are_read_node_by_node(files, capsys, tmp_path)
     nodes = read_round(path).cluster.nodes
     assert [node.id for node in nodes] == ["gpu01", "gpu02"]
     assert {"partition=train", "partition=prod"} <= set(nodes[0].labels)
+
+
+def test_files_of_newer_versions_say_the_same_in_another_shape(capsys, tmp_path):
+    read = {}
+    for version, (jobs, nodes) in VERSIONS.items():
+        told_of = {"meta": {"plugin": {"data_parser": "data_parser/v0.0.42"}}, "errors": [], "warnings": []}
+        later = {"a_field_of_later_versions": {"set": True, "number": 3}}
+        for name, content in (("jobs", jobs), ("nodes", nodes)):
+            records = [{**later, **record} for record in content]
+            (tmp_path / f"{name}.json").write_text(json.dumps({name: records, **told_of}))
+        path = tmp_path / f"{version}.json"
+        names = ("--jobs", str(tmp_path / "jobs.json"), "--nodes", str(tmp_path / "nodes.json"))
+        assert told(capsys, "snapshot", *names, "--output", str(path))[0] == 0
+        read[version] = read_round(path)
+    assert read["24.11"] == read["22.05"]
+    assert len(read["24.11"].jobs) > 20

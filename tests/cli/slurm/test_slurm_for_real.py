@@ -87,3 +87,47 @@ def test_a_job_that_was_not_planned_is_not_touched(slurm: RealSlurm) -> None:
     assert slurm.jobs()[other]["state_reason"] == before["state_reason"]
     assert slurm.jobs()[other]["required_nodes"] == before["required_nodes"]
     slurm.run("scancel", other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("holder", "waiting"),
+    [
+        (("--gres=gpu:4", "--mem=1000"), ("--gres=gpu:2", "--mem=1000")),
+        (("--gres=gpu:1",), ("--gres=gpu:1", "--mem=1000")),
+        (("--gres=gpu:1", "--mem=1000", "-c", "30"), ("--gres=gpu:1", "--mem=1000", "-c", "8")),
+    ],
+    ids=["GPUs", "memory", "CPUs"],
+)
+def test_who_is_named_as_a_remedy_makes_room(slurm: RealSlurm, holder: tuple[str], waiting: tuple[str]) -> None:
+    holds = slurm.submit("-N1", "-w", "gpu04", *holder, seconds=600, held=False)
+    slurm.wait("RUNNING", jobs=[holds])
+    waits = slurm.submit("-N1", "-w", "gpu04", *waiting, held=False)
+    changes = json.loads(ours(slurm, "why", waits, "--json"))["waiting"]["changes"]
+    remedies = [change["preempt"] for change in changes if "preempt" in change]
+    assert remedies == [[holds]]
+    slurm.run("scancel", *remedies[0])
+    slurm.wait("RUNNING", "COMPLETED", "COMPLETING", jobs=[waits])
+
+
+@pytest.mark.slow
+def test_gpus_that_are_added_as_a_remedy_says_start_the_job(slurm: RealSlurm) -> None:
+    slurm.run("scontrol", "update", "nodename=gpu02", "state=drain", "reason=test")
+    holds = slurm.submit("-N1", "--gres=gpu:a100:4", "--mem=1000", seconds=600, held=False)
+    slurm.wait("RUNNING", jobs=[holds])
+    waits = slurm.submit("-N1", "--gres=gpu:a100:2", "--mem=1000", held=False)
+    changes = json.loads(ours(slurm, "why", waits, "--json"))["waiting"]["changes"]
+    added = [change["add_gpus"] for change in changes if "add_gpus" in change]
+    assert added == [2]
+    slurm.run("scontrol", "update", "nodename=gpu02", "state=resume")  # brings two GPUs of the kind, and two more
+    slurm.wait("RUNNING", "COMPLETED", "COMPLETING", jobs=[waits])
+    slurm.run("scancel", holds)
+
+
+@pytest.mark.slow
+def test_a_job_that_is_held_starts_when_it_is_released(slurm: RealSlurm) -> None:
+    held = slurm.submit("-N1", "--gres=gpu:1", "--mem=1000")
+    waiting = json.loads(ours(slurm, "why", held, "--json"))["waiting"]
+    assert "release it" in waiting["remedy"]
+    slurm.run("scontrol", "release", held)
+    slurm.wait("RUNNING", "COMPLETED", "COMPLETING", jobs=[held])

@@ -115,7 +115,7 @@ def test_types_labels_and_states_are_named_with_who_holds_the_rest() -> None:
     )
     assert wait.reason is WaitingReason.CAPACITY
     assert wait.remedy == "stop 'r' (3 GPUs)"
-    assert wait.changes == (Change(preempt=("r",), gpus=3), Change(add_gpus=3, gpus=3))
+    assert wait.changes == (Change(preempt=("r",), gpus=3), Change(add_gpus=3, like="a0", gpus=3))
 
 
 def test_a_job_that_is_held_is_told_what_else_binds() -> None:
@@ -146,7 +146,7 @@ def test_a_shape_is_made_room_for_in_the_part_where_it_costs_least() -> None:
         "asks for 4 GPUs; 4 are free where it may start, not as it asks for them, "
         "on at least 2 and at most 2 nodes, equally many on each node"
     )
-    assert wait.changes == (Change(preempt=("r",), gpus=3), Change(add_gpus=2, gpus=2))
+    assert wait.changes == (Change(preempt=("r",), gpus=3), Change(add_gpus=2, like="a0", gpus=2))
 
 
 def test_the_quotas_of_all_tenants_above_are_raised_together() -> None:
