@@ -1,7 +1,8 @@
 """Every command and every piece of Python shown in the documentation runs, and prints what is shown.
 
 A ``console`` block holds commands behind ``$`` and what they print; a line of three dots stands for any lines. Times
-are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line.
+are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line;
+what ``pip install`` names is looked up in ``pyproject.toml``. Pictures shown are those that a command of the page writes.
 
 The commands of a page run here, one after another, with the solver process of the one before: starting Python again
 for each would take most of the time. Those of a page whose package has to be installed first run in one process that
@@ -14,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,8 @@ PRINTING = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", fla
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 WIDTH = "120"
 """Columns of the terminal for which the pages were written."""
+PICTURE = re.compile(r"^!\[[^\]]+\]\(([^)]+\.svg)\)$", flags=re.MULTILINE)
+INSTALL = re.compile(r"pip install (?:muri-opt|'muri-opt\[(\w+)\]')")
 SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
 
 
@@ -118,9 +122,29 @@ def masked(text):
     return SECONDS.sub("#", text)
 
 
+def only_looked_up(command):
+    """Return whether a command is not run but looked up: what is made, or can be installed, is known elsewhere."""
+    if command.startswith("make "):
+        makefile = (ROOT / "Makefile").read_text()
+        assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
+        return True
+    if command.startswith("pip "):
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert INSTALL.fullmatch(command)[1] in {None, *project["optional-dependencies"]}, command
+        return True
+    return False
+
+
+def stale_pictures(page, desk):
+    """Return the pictures of a page that its commands have drawn otherwise than the page shows them."""
+    shown_here = [page.parent / name for name in PICTURE.findall(page.read_text())]
+    written = {path: found for path in shown_here for found in desk.rglob(path.name)}
+    assert set(shown_here) == set(written), "a picture that no command of the page writes"
+    return [path.name for path, found in written.items() if path.read_bytes() != found.read_bytes()]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypatch):
-    makefile = (ROOT / "Makefile").read_text()
     monkeypatch.setenv("COLUMNS", WIDTH)
     ours = [command for command, _ in shown(page) if command.startswith("muri-opt ")]
     if files_of(page):
@@ -129,14 +153,14 @@ def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypa
     else:
         answers = (run_here(command, capsys) for command in ours)
     for command, lines in shown(page):
-        if command.startswith("make "):
-            assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
+        if only_looked_up(command):
             continue
         code, printed = next(answers) if command in ours else run_alone(command, desk)
         assert code == 0, f"{command}\n{printed}"
         assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
         assert overstated(printed) == [], command
     assert [found for file in desk.glob("*.json") for found in overstated(file.read_text())] == []
+    assert stale_pictures(page, desk) == [], "replace these by what the commands of the page write"
 
 
 @pytest.mark.parametrize(
