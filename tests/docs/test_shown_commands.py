@@ -2,7 +2,7 @@
 
 A ``console`` block holds commands behind ``$`` and what they print; a line of three dots stands for any lines. Times
 are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line;
-what ``pip install`` names is looked up in ``pyproject.toml``. Pictures shown are those that a command of the page writes.
+what ``pip install`` names is looked up in ``pyproject.toml``. Pictures shown are written by a command of the page.
 
 The commands of a page run here, one after another, with the solver process of the one before: starting Python again
 for each would take most of the time. Those of a page whose package has to be installed first run in one process that
