@@ -16,25 +16,18 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from proved_answers import overstated, overstated_result
+from shown_commands import PRINTING, ROOT, TOGETHER, WIDTH, arguments, blocks, same, shown
 from toy_package import files_of, install
 
 from muri_opt import Result
 from muri_opt.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("formulations/**/*.md")])
-PRINTING = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL)
-"""Python, and the text right after it, which is what it prints."""
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-WIDTH = "120"
-"""Columns of the terminal for which the pages were written."""
 PICTURE = re.compile(r"^!\[[^\]]+\]\(([^)]+\.svg)\)$", flags=re.MULTILINE)
 INSTALL = re.compile(r"pip install (?:muri-opt|'muri-opt\[(\w+)\]')")
-SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
 
 
 @pytest.fixture
@@ -46,33 +39,11 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
-def blocks(page, kind):
-    return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
-
-
-def arguments(command):
-    """Return the words of a command of ``muri-opt``; the runs of a study are done without processes of their own."""
-    words = shlex.split(command)[1:]
-    return [*words, "--engine", "here"] if words[0] in ("compare", "replay") else words
-
-
 def run_here(command, capsys):
     """Run ``muri-opt`` in this process, in the folder where it is."""
     code = main(arguments(command))
     out, err = capsys.readouterr()
     return code, out + err
-
-
-TOGETHER = """
-import contextlib, io, json, sys
-from muri_opt.cli.main import main
-answers = []
-for words in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        code = main(words)
-    answers.append((code, out.getvalue()))
-json.dump(answers, sys.stdout)
-"""
 
 
 def run_together(commands, folder):
@@ -102,24 +73,6 @@ def python(arguments, folder, given=None):
         env={**os.environ, "COLUMNS": WIDTH, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")])},
     )
     return done.returncode, done.stdout + done.stderr
-
-
-def shown(page):
-    """Return (command, lines printed) of every console block, long commands joined."""
-    for text in blocks(page, "console"):
-        for part in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
-            command, *lines = part.rstrip("\n").split("\n")
-            yield command, lines
-
-
-def same(lines, printed):
-    """Return whether the shown lines are what was printed; ``...`` stands for any lines."""
-    pattern = r"\n".join(r"(.*\n)*?.*" if line.strip() == "..." else re.escape(line.rstrip()) for line in lines)
-    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))) is not None
-
-
-def masked(text):
-    return SECONDS.sub("#", text)
 
 
 def only_looked_up(command):
@@ -157,7 +110,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypa
             continue
         code, printed = next(answers) if command in ours else run_alone(command, desk)
         assert code == 0, f"{command}\n{printed}"
-        assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
+        assert same(lines, printed), f"{command}\n{printed}"
         assert overstated(printed) == [], command
     assert [found for file in desk.glob("*.json") for found in overstated(file.read_text())] == []
     assert stale_pictures(page, desk) == [], "replace these by what the commands of the page write"
