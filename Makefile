@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# mkdocs-material tells of its successor with every build.
+export NO_MKDOCS_2_WARNING := 1
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 .PHONY: help demo test test-all check bench ledger docs clean

@@ -8,7 +8,8 @@ Where there is no browser, Slurm or Go, the checks that need one are left out, a
 import gc
 import shutil
 
-from browser_pipe import CHROMIUM
+import pytest
+from browser_pipe import CHROMIUM, Browser
 from hypothesis import HealthCheck, settings
 from more_examples import QUICK
 from real_slurm import PACKAGES, SLURM
@@ -18,6 +19,14 @@ THERE = {"browser": CHROMIUM is not None, "slurm": SLURM, "go": shutil.which("go
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=QUICK)
 settings.load_profile("same")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One Chromium for all checks of pages."""
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,7 +1,8 @@
 """Every command and every piece of Python shown in the documentation runs, and prints what is shown.
 
 A ``console`` block holds commands behind ``$`` and what they print; a line of three dots stands for any lines. Times
-are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line.
+are not compared. Targets of the Makefile are looked up there, and the recipe of ``make demo`` is run line by line;
+what ``pip install`` names is looked up in ``pyproject.toml``. Pictures shown are written by a command of the page.
 
 The commands of a page run here, one after another, with the solver process of the one before: starting Python again
 for each would take most of the time. Those of a page whose package has to be installed first run in one process that
@@ -14,23 +15,19 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 
 import pytest
 from proved_answers import overstated, overstated_result
+from shown_commands import PRINTING, ROOT, TOGETHER, WIDTH, arguments, blocks, same, shown
 from toy_package import files_of, install
 
 from muri_opt import Result
 from muri_opt.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("formulations/**/*.md")])
-PRINTING = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL)
-"""Python, and the text right after it, which is what it prints."""
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-WIDTH = "120"
-"""Columns of the terminal for which the pages were written."""
-SECONDS = re.compile(r"\d+\.\d+(?= s\b)|(?<=seconds      ).*|\d+\.\d+(?=[,)])")
+PICTURE = re.compile(r"^!\[[^\]]+\]\(([^)]+\.svg)\)$", flags=re.MULTILINE)
+INSTALL = re.compile(r"pip install (?:muri-opt|'muri-opt\[(\w+)\]')")
 
 
 @pytest.fixture
@@ -42,33 +39,11 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
-def blocks(page, kind):
-    return [text for found, text in BLOCK.findall(page.read_text()) if found == kind]
-
-
-def arguments(command):
-    """Return the words of a command of ``muri-opt``; the runs of a study are done without processes of their own."""
-    words = shlex.split(command)[1:]
-    return [*words, "--engine", "here"] if words[0] in ("compare", "replay") else words
-
-
 def run_here(command, capsys):
     """Run ``muri-opt`` in this process, in the folder where it is."""
     code = main(arguments(command))
     out, err = capsys.readouterr()
     return code, out + err
-
-
-TOGETHER = """
-import contextlib, io, json, sys
-from muri_opt.cli.main import main
-answers = []
-for words in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        code = main(words)
-    answers.append((code, out.getvalue()))
-json.dump(answers, sys.stdout)
-"""
 
 
 def run_together(commands, folder):
@@ -100,27 +75,29 @@ def python(arguments, folder, given=None):
     return done.returncode, done.stdout + done.stderr
 
 
-def shown(page):
-    """Return (command, lines printed) of every console block, long commands joined."""
-    for text in blocks(page, "console"):
-        for part in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
-            command, *lines = part.rstrip("\n").split("\n")
-            yield command, lines
+def only_looked_up(command):
+    """Return whether a command is not run but looked up: what is made, or can be installed, is known elsewhere."""
+    if command.startswith("make "):
+        makefile = (ROOT / "Makefile").read_text()
+        assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
+        return True
+    if command.startswith("pip "):
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert INSTALL.fullmatch(command)[1] in {None, *project["optional-dependencies"]}, command
+        return True
+    return False
 
 
-def same(lines, printed):
-    """Return whether the shown lines are what was printed; ``...`` stands for any lines."""
-    pattern = r"\n".join(r"(.*\n)*?.*" if line.strip() == "..." else re.escape(line.rstrip()) for line in lines)
-    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))) is not None
-
-
-def masked(text):
-    return SECONDS.sub("#", text)
+def stale_pictures(page, desk):
+    """Return the pictures of a page that its commands have drawn otherwise than the page shows them."""
+    shown_here = [page.parent / name for name in PICTURE.findall(page.read_text())]
+    written = {path: found for path in shown_here for found in desk.rglob(path.name)}
+    assert set(shown_here) == set(written), "a picture that no command of the page writes"
+    return [path.name for path, found in written.items() if path.read_bytes() != found.read_bytes()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypatch):
-    makefile = (ROOT / "Makefile").read_text()
     monkeypatch.setenv("COLUMNS", WIDTH)
     ours = [command for command, _ in shown(page) if command.startswith("muri-opt ")]
     if files_of(page):
@@ -129,14 +106,14 @@ def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypa
     else:
         answers = (run_here(command, capsys) for command in ours)
     for command, lines in shown(page):
-        if command.startswith("make "):
-            assert re.search(rf"^{command.split()[1]}:", makefile, flags=re.MULTILINE), command
+        if only_looked_up(command):
             continue
         code, printed = next(answers) if command in ours else run_alone(command, desk)
         assert code == 0, f"{command}\n{printed}"
-        assert not lines or same(masked("\n".join(lines)).split("\n"), masked(printed)), f"{command}\n{printed}"
+        assert same(lines, printed), f"{command}\n{printed}"
         assert overstated(printed) == [], command
     assert [found for file in desk.glob("*.json") for found in overstated(file.read_text())] == []
+    assert stale_pictures(page, desk) == [], "replace these by what the commands of the page write"
 
 
 @pytest.mark.parametrize(
