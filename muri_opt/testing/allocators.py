@@ -124,8 +124,9 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
         thread.join(seconds)
         if thread.is_alive():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_StopError))
-            if isinstance(allocator, Stoppable):
-                allocator.stop_call()
+            running: object = allocator  # more than a function, perhaps
+            if isinstance(running, Stoppable):
+                running.stop_call()
             raise TooLateError(f"no decision after {seconds:g} s")
     if isinstance(call.error, (MutationError, NoAnswerError)):
         raise call.error

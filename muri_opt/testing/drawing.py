@@ -32,9 +32,11 @@ def rounds_of_family(
     They are kept, as drawing them takes longer than most allocators take to decide them.
     """
     if without:
-        plain = family == "gangs" and not fields
+        themes_alone = family == "gangs" and not fields
         full = (
-            seeded_gang_rounds(examples, seed_, without) if plain else rounds_of_family(family, examples, seed_, fields)
+            seeded_gang_rounds(examples, seed_, without)
+            if themes_alone
+            else rounds_of_family(family, examples, seed_, fields)
         )
         return tuple(without_limits(round_, without) for round_ in full)
     if fields:
