@@ -76,7 +76,7 @@ class Progress(Told, frozen=True, kw_only=True, tag="session/progress"):
     """What is known of jobs now: a column of numbers for each field, an entry for each job."""
 
     jobs: tuple[str, ...]
-    columns: Mapping[str, tuple[float, ...]]
+    columns: Mapping[str, tuple[int | float, ...]]
 
     def tell(self, session: Session) -> None:
         """Tell it in one event."""

@@ -71,7 +71,7 @@ def test_a_session_is_kept_in_its_journal(tmp_path: Path) -> None:
     step = asked(service, "session/decide", now=20)
     assert [change["job"] for change in step["changes"]["start"]] == ["job-0", "job-2"]
     asked(service, "session/acknowledge", step=step["step"], failed={"job-2": "node lost"})
-    asked(service, "session/progress", jobs=["job-0"], columns={"executed_seconds": [5]})
+    asked(service, "session/progress", jobs=["job-0"], columns={"executed_seconds": [5], "restarts": [1]})
     asked(service, "session/priority", job="job-1", priority=3)
     asked(service, "session/add-node", node={"id": "n2", "gpus": 8})
     asked(service, "session/drain-node", node="n1")
