@@ -25,6 +25,34 @@ class Simulator:
 
 
 SIMULATORS = {
+    "blox": Simulator(
+        traces=("small", "exponential", "gavel"),
+        theirs=("Fifo", "Las", "Srtf"),
+        ours=(
+            ("las", "heuristic"),
+            ("srtf:preempt=yes", "heuristic"),
+            ("srtf:preempt=yes", "auto"),
+            ("joint-s", "heuristic"),
+            ("joint-s", "auto"),
+        ),
+    ),
+    "muri": Simulator(
+        traces=("trace1", "trace2", "trace2_pr"),
+        theirs=(
+            "shortest",
+            "shortest-gpu",
+            "multi-resource-blossom-same-gpu",
+            "multi-resource-blossom-same-gpu-unaware",
+        ),
+        ours=(
+            ("muri-s:preset=authors", "heuristic"),
+            ("muri-s:preset=authors", "auto"),
+            ("muri-s:preset=authors,objective=completion", "auto"),
+            ("muri-l:preset=authors", "heuristic"),
+            ("joint-s:slowdown=muri", "heuristic"),
+            ("joint-s:slowdown=muri", "auto"),
+        ),
+    ),
     "gavel": Simulator(
         traces=("makespan", "arrivals", "one-type"),
         theirs=(

@@ -6,7 +6,8 @@ from collections import namedtuple
 
 PROGRESS = ("remaining_iterations", "iteration_seconds", "attained_gpu_seconds", "executed_seconds", "restarts")
 """Fields that change from round to round and are told as progress."""
-CHANGED = ("start", "move", "resize", "regroup")
+RUNS = ("start", "keep", "move", "resize", "regroup")
+"""The kinds of changes after which a job runs; partners of one that is kept may have ended."""
 
 Placed = namedtuple("Placed", ["nodes", "plan", "partners"])
 """Where a job runs: GPUs by node, the name of its plan or ``None``, and who shares its GPUs."""
@@ -16,15 +17,16 @@ class Driver:
     """Keeps a session in step with a simulator: one call a round, with all jobs there are.
 
     ``nodes`` and jobs are dicts as in round files (docs/round-format.md). ``limits`` are those of a message, such as
-    ``{"work": 0.3}``: the same decisions on a slow machine and on a fast one.
+    ``{"work": 0.3}``: the same decisions on a slow machine and on a fast one. ``said`` are further fields of
+    ``session/open``.
     """
 
-    def __init__(self, link, nodes, policy, method="auto", limits=None, session="main"):
+    def __init__(self, link, nodes, policy, method="auto", limits=None, session="main", **said):
         self._link, self._session = link, session
         self._known, self.placed = {}, {}
         self.decisions = self.proved = self.violations = 0
         limits = {} if limits is None else {"limits": limits}
-        self._ask("open", cluster={"nodes": nodes}, policy=policy, method=method, **limits)
+        self._ask("open", cluster={"nodes": nodes}, policy=policy, method=method, **limits, **said)
 
     def decide(self, now, jobs):
         """Return where each job runs from ``now`` on, by id; jobs that are no more among ``jobs`` have ended."""
@@ -62,11 +64,11 @@ class Driver:
         self.decisions += 1
         self.violations += len(result["certificate"]["violations"])
         self.proved += result["termination"]["reason"] == "OPTIMAL"
-        for change in changes.get("stop", ()):
-            del self.placed[change["job"]]
-        for change in (change for kind in CHANGED for change in changes.get(kind, ())):
-            partners = tuple(change.get("partners", ()))
-            self.placed[change["job"]] = Placed(dict(change["after"]), change.get("plan"), partners)
+        self.placed = {
+            change["job"]: Placed(dict(change["after"]), change.get("plan"), tuple(change.get("partners", ())))
+            for kind in RUNS
+            for change in changes.get(kind, ())
+        }
         self._ask("acknowledge", step=answer["step"])
         return dict(self.placed)
 
