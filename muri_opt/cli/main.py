@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from muri_opt import __version__
 from muri_opt.cli import (
+    check_allocator,
     compare,
     convert,
     defragment,
@@ -66,6 +67,7 @@ COMMANDS: dict[str, Command] = {
         policies.COMMAND,
         library.COMMAND,
         worst_case.COMMAND,
+        check_allocator.COMMAND,
         serve.COMMAND,
         slurm.COMMAND,
         kube.COMMAND,

@@ -91,16 +91,22 @@ def _made(kind: type[Policy], name: str, settings: str, *, colon: bool = False) 
     return make(name=name, **parse_parameters(name, settings, kind.choices) if settings or colon else {})
 
 
-def _imported(place: str, settings: str | None) -> Policy:
-    """Return the policy at ``module:attribute``."""
+def attribute_at(field: str, place: str, allowed: str) -> Any:
+    """Return what is at ``module:attribute``; ``field`` is what a refusal names, with what is ``allowed`` there."""
     module, _, attribute = place.partition(":")
-    allowed = "the name of a policy, or module:attribute of a Policy or of a function from a Round to a Decision"
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InputError("policy", f"{place!r} ({error})", allowed) from None
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(field, f"{place!r} ({error})", allowed) from None
+    return found
+
+
+def _imported(place: str, settings: str | None) -> Policy:
+    """Return the policy at ``module:attribute``."""
+    allowed = "the name of a policy, or module:attribute of a Policy or of a function from a Round to a Decision"
+    found = attribute_at("policy", place, allowed)
     if isinstance(found, type) and issubclass(found, Policy):
         return _made(found, place, settings or "", colon=settings is not None)
     if settings is not None:

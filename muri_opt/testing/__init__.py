@@ -14,6 +14,7 @@ from muri_opt.testing.invariants_rationality import RATIONALITY
 from muri_opt.testing.invariants_safety import SAFETY
 from muri_opt.testing.kept_by_policy import NOT_PROMISED, promised
 from muri_opt.testing.machine import allocator_machine
+from muri_opt.testing.programs import from_command
 from muri_opt.testing.report import Broken, Report
 from muri_opt.testing.strategies import clusters, jobs, nodes, rounds
 from muri_opt.testing.strategies_demands import demanding_rounds
@@ -56,6 +57,7 @@ __all__ = [
     "family_of",
     "family_rounds",
     "find_breaches",
+    "from_command",
     "from_dicts",
     "full_rounds",
     "gang_rounds",

@@ -6,7 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -17,6 +17,15 @@ from muri_opt.systems import Named, policy_from
 
 Allocator = Callable[[Round], Decision]
 """Decides a round. A job that the decision does not name waits."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """An allocator that can end a call of its own that takes too long, as one in another process does."""
+
+    def stop_call(self) -> None:
+        """End the call that goes on now; it may return or raise anything."""
+
 
 DICT_FIELDS = frozenset({"assignments", "waiting"})
 NOT_SAID = "nothing"
@@ -57,7 +66,7 @@ def from_dicts(function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Alloc
         answer = function(given)
         if msgspec.json.encode(given) != before:
             raise MutationError("the dict it was given is another one after the call")
-        return _decision(answer)
+        return decision_from(answer)
 
     return decide
 
@@ -104,6 +113,7 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
     So is a ``RefusalError``: the round says what the allocator does not honour.
     With a limit it runs in a thread of its own. One that is not done after ``seconds`` is told to stop, which ends a
     loop in Python; a call into other code that never returns is left behind in its thread, which ends with the program.
+    One that is ``Stoppable`` ends its call itself.
     """
     call = _Call(allocator=allocator, round_=round_)
     if seconds is None:
@@ -114,8 +124,11 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
         thread.join(seconds)
         if thread.is_alive():
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_StopError))
+            running: object = allocator  # more than a function, perhaps
+            if isinstance(running, Stoppable):
+                running.stop_call()
             raise TooLateError(f"no decision after {seconds:g} s")
-    if isinstance(call.error, MutationError):
+    if isinstance(call.error, (MutationError, NoAnswerError)):
         raise call.error
     if isinstance(call.error, RefusalError) or (isinstance(call.error, InputError) and call.error.found == NOT_SAID):
         raise RefusedError(str(call.error)) from call.error
@@ -148,7 +161,8 @@ class _Call:
             return
 
 
-def _decision(answer: object) -> Decision:
+def decision_from(answer: object) -> Decision:
+    """Return the decision that a dict says, in full or as the GPUs per node of each job."""
     if not isinstance(answer, Mapping):
         raise InputError("decision", type(answer).__name__, "a dict: a decision, or GPUs per node for each job")
     if set(answer) & DICT_FIELDS and set(answer) <= DICT_FIELDS:

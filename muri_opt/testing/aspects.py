@@ -22,7 +22,8 @@ _WITH_QUOTAS: Final = frozenset({"gangs", "stages", "scaling", "plans", "configu
 class Aspect:
     """Something that makes an invariant hard to keep: its name, and whether a round has it.
 
-    ``families`` are those whose rounds can have it; ``None`` is all. ``fields`` are those of format 2 that it takes.
+    ``families`` are those whose rounds can have it; ``None`` is all. ``fields`` are those of format 2 that it takes,
+    ``limits`` those of which a round must say one: ``cpus``, ``memory`` or ``quotas``.
 
     >>> Aspect(name="no job", holds=lambda round_: not round_.jobs).holds(shipped_round("toy/two-gangs"))
     False
@@ -32,14 +33,16 @@ class Aspect:
     holds: Callable[[Round], bool]
     families: frozenset[str] | None = None
     fields: frozenset[str] = frozenset()
+    limits: frozenset[str] = frozenset()
 
-    def possible(self, family: str, used: Set[str]) -> bool:
-        """Return whether rounds of a family that use these fields of format 2 can have it."""
-        return (self.families is None or family in self.families) and self.fields <= used
+    def possible(self, family: str, used: Set[str], without: Set[str] = frozenset()) -> bool:
+        """Return whether rounds of a family that use these fields of format 2, without some limits, can have it."""
+        said = not self.limits or not self.limits <= without
+        return said and (self.families is None or family in self.families) and self.fields <= used
 
 
-def _aspect(name: str, holds: Callable[[Round], bool], families: frozenset[str] | None = None) -> Aspect:
-    return Aspect(name=name, holds=holds, families=families)
+def _aspect(name: str, holds: Callable[[Round], bool], families: frozenset[str] | None = None, *limits: str) -> Aspect:
+    return Aspect(name=name, holds=holds, families=families, limits=frozenset(limits))
 
 
 def _runs(round_: Round) -> bool:
@@ -168,14 +171,16 @@ OVER_NODES = _aspect("a gang too large for any node", _over_nodes)
 SCATTERED = _aspect("a gang that runs on several nodes", lambda r: any(len(job.placement or ()) > 1 for job in r.jobs))
 GPUS_SHORT = _aspect("GPUs are short", _gpus_short)
 HELD = _aspect("running jobs hold what others need", _held_by_running)
-CPUS_BIND = _aspect("CPUs bind", forgetting("cpus"), _PER_GPU)
-MEMORY_BINDS = _aspect("memory binds", forgetting("memory"), _PER_GPU)
-UNEVEN = _aspect("CPUs or memory that GPUs do not divide", _uneven, _PER_GPU)
-CPUS_ASKED = _aspect("a job that asks for CPUs", lambda r: any(job.cpus for job in r.jobs), _PER_GPU)
-QUOTA_BINDS = _aspect("a quota binds", forgetting("quotas"), _WITH_QUOTAS)
-QUOTA_ZERO = _aspect("a quota of 0", _quota_of_none_left, _WITH_QUOTAS)
-QUOTA_HELD = _aspect("a limited tenant with jobs that run and that wait", _limited_running, _WITH_QUOTAS)
-NO_QUOTA = _aspect("a tenant without a quota", lambda r: any(t.quota_gpus is None for t in r.cluster.tenants))
+CPUS_BIND = _aspect("CPUs bind", forgetting("cpus"), _PER_GPU, "cpus")
+MEMORY_BINDS = _aspect("memory binds", forgetting("memory"), _PER_GPU, "memory")
+UNEVEN = _aspect("CPUs or memory that GPUs do not divide", _uneven, _PER_GPU, "cpus", "memory")
+CPUS_ASKED = _aspect("a job that asks for CPUs", lambda r: any(job.cpus for job in r.jobs), _PER_GPU, "cpus")
+QUOTA_BINDS = _aspect("a quota binds", forgetting("quotas"), _WITH_QUOTAS, "quotas")
+QUOTA_ZERO = _aspect("a quota of 0", _quota_of_none_left, _WITH_QUOTAS, "quotas")
+QUOTA_HELD = _aspect("a limited tenant with jobs that run and that wait", _limited_running, _WITH_QUOTAS, "quotas")
+NO_QUOTA = _aspect(
+    "a tenant without a quota", lambda r: any(t.quota_gpus is None for t in r.cluster.tenants), None, "quotas"
+)
 WAITS = _aspect("a job that waits", _waits)
 
 

@@ -14,6 +14,7 @@ from muri_opt.testing.allocators import Allocator, published
 from muri_opt.testing.drawing import FoundError, drawn_rounds, rounds_of_family, show
 from muri_opt.testing.invariant import SECONDS, Breach, Case, Invariant, Tier
 from muri_opt.testing.invariants_safety import ANSWERS, DETERMINISTIC, SAFETY
+from muri_opt.testing.left_out import checked_limits, fields_beside
 from muri_opt.testing.reduction import reduced
 from muri_opt.testing.report import Broken, Report
 from muri_opt.testing.rules_and_value import PLAIN, Judge
@@ -37,6 +38,7 @@ def check_allocator(
     policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
     fields: Collection[str] | None = None,
+    without: Collection[str] = (),
     max_examples: int | None = None,
     seed: int = 0,
     seconds: float | None = SECONDS,
@@ -56,6 +58,7 @@ def check_allocator(
         policy=policy,
         strategy=strategy,
         fields=fields,
+        without=without,
         max_examples=max_examples,
         seed=seed,
         seconds=seconds,
@@ -73,6 +76,7 @@ def find_breaches(
     policy: str | Policy | None = None,
     strategy: st.SearchStrategy[Round] | None = None,
     fields: Collection[str] | None = None,
+    without: Collection[str] = (),
     max_examples: int | None = None,
     seed: int = 0,
     seconds: float | None = SECONDS,
@@ -86,7 +90,8 @@ def find_breaches(
     those of its family, ``full_rounds``, unless a ``strategy`` is given. The same seed draws the same rounds.
     ``fields`` are those of round format 2 that are drawn, too; unless told, those that the allocator ``honours``, as
     a policy or as a function with an attribute of that name, where nothing but safety is asked for and no strategy is
-    given. There are ``max_examples`` rounds: unless told 100, or 300 with fields.
+    given. ``without`` names the limits that the allocator knows nothing of, ``cpus``, ``memory`` or ``quotas``: the
+    rounds do not say them. There are ``max_examples`` rounds: unless told 100, or 300 with fields.
     ``seconds`` is how long one call of the allocator may take; one that does not answer is not tested any further.
     Without ``shrink`` the report has the first round that breaks each. A report in which an aspect of an invariant that
     held was in no round is not ``ok``; ``require_exercised=False`` is for strategies and numbers of examples that leave
@@ -99,14 +104,18 @@ def find_breaches(
         own = policy_from(allocator)
         allocator, policy = published(own), own if policy is None else policy
     chosen = [one if policy is None or one.judge != PLAIN else one.under(policy) for one in invariants]
+    family = family_of(policy)
+    left_out = checked_limits(without, family)
+    chosen = [one for one in chosen if one.has_limits(left_out)]
     usual_fields = _honoured(allocator, chosen) if strategy is None else ()
-    drawn = frozenset(usual_fields if fields is None else fields)
+    drawn = fields_beside(left_out, usual_fields if fields is None else fields)
     usual = EXAMPLES_WITH_FIELDS if drawn and strategy is None else EXAMPLES
     search = _Search(
         allocator=allocator,
-        family=family_of(policy),
+        family=family,
         strategy=strategy,
         fields=drawn,
+        without=left_out,
         examples=usual if max_examples is None else max_examples,
         seed=seed,
         seconds=seconds,
@@ -148,6 +157,7 @@ class _Search:
     family: str
     strategy: st.SearchStrategy[Round] | None
     fields: frozenset[str]
+    without: frozenset[str]
     examples: int
     seed: int
     seconds: float | None
@@ -169,7 +179,7 @@ class _Search:
         amounts = any(one.tier is Tier.FAIRNESS for one in invariants)
         settled = invariants if amounts else [one for one in invariants if one is not ANSWERS]
         if self.strategy is None:
-            rounds = rounds_of_family(self.family, self.examples, self.seed, self.fields)
+            rounds = rounds_of_family(self.family, self.examples, self.seed, self.fields, self.without)
         else:
             rounds = drawn_rounds(self.strategy, self.examples, self.seed)
         for round_ in rounds:
@@ -221,7 +231,7 @@ class _Search:
             all_asked = one.name == ANSWERS.name
             rounds = (self.asked if all_asked else self.answered).values()
             told[one.name] = {}
-            for aspect in (aspect for aspect in one.aspects if aspect.possible(self.family, used)):
+            for aspect in (aspect for aspect in one.aspects if aspect.possible(self.family, used, self.without)):
                 key = aspect.name, all_asked and self.refused > 0
                 if key not in counts:
                     counts[key] = sum(map(aspect.holds, rounds))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings, str
 from hypothesis.errors import Flaky
 
 from muri_opt.rounds import Round
+from muri_opt.testing.left_out import without_limits
 from muri_opt.testing.strategies_demands import seeded_demanding_rounds
 from muri_opt.testing.strategies_families import full_rounds
 from muri_opt.testing.strategies_gangs import seeded_gang_rounds
@@ -19,11 +20,25 @@ class FoundError(Exception):
 
 
 @lru_cache(maxsize=16)
-def rounds_of_family(family: str, examples: int, seed_: int, fields: frozenset[str] = frozenset()) -> tuple[Round, ...]:
-    """Return rounds of a family, with some of the fields of format 2 if told.
+def rounds_of_family(
+    family: str,
+    examples: int,
+    seed_: int,
+    fields: frozenset[str] = frozenset(),
+    without: frozenset[str] = frozenset(),
+) -> tuple[Round, ...]:
+    """Return rounds of a family, with some of the fields of format 2 and without some of the limits if told.
 
     They are kept, as drawing them takes longer than most allocators take to decide them.
     """
+    if without:
+        themes_alone = family == "gangs" and not fields
+        full = (
+            seeded_gang_rounds(examples, seed_, without)
+            if themes_alone
+            else rounds_of_family(family, examples, seed_, fields)
+        )
+        return tuple(without_limits(round_, without) for round_ in full)
     if fields:
         plain = None if family == "gangs" else rounds_of_family(family, examples, seed_)
         return seeded_demanding_rounds(examples, seed_, fields, plain, lent=family == "tenants")

@@ -170,6 +170,10 @@ class Invariant:
         """Return whether it says something of rounds that use these fields of format 2."""
         return not self.fields or not self.fields.isdisjoint(used)
 
+    def has_limits(self, without: Set[str]) -> bool:
+        """Return whether it says something of rounds without these limits."""
+        return not self.aspects or any(not one.limits or not one.limits <= without for one in self.aspects)
+
     def check(self, allocator: Allocator, round_: Round, *, seconds: float | None = SECONDS) -> Breach | None:
         """Return how the allocator breaks the invariant on a round, or ``None`` where it does not."""
         return self.checked(Case(allocator=allocator, round_=round_, judge=self.judge, seconds=seconds))

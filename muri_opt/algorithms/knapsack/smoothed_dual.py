@@ -173,7 +173,10 @@ def _moved(
     step = np.zeros(len(prices))
     inner = curve[np.ix_(free, free)]
     ridge = (damping * np.trace(inner) + 1e-100) * np.eye(len(inner))
-    step[free] = -np.linalg.solve(inner + ridge, slope[free])
+    try:
+        step[free] = -np.linalg.solve(inner + ridge, slope[free])
+    except np.linalg.LinAlgError:  # where every job has settled, what is left of the curvature is rounding errors
+        return None
     small = -float(slope @ step) < _CLOSE * heat
     for _ in range(_HALVINGS):
         there = np.maximum(prices + step, 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -119,14 +120,17 @@ class Service:
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise RefusedMessage(BAD_MESSAGE, str(error) or type(error).__name__) from None
 
-    def open(self, name: str, cluster: Cluster, policy: str, method: str, limits: Limits) -> tuple[Session, bool]:
+    def open(
+        self, name: str, cluster: Cluster, policy: str, method: str, limits: Limits, resources: tuple[str, ...]
+    ) -> tuple[Session, bool]:
         """Return a session, new or resumed from its journal, and whether it was resumed."""
         if not _NAME.fullmatch(name):
             raise InputError("session", repr(name)[:80], "1 to 64 letters, digits, - and _")
         journal = None if self.journals is None else self.journals / f"{name}.jsonl"
         if name in self._sessions or (journal is not None and journal.exists()):
             return self.session(name), True
-        return self._begun(name, lambda: Session(cluster, policy, method, limits, journal=journal)), False
+        begin = partial(Session, cluster, policy, method, limits, resources=resources, journal=journal)
+        return self._begun(name, begin), False
 
     def _begun(self, name: str, begin: Callable[[], Session]) -> Session:
         with self._lock:

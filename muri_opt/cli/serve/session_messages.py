@@ -18,6 +18,7 @@ from muri_opt.cli.serve.messages import (
     result_content,
 )
 from muri_opt.rounds import Cluster, Job, Node
+from muri_opt.rounds.round import DEFAULT_RESOURCES
 from muri_opt.systems import DEFAULT_POLICY
 
 if TYPE_CHECKING:
@@ -36,12 +37,14 @@ class Open(Message, frozen=True, kw_only=True, tag="session/open"):
     policy: str = DEFAULT_POLICY
     method: str = "auto"
     limits: AskedLimits = AskedLimits()
+    resources: tuple[str, ...] = DEFAULT_RESOURCES
 
     def answer(self, service: Service, received: float) -> Any:
         """Return the state of the session."""
         cluster: Cluster = read_part("cluster", self.cluster, Cluster)
         policy = known_policy(self.policy)
-        found, resumed = service.open(self.session, cluster, policy, self.method, self.limits.limits())
+        limits = self.limits.limits()
+        found, resumed = service.open(self.session, cluster, policy, self.method, limits, self.resources)
         return {"resumed": resumed, **_state(found)}
 
 
@@ -76,7 +79,7 @@ class Progress(Told, frozen=True, kw_only=True, tag="session/progress"):
     """What is known of jobs now: a column of numbers for each field, an entry for each job."""
 
     jobs: tuple[str, ...]
-    columns: Mapping[str, tuple[float, ...]]
+    columns: Mapping[str, tuple[int | float, ...]]
 
     def tell(self, session: Session) -> None:
         """Tell it in one event."""

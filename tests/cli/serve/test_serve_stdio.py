@@ -52,6 +52,17 @@ def test_the_same_message_with_work_has_the_same_bytes() -> None:
     assert Service().reply(text) == Service().reply(text)
 
 
+def test_a_session_has_the_resources_it_was_opened_with() -> None:
+    service = Service()
+    job = {"id": "a", "gpus": 1, "iteration_seconds": 1.0, "remaining_iterations": 9, "stage_seconds": [0.5, 0.3, 0.2]}
+    said = {"cluster": CLUSTER, "policy": "muri-s:preset=authors", "method": "heuristic"}
+    asked(service, "session/open", session="three", resources=["data", "gpu", "network"], **said)
+    asked(service, "session/submit", session="three", jobs=[job])
+    assert asked(service, "session/decide", session="three", now=0)["changes"]["start"][0]["job"] == "a"
+    asked(service, "session/open", session="four", **said)
+    assert "stage_seconds" in refused(service, "session/submit", session="four", jobs=[job])["field"]
+
+
 def test_why_and_what_if() -> None:
     service = Service()
     assert asked(service, "why", round=ROUND, job="job-1", when=True)["waiting"]["reason"] == "capacity"
@@ -71,7 +82,7 @@ def test_a_session_is_kept_in_its_journal(tmp_path: Path) -> None:
     step = asked(service, "session/decide", now=20)
     assert [change["job"] for change in step["changes"]["start"]] == ["job-0", "job-2"]
     asked(service, "session/acknowledge", step=step["step"], failed={"job-2": "node lost"})
-    asked(service, "session/progress", jobs=["job-0"], columns={"executed_seconds": [5]})
+    asked(service, "session/progress", jobs=["job-0"], columns={"executed_seconds": [5], "restarts": [1]})
     asked(service, "session/priority", job="job-1", priority=3)
     asked(service, "session/add-node", node={"id": "n2", "gpus": 8})
     asked(service, "session/drain-node", node="n1")

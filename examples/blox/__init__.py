@@ -1,0 +1,1 @@
+"""Blox, driven by a session."""

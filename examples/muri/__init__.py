@@ -1,0 +1,1 @@
+"""The simulator of Muri, driven by a session."""

@@ -1,0 +1,69 @@
+"""What a study runs in each simulator: traces, policies of theirs, and policies of muri-opt with their methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from examples.common.one_run import THEIRS
+
+COMPLETION = "rubick:objective=completion"
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """What is run in a simulator: its traces, policies of theirs, policies and methods of ours, also for one trace."""
+
+    traces: tuple[str, ...]
+    theirs: tuple[str, ...]
+    ours: tuple[tuple[str, str], ...]
+    only: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    jobs: int = 60
+
+    def policies(self, trace: str) -> tuple[tuple[str, str], ...]:
+        """Return the policies with their methods on a trace."""
+        return (*((policy, THEIRS) for policy in self.theirs), *self.ours, *self.only.get(trace, ()))
+
+
+SIMULATORS = {
+    "blox": Simulator(
+        traces=("small", "exponential", "gavel"),
+        theirs=("Fifo", "Las", "Srtf"),
+        ours=(
+            ("las", "heuristic"),
+            ("srtf:preempt=yes", "heuristic"),
+            ("srtf:preempt=yes", "auto"),
+            ("joint-s", "heuristic"),
+            ("joint-s", "auto"),
+        ),
+    ),
+    "muri": Simulator(
+        traces=("trace1", "trace2", "trace2_pr"),
+        theirs=(
+            "shortest",
+            "shortest-gpu",
+            "multi-resource-blossom-same-gpu",
+            "multi-resource-blossom-same-gpu-unaware",
+        ),
+        ours=(
+            ("muri-s:preset=authors", "heuristic"),
+            ("muri-s:preset=authors", "auto"),
+            ("muri-s:preset=authors,objective=completion", "auto"),
+            ("muri-l:preset=authors", "heuristic"),
+            ("joint-s:slowdown=muri", "heuristic"),
+            ("joint-s:slowdown=muri", "auto"),
+        ),
+    ),
+    "gavel": Simulator(
+        traces=("makespan", "arrivals", "one-type"),
+        theirs=(
+            "fifo_perf",
+            "max_min_fairness_perf",
+            "finish_time_fairness_perf",
+            "max_sum_throughput_perf",
+            "min_total_duration_perf",
+        ),
+        ours=(("rubick", "heuristic"), ("rubick", "auto"), (COMPLETION, "auto"), ("srs", "heuristic")),
+        only={"one-type": (("joint-s", "heuristic"), ("joint-s", "auto"))},
+    ),
+}
+"""The simulators by name; each has a module ``examples.NAME.run``."""
