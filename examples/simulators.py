@@ -65,5 +65,12 @@ SIMULATORS = {
         ours=(("rubick", "heuristic"), ("rubick", "auto"), (COMPLETION, "auto"), ("srs", "heuristic")),
         only={"one-type": (("joint-s", "heuristic"), ("joint-s", "auto"))},
     ),
+    "sia": Simulator(
+        traces=("philly", "saturn", "one-type"),
+        theirs=("sia", "sia_fix", "gavel"),
+        ours=(("sia", "heuristic"), ("sia", "auto"), ("rubick", "auto")),
+        only={"one-type": (("joint-l:shares=powers", "auto"),)},
+        jobs=20,
+    ),
 }
 """The simulators by name; each has a module ``examples.NAME.run``."""

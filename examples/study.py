@@ -31,12 +31,13 @@ def cells(names: list[str], seeds: int) -> Iterator[dict[str, str]]:
                     yield dict(zip(KEY, (name, trace, str(seed), policy, method), strict=True))
 
 
-def command(cell: dict[str, str], folder: Path, python: str, work: float) -> list[str]:
-    """Return the command of a run."""
+def command(cell: dict[str, str], folder: Path, python: str, work: float, cache: Path | None = None) -> list[str]:
+    """Return the command of a run; ``cache`` is a file for what runs work out alike."""
+    cached = [] if cache is None else ["--cache", str(cache.resolve())]
     said = [python, "-m", f"examples.{cell['simulator']}.run", "--folder", str(folder.resolve())]
     for name in ("trace", "seed", "policy", "method"):
         said += [f"--{name}", cell[name]]
-    return [*said, "--jobs", str(SIMULATORS[cell["simulator"]].jobs), "--work", str(work), "--server", SERVER]
+    return [*said, "--jobs", str(SIMULATORS[cell["simulator"]].jobs), "--work", str(work), "--server", SERVER, *cached]
 
 
 def add_row(path: Path, row: dict[str, object]) -> None:
@@ -59,7 +60,7 @@ def run_missing(said: argparse.Namespace, folders: dict[str, Path]) -> int:
         name = cell["simulator"]
         python = getattr(said, f"{name}_python") or sys.executable
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        asked = command(cell, folders[name], python, said.work)
+        asked = command(cell, folders[name], python, said.work, said.output.with_suffix(f".{name}.json"))
         ended = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         outcome = f"failed:\n{ended.stderr[-2000:]}" if ended.returncode else "done"
         print(*cell.values(), outcome, flush=True)
@@ -78,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.add_argument(f"--{name}-python", metavar="FILE", help="the Python that has what it needs")
     parser.add_argument("--output", type=Path, required=True, help="the CSV file of all runs")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--work", type=float, default=0.3, help="units of work for a decision of muri-opt")
+    parser.add_argument("--work", type=float, default=0.1, help="units of work for a decision of muri-opt")
     said = parser.parse_args(arguments)
     folders = {name: folder for name in SIMULATORS if (folder := getattr(said, name)) is not None}
     failed = run_missing(said, folders)

@@ -47,8 +47,9 @@ def main(run, traces, name):
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--policy", required=True, help="a policy of theirs, or one of muri-opt")
     parser.add_argument("--method", default=THEIRS, help="heuristic, auto or exact: a policy of muri-opt")
-    parser.add_argument("--work", type=float, default=0.3, help="units of work for a decision")
+    parser.add_argument("--work", type=float, default=0.1, help="units of work for a decision")
     parser.add_argument("--server", default="muri-opt serve --stdio", help="the command that answers messages")
+    parser.add_argument("--cache", type=Path, help="a file for what several runs work out alike")
     parser.add_argument("--record", type=Path, help="write the conversation with the server to a file")
     said = parser.parse_args()
     said.limits = {"work": said.work}

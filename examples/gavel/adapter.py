@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from math import ceil
 
 from examples.common.driver import Driver
 from examples.common.gpu_ids import GpuIds
@@ -20,13 +21,16 @@ class GavelRounds:
         self._gpus = GpuIds(ids)
         nodes = [dict(id=node, gpus=len(gpus), **self._type(node.split("-")[0])) for node, gpus in ids.items()]
         self.driver = Driver(link, nodes, policy, method, limits)
-        self._plans = not policy.startswith("joint")
+        self._plans, self._told = not policy.startswith("joint"), None
 
     def schedule(self):
         """Return the workers of each job for the round that begins now."""
         theirs = {str(job_id): job_id for job_id in self.scheduler._jobs}
-        jobs = [self._job(name, job_id) for name, job_id in theirs.items()]
-        placed = self.driver.decide(self.scheduler.get_current_timestamp(), jobs)
+        if self._told != list(theirs):  # as Gavel computes its allocations: when jobs have come or ended
+            jobs = [self._job(name, job_id) for name, job_id in theirs.items()]
+            self.driver.decide(self.scheduler.get_current_timestamp(), jobs)
+            self._told = list(theirs)
+        placed = self.driver.placed
         given = self._gpus.assign({name: at.nodes for name, at in placed.items()})
         kinds = {name: next(iter(at.nodes)).split("-")[0] for name, at in placed.items()}
         self.scheduler._allocation = {
@@ -38,7 +42,8 @@ class GavelRounds:
         """Return a job as a round has it: a plan for each type of GPU and number of servers that divides its GPUs."""
         theirs, speeds = self.scheduler._jobs[job_id], self.scheduler._throughputs[job_id]
         gpus = theirs.scale_factor
-        job = {"id": name, "gpus": gpus, "remaining_iterations": self.scheduler._get_remaining_steps(job_id)}
+        left = ceil(self.scheduler._get_remaining_steps(job_id))
+        job = {"id": name, "gpus": gpus, "remaining_iterations": left}
         job["submitted"] = self.scheduler._per_job_start_timestamps[job_id]
         job["restart_seconds"] = self._restart
         if not self._plans:

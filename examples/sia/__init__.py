@@ -1,0 +1,1 @@
+"""muri-opt in the simulator of Sia."""
