@@ -14,7 +14,7 @@ from muri_opt.rounds.decision import Decision
 from muri_opt.systems.capacity import held_gpus
 from muri_opt.systems.capacity.decision import Placed, assignments_of, group_decision
 from muri_opt.systems.deadline.choices import Choices
-from muri_opt.systems.deadline.job_times import job_times
+from muri_opt.systems.deadline.job_times import job_times, period_of
 
 
 def deadline_decision(round_: Round, choices: Choices, shares: Mapping[int, Ints]) -> Decision:
@@ -40,7 +40,7 @@ def deadline_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
 def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
     times, found = job_times(round_), []
     for job, share in sorted(shares.items()):
-        period = times[job].period[times[job].sizes.index(int(share.sum()))]
+        period = period_of(round_.jobs[job], times[job], int(share.sum()))
         found.append(Placed(jobs=(job,), share=share, period_seconds=period))
     return found
 
