@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Round, Waiting
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
 from muri_opt.systems.capacity import held_gpus
@@ -48,8 +48,10 @@ def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
 def _enough(choices: Choices) -> dict[int, int]:
     """Return the fewest GPUs with which each job keeps its deadline, of those that can."""
     rows = np.flatnonzero(choices.in_time)
-    pairs = sorted(zip(choices.gpus[rows].tolist(), choices.job[rows].tolist(), strict=True), reverse=True)
-    return {job: gpus for gpus, job in pairs}
+    fewest = np.full(len(choices.least), UNLIMITED)
+    np.minimum.at(fewest, choices.job[rows], choices.gpus[rows])
+    able = np.flatnonzero(fewest < UNLIMITED)
+    return dict(zip(able.tolist(), fewest[able].tolist(), strict=True))
 
 
 def _with_deadline(round_: Round, enough: Mapping[int, int], wait: Waiting) -> Waiting:
