@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from muri_opt.errors import unknown_name
 from muri_opt.rounds import (
     Limits,
@@ -9,6 +11,7 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.collector import collector_waits
+from muri_opt.solve.loading import load_here
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
@@ -49,11 +52,14 @@ def solve_round(
 
 def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Result:
     kind, _, backend = method.partition("@")
+    began = time.monotonic()
+    load_here(chosen)
+    loading = time.monotonic() - began
     admit(chosen, round_)
     apart = chosen.set_apart(round_)
     rest = round_ if apart is None else apart.rest
-    search = Search(round_=rest, policy=chosen, method=method, limits=limits, apart=apart)
-    search.start_up()
+    search = Search(round_=rest, policy=chosen, method=method, limits=limits, apart=apart, began=began)
+    search.put_off(loading)
     if kind != "exact":
         search.run_heuristic()
     if kind == "auto" and not has_program(search.rules):
