@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import attrgetter, mod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,20 +114,27 @@ def refusal(used: Mapping[str, str], field: str, who: str, others: Iterable[str]
 def _uses(kind: str, path: str, items: Sequence[Any], places: Iterable[int]) -> dict[str, str]:
     """Return the fields that some of the items at these places say, with the first that does."""
     absent = ABSENT[kind]
-    values, nothing = attrgetter(*absent), tuple(absent.values())
-    open_ = [*enumerate(absent)]
-    found: dict[str, str] = {}
+    open_, found = [*absent], dict[str, str]()
+    values, nothing = _asked(open_), tuple(absent.values())
     for position in places:
         said = values(items[position])
         if said == nothing:
             continue
-        new = [field for at, field in open_ if said[at] != nothing[at]]
-        if new:
-            found |= {f"{kind}.{field}": _place(path, items, position) for field in new}
-            open_ = [(at, field) for at, field in open_ if field not in new]
-            if not open_:
-                break
+        new = {field for field, one, none in zip(open_, said, nothing, strict=True) if one != none}
+        found |= {f"{kind}.{field}": _place(path, items, position) for field in open_ if field in new}
+        open_ = [field for field in open_ if field not in new]
+        if not open_:
+            break
+        values, nothing = _asked(open_), tuple(absent[field] for field in open_)
     return found
+
+
+def _asked(fields: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives the values of some fields of an item."""
+    if len(fields) == 1:
+        only = attrgetter(fields[0])
+        return lambda item: (only(item),)
+    return attrgetter(*fields)
 
 
 def _place(path: str, items: Sequence[Any], position: int) -> str:

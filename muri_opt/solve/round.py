@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 from muri_opt.errors import unknown_name
 from muri_opt.rounds import (
     Limits,
     Result,
     Round,
 )
+from muri_opt.solve.collector import collector_waits
+from muri_opt.solve.loading import load_here
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
-from muri_opt.systems import DEFAULT_POLICY, Named, admit, has_program, policy_from
+from muri_opt.systems import DEFAULT_POLICY, Named, Policy, admit, has_program, policy_from
 
 
 def solve_round(
@@ -41,11 +45,21 @@ def solve_round(
         raise unknown_name("method", method, ["heuristic", "auto", "exact", *(f"exact@{name}" for name in BACKENDS)])
     if "@" in method and backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
+    asked = limits or Limits()
+    with collector_waits(asked):
+        return _solved(round_, chosen, method, asked)
+
+
+def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Result:
+    kind, _, backend = method.partition("@")
+    began = time.monotonic()
+    load_here(chosen)
+    loading = time.monotonic() - began
     admit(chosen, round_)
     apart = chosen.set_apart(round_)
     rest = round_ if apart is None else apart.rest
-    search = Search(round_=rest, policy=chosen, method=method, limits=limits or Limits(), apart=apart)
-    search.start_up()
+    search = Search(round_=rest, policy=chosen, method=method, limits=limits, apart=apart, began=began)
+    search.put_off(loading)
     if kind != "exact":
         search.run_heuristic()
     if kind == "auto" and not has_program(search.rules):

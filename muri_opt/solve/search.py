@@ -29,7 +29,7 @@ from muri_opt.solve.barred import barred
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
 from muri_opt.solve.known import Known
-from muri_opt.solve.loading import load_backend, load_here, load_program
+from muri_opt.solve.loading import load_backend, load_program
 from muri_opt.solve.pace import PACE
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
@@ -74,12 +74,6 @@ class Search(Known):
     def program(self) -> Formulation:
         """The exact program of the round."""
         return program_of(self.rules)
-
-    def start_up(self) -> None:
-        """Import what the policy needs in this process; the clock stands still meanwhile."""
-        began = time.monotonic()
-        load_here(self.policy)
-        self.put_off(time.monotonic() - began)
 
     def seconds_left(self) -> float | None:
         """Time until the limit, less what checking the answer once more is expected to take."""

@@ -55,14 +55,18 @@ def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment
             free.occupy(nodes[name], gpus, gpus * cpus, gpus * memory)
         for place in members:
             free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
-    left, names = int(np.maximum(free.gpus, 0).sum()), [*nodes]
+    left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
     waiting = [place for place, job in enumerate(round_.jobs) if job.state == "waiting" and job.gpus]
     for place in sorted(waiting, key=lambda at: (-round_.jobs[at].priority, round_.jobs[at].submitted or 0.0, at)):
         job, tenant = round_.jobs[place], int(amounts.tenant[place])
         if job.gpus > left or not free.has_quota(tenant, job.gpus):
             continue
+        kind = int(amounts.c[place]), int(amounts.m[place])
+        if job.gpus >= short.get(kind, job.gpus + 1):
+            continue  # fewer GPUs of this kind found no room, and what is free only shrinks
         part = _best_fit(free.most_gpus(place), job.gpus)
         if part is None:
+            short[kind] = job.gpus
             continue
         where = np.flatnonzero(part)
         free.occupy(where, part[where], part[where] * amounts.c[place], part[where] * amounts.m[place])

@@ -12,6 +12,7 @@ from typing import Final
 from muri_opt.errors import InputError
 from muri_opt.rounds import Changes, Cluster, Decision, Job, Limits, Node, Result, Round, Together, changes
 from muri_opt.rounds.round import DEFAULT_RESOURCES, ROUND_FORMATS, Format
+from muri_opt.solve.collector import collector_waits
 from muri_opt.solve.round import solve_round
 from muri_opt.solve.session.events import (
     Acknowledged,
@@ -188,9 +189,10 @@ class Session:
         :class:`~muri_opt.NoAnswer` where there is no decision: none is possible, or none was found in time. Then
         nothing has changed, the time neither.
         """
-        with self._lock:
+        asked = limits or self.limits
+        with self._lock, collector_waits(asked):
             round_ = self.round_at(now)
-            result = solve_round(round_, self.policy, self.method, limits or self.limits)
+            result = solve_round(round_, self.policy, self.method, asked)
             decision = result.answer
             if not result.certificate.feasible:
                 raise _broken(result)

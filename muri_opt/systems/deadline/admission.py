@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from muri_opt.systems.deadline.placing import Placing, settled
 
 Gain = tuple[float, bool, bool]
 """How much faster a job is for each further GPU, as a negative number; whether it has some already, and is moved."""
+Entry = tuple[float, bool, bool, int, int]
+"""A gain, the place of its job in line, and the row."""
 
 
 def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> dict[int, Ints]:
@@ -81,6 +84,26 @@ class Steps:
         if best >= 0:
             yield (-most, now > 0, not self.home[best]), best
 
+    def starts(self, state: Placing, line: Sequence[int], rows: Mapping[int, list[int]]) -> list[Entry]:
+        """Return what :meth:`next` says of all jobs in line that have no GPUs yet, with their places."""
+        places = [place for place, job in enumerate(line) if job not in state.shares and rows[job]]
+        if not places:
+            return []
+        counts = [len(rows[line[place]]) for place in places]
+        row = np.fromiter(chain.from_iterable(rows[line[place]] for place in places), dtype=np.int64)
+        choices, first = self.choices, np.cumsum([0, *counts])[:-1]
+        gpus, home = choices.gpus[row], choices.home[row]
+        each = np.where((gpus <= state.free) & (choices.speed[row] > 0), choices.speed[row] / gpus, 0.0)
+        most = np.maximum.reduceat(each, first)
+        equal = each == np.repeat(most, counts)
+        line_of = np.arange(len(row))
+        earliest = np.minimum.reduceat(np.where(equal, line_of, len(row)), first)
+        last_home = np.maximum.reduceat(np.where(equal & home, line_of, -1), first)
+        best = np.where(last_home >= 0, last_home, earliest)
+        columns = (-most, np.zeros(len(best), dtype=np.bool_), ~home[best], np.array(places), row[best])
+        gains = np.flatnonzero(most > 0)
+        return [*zip(*(column[gains].tolist() for column in columns), strict=True)]
+
     def without(self, rows: list[int], row: int) -> list[int]:
         """Return the rows of a job but one that does not fit; no larger share does then, unless it is at home."""
         if self.home[row]:
@@ -105,7 +128,10 @@ def _fill(state: Placing, steps: Steps, rows: dict[int, list[int]]) -> None:
     if not state.free:
         return
     line = list(rows)
-    heap = [(*gain, place, row) for place, job in enumerate(line) for gain, row in steps.next(state, job, rows[job])]
+    heap = steps.starts(state, line, rows)
+    for place, job in enumerate(line):
+        if job in state.shares:
+            heap += ((*gain, place, row) for gain, row in steps.next(state, job, rows[job]))
     heapq.heapify(heap)
     while heap and state.free:
         *_, place, row = heapq.heappop(heap)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,7 +20,10 @@ from muri_opt.systems.deadline.job_times import job_times
 
 Bools = NDArray[np.bool_]
 _LONGEST = 1 << 61
-"""Longer than any time until a deadline; a time in which a job is never done is no longer."""
+"""What a product of machine words may be."""
+_NEAR = 1e-9
+"""Amounts that differ by less than this part are compared in whole numbers."""
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,8 +83,8 @@ def _choices(round_: Round, interval: float) -> Choices:
     times, sets, span = job_times(round_), node_sets(round_), microseconds(interval)
     counts = [len(mine.sizes) for mine in times]
     begins, of = np.cumsum([0, *counts]), np.repeat(np.arange(len(times)), counts)
-    gpus, speed = _joined(mine.sizes for mine in times), _joined(mine.speed for mine in times)
-    seconds = _joined(mine.seconds or (_LONGEST,) * len(mine.sizes) for mine in times)
+    gpus = np.fromiter(chain.from_iterable(mine.sizes for mine in times), dtype=np.int64)
+    speed, rate = (np.concatenate([_NONE, *some]) for some in ([m.speed for m in times], [m.rate for m in times]))
     held, size_now, at_home = dict[int, Ints](), np.full(len(times), -1), list[int]()
     for place, job in enumerate(round_.jobs):
         now = held_gpus(round_, place) if job.state == "running" else None
@@ -106,8 +109,8 @@ def _choices(round_: Round, interval: float) -> Choices:
         job=rows,
         gpus=gpus[taken],
         home=home,
-        in_time=seconds[taken] + restart <= spare[rows],
-        speed=_worth(speed[taken].tolist(), np.maximum(0, span - restart), span),
+        in_time=_done_within([mine.work for mine in times], rows, rate[taken], spare[rows] - restart),
+        speed=_worth(speed[taken], np.maximum(0, span - restart), span),
         held=held,
         must=must,
         least=np.array([mine.sizes[0] if mine.sizes else 1 for mine in times], dtype=np.int64),
@@ -116,20 +119,23 @@ def _choices(round_: Round, interval: float) -> Choices:
     )
 
 
-def _joined(parts: Iterable[Sequence[int]]) -> Ints:
-    """Return numbers one after another, none larger than ``_LONGEST``."""
-    known = list(parts)
-    try:
-        joined = np.fromiter(chain.from_iterable(known), dtype=np.int64)
-    except OverflowError:
-        joined = np.array([min(number, _LONGEST) for part in known for number in part], dtype=np.int64)
-    return np.minimum(joined, _LONGEST)
+def _done_within(works: Sequence[int], rows: Ints, rate: Ints, spare: Ints) -> Bools:
+    """Return which rows are done in their spare time: whose job has less work than is done in a microsecond more.
+
+    It is told in floats, and where these are near to each other in whole numbers.
+    """
+    work, done = np.array([float(one) for one in works])[rows], (spare + 1.0) * rate
+    found: Bools = work < done
+    for row in np.flatnonzero((spare >= 0) & (np.abs(work - done) <= _NEAR * (work + done))).tolist():
+        found[row] = works[rows[row]] < (int(spare[row]) + 1) * int(rate[row])
+    return found
 
 
-def _worth(speed: list[int], works: Ints, interval: int) -> Ints:
+def _worth(speed: Ints, works: Ints, interval: int) -> Ints:
     """Return speeds over an interval of which some jobs work a part only, in whole numbers of any size on the way."""
-    word = np.int64 if max(speed, default=0) * interval < _LONGEST else object
-    return np.array(np.array(speed, dtype=word) * works.astype(word) // interval, dtype=np.int64)
+    if int(speed.max(initial=0)) * interval < _LONGEST:
+        return speed * works // interval
+    return np.array(speed.astype(object) * works.astype(object) // interval, dtype=np.int64)
 
 
 def check_stays(round_: Round, choices: Choices, policy: str) -> None:

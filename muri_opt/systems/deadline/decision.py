@@ -8,13 +8,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Round, Waiting
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
 from muri_opt.systems.capacity import held_gpus
 from muri_opt.systems.capacity.decision import Placed, assignments_of, group_decision
 from muri_opt.systems.deadline.choices import Choices
-from muri_opt.systems.deadline.job_times import job_times
+from muri_opt.systems.deadline.job_times import job_times, period_of
 
 
 def deadline_decision(round_: Round, choices: Choices, shares: Mapping[int, Ints]) -> Decision:
@@ -40,7 +40,7 @@ def deadline_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
 def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
     times, found = job_times(round_), []
     for job, share in sorted(shares.items()):
-        period = times[job].period[times[job].sizes.index(int(share.sum()))]
+        period = period_of(round_.jobs[job], times[job], int(share.sum()))
         found.append(Placed(jobs=(job,), share=share, period_seconds=period))
     return found
 
@@ -48,8 +48,10 @@ def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
 def _enough(choices: Choices) -> dict[int, int]:
     """Return the fewest GPUs with which each job keeps its deadline, of those that can."""
     rows = np.flatnonzero(choices.in_time)
-    pairs = sorted(zip(choices.gpus[rows].tolist(), choices.job[rows].tolist(), strict=True), reverse=True)
-    return {job: gpus for gpus, job in pairs}
+    fewest = np.full(len(choices.least), UNLIMITED)
+    np.minimum.at(fewest, choices.job[rows], choices.gpus[rows])
+    able = np.flatnonzero(fewest < UNLIMITED)
+    return dict(zip(able.tolist(), fewest[able].tolist(), strict=True))
 
 
 def _with_deadline(round_: Round, enough: Mapping[int, int], wait: Waiting) -> Waiting:

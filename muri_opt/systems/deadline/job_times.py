@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import Table, iteration_unit, scaling_table
@@ -18,19 +22,21 @@ MOST_TABLES = 1 << 15
 """Tables of jobs that are remembered from round to round."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class JobTimes:
-    """One job with each number of GPUs that it may have: ``seconds[i]`` left in microseconds, and ``speed[i]``.
+    """One job with each number of GPUs that it may have: ``rate[i]`` is how fast it works off what is left of it.
 
-    ``seconds`` is empty where no deadline lies ahead: nobody asks then. Speed is in thousandths of that on one GPU, and
-    of a gang of fixed size a thousand for each of its GPUs. ``spare`` are the microseconds until the deadline, ``None``
-    for a job without one; below 0 it has passed. ``restart`` is lost when a running job does not stay as it is.
+    ``work`` are the microseconds that it takes at a rate of 1; 0 where no deadline lies ahead: nobody asks then.
+    ``unit`` are those of one iteration, ``None`` for a gang of fixed size. ``speed`` is in thousandths of that on one
+    GPU, and of a gang a thousand for each of its GPUs. ``spare`` are the microseconds until the deadline, ``None`` for
+    a job without one; below 0 it has passed. ``restart`` is lost when a running job does not stay as it is.
     """
 
-    sizes: tuple[int, ...]
-    seconds: tuple[int, ...]
-    speed: tuple[int, ...]
-    period: tuple[float | None, ...]
+    sizes: Sequence[int]
+    rate: Ints
+    speed: Ints
+    work: int
+    unit: int | None
     spare: int | None
     restart: int
 
@@ -38,13 +44,13 @@ class JobTimes:
         """Return whether the job is done by its deadline if it has its ``size``-th number of GPUs from now on."""
         if self.spare is None or self.spare < 0:
             return False
-        return self.seconds[size] + (0 if stays else self.restart) <= self.spare
+        return self.work // int(self.rate[size]) + (0 if stays else self.restart) <= self.spare
 
     def can_wait(self, interval: int) -> bool:
         """Return whether the job could start so many microseconds later, alone, and still be done by its deadline."""
         if self.spare is None or self.spare < 0:
             return False
-        return interval + self.restart + min(self.seconds, default=0) <= self.spare
+        return interval + self.restart + self.work // int(self.rate.max(initial=1)) <= self.spare
 
 
 @recalled
@@ -78,40 +84,39 @@ def _times(job: Job, now: int, total: int) -> JobTimes:
     restart = microseconds(job.restart_seconds or 0.0) if job.state == "running" else 0
     asked = spare is not None and spare >= 0
     if job.scaling is None:
-        return JobTimes(
-            sizes=(job.gpus,),
-            seconds=(_gang_time(job),) if asked else (),
-            speed=(THOUSANDTHS * job.gpus,),
-            period=(job.iteration_seconds,),
-            spare=spare,
-            restart=restart,
-        )
-    table, sizes, speed = _table(tuple(job.scaling.items()), total)
-    unit, most = iteration_unit(job, table), len(sizes)
-    work = _work(job) * unit if asked else 0
-    return JobTimes(
-        sizes=sizes,
-        seconds=tuple([work // each for each in table.speeds[1 : most + 1]]) if asked else (),
-        speed=speed,
-        period=_periods(table.speeds, most, unit),
-        spare=spare,
-        restart=restart,
-    )
+        sizes, rate, speed = _gang(job.gpus)
+        return JobTimes(sizes, rate, speed, _gang_time(job) if asked else 0, None, spare, restart)
+    table, sizes, rate, speed = _table(tuple(job.scaling.items()), total)
+    unit = iteration_unit(job, table)
+    return JobTimes(sizes, rate, speed, _work(job) * unit if asked else 0, unit, spare, restart)
+
+
+def period_of(job: Job, times: JobTimes, gpus: int) -> float | None:
+    """Return the seconds of an iteration of a job with so many GPUs, ``None`` where nobody knows."""
+    if times.unit is None:
+        return job.iteration_seconds
+    return times.unit / (int(times.rate[gpus - 1]) * 1_000_000)
 
 
 @lru_cache(maxsize=MOST_TABLES)
-def _table(entries: tuple[tuple[int, float], ...], total: int) -> tuple[Table, tuple[int, ...], tuple[int, ...]]:
-    """Return a table with the numbers of GPUs that a cluster has for it, and the speeds in thousandths of the first."""
+def _gang(gpus: int) -> tuple[Sequence[int], Ints, Ints]:
+    """Return the one number of GPUs of a gang, its rate and its speed."""
+    return (gpus,), _fixed([1]), _fixed([THOUSANDTHS * gpus])
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _table(entries: tuple[tuple[int, float], ...], total: int) -> tuple[Table, Sequence[int], Ints, Ints]:
+    """Return a table with the numbers of GPUs that a cluster has for it, their rates, and these in thousandths."""
     table = scaling_table(dict(entries))
     most = min(len(table.speeds) - 1, total)
-    speed = tuple(THOUSANDTHS * speed // table.speeds[1] for speed in table.speeds[1 : most + 1])
-    return table, tuple(range(1, most + 1)), speed
+    rates = table.speeds[1 : most + 1]
+    return table, range(1, most + 1), _fixed(rates), _fixed([THOUSANDTHS * rate // table.speeds[1] for rate in rates])
 
 
-@lru_cache(maxsize=MOST_TABLES)
-def _periods(speeds: tuple[int, ...], most: int, unit: int) -> tuple[float | None, ...]:
-    """Return the seconds of an iteration with up to so many GPUs."""
-    return tuple(unit / (speed * 1_000_000) for speed in speeds[1 : most + 1])
+def _fixed(numbers: Sequence[int]) -> Ints:
+    array = np.array(numbers, dtype=np.int64)
+    array.setflags(write=False)
+    return array
 
 
 def _work(job: Job) -> int:

@@ -51,7 +51,7 @@ def _levels(round_: Round, interval: float) -> tuple[Level, ...]:
         count = len(line)
         rank = np.zeros(len(times), dtype=np.int64)
         rank[line] = np.arange(count, 0, -1)
-        speed = sum(max(times[job].speed, default=0) for job in jobs if priorities[job] == priority)
+        speed = sum(int(times[job].speed.max(initial=0)) for job in jobs if priorities[job] == priority)
         kept = in_time * here
         found += [
             Level(worth=kept * urgent[choices.job], most=count),

@@ -176,10 +176,10 @@ def _held_together(round_: Round, choices: Choices) -> Shares:
     for job, held in choices.held.items():
         asks[job] = held.sum()
     left, stays = Leftover(round_, asks), Shares()
-    must = choices.must.tolist()
-    for job in dict.fromkeys([*must, *choices.held]):
+    must = dict.fromkeys(choices.must.tolist())
+    for job in must | dict.fromkeys(choices.held):
         held = choices.held[job]
-        if (held <= left.room(job)).all() and (job in must or left.within_quota(job)):
+        if left.holds_share(job, held) and (job in must or left.within_quota(job)):
             left.take(held, job)
             stays[job] = held
     return stays

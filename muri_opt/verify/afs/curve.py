@@ -64,8 +64,11 @@ class Curve:
 
     def soonest(self, job: Job, most: int) -> int:
         """Return how long the job still takes with the GPUs, up to ``most``, that make it fastest."""
-        fastest = self.top if most >= len(self.row) else int(self.row[:most].max(initial=1))
-        return min(LONGEST, self.work(job) // fastest)
+        return min(LONGEST, self.work(job) // self.most_speed(most))
+
+    def most_speed(self, most: int) -> int:
+        """Return the largest speed with up to ``most`` GPUs."""
+        return self.top if most >= len(self.row) else int(self.row[:most].max(initial=1))
 
     def work(self, job: Job) -> int:
         """Return how long the job still takes at speed 1, in microseconds."""

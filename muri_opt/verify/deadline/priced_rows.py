@@ -8,17 +8,16 @@ come near are compared in whole numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Round
-from muri_opt.verify.amounts import Need, empty_rooms, need_of
-from muri_opt.verify.deadline.value import Ahead, Values, home_of
+from muri_opt.rounds import Job, Round
+from muri_opt.verify.amounts import Need, empty_rooms, micro, need_of
+from muri_opt.verify.deadline.value import Values, curve_of, home_of, sizes_of, work_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,6 +26,8 @@ _HALVINGS: Final = 50
 _NEAR: Final = 1e-9
 """Rows that differ by less than this part of the largest amount are compared in whole numbers."""
 _LARGEST: Final = 1 << 62
+_NONE: Final = np.zeros(0, dtype=np.int64)
+_ONE: Final = np.ones(1, dtype=np.int64)
 
 
 def price_of(total: int, gpus: Floats, worth: Floats, first: Ints) -> int:
@@ -79,34 +80,59 @@ class Rows:
 
 def all_rows(round_: Round, values: Values) -> Rows | None:
     """Return every way to run of the jobs of a round in which nobody asks for nodes; ``None`` beyond machine words."""
-    known = [values.ahead(job.id) for job in round_.jobs]
-    ones = [one for one, _, _ in known]
-    counts = [len(one.speeds) for one in ones]
-    of, gpus = np.repeat(np.arange(len(ones)), counts), _joined(one.speeds for one in ones)
-    restart, interval = _of_each([one.restart for one in ones]), ones[0].interval if ones else 1
-    home = _of_each([_home(round_, one) for one in ones])
-    ends = _joined(one.ends.values() if one.ends else (_LARGEST,) * len(one.speeds) for one in ones)
-    speed = _joined(one.speeds.values() for one in ones)
+    jobs, interval, now = round_.jobs, values.interval, micro(round_.now)
+    curves = [None if job.scaling is None else curve_of(round_, job) for job in jobs]
+    counts = [len(sizes_of(round_, job)) for job in jobs]
+    left = _of_each([-1 if job.deadline is None else micro(job.deadline) - now for job in jobs])
+    restart = _of_each([micro(job.restart_seconds or 0.0) if job.state == "running" else 0 for job in jobs])
+    works = [work_of(job, curve) if ahead else 0 for job, curve, ahead in zip(jobs, curves, left >= 0, strict=True)]
+    of = np.repeat(np.arange(len(jobs)), counts)
+    rate = np.concatenate(
+        [_NONE, *(_ONE if curve is None else curve.row[:n] for curve, n in zip(curves, counts, strict=True))]
+    )
+    first, gang = np.cumsum([0, *counts])[:-1], np.array([curve is None for curve in curves], dtype=np.bool_)
+    asks = _of_each([job.gpus for job in jobs])
+    gpus = np.where(gang[of], asks[of], np.arange(len(of)) - first[of] + 1)
+    speed = np.where(gang[of], 1000 * gpus, 1000 * rate // rate[first[of]] if len(of) else rate)
     if int(speed.max(initial=0)) * interval >= _LARGEST:
         return None
-    here, left = gpus == home[of], _of_each([one.left for one in ones])[of]
+    here = gpus == _of_each([_home(round_, job) for job in jobs])[of]
     moved = speed * (interval - np.minimum(restart, interval)[of]) // interval
-    in_time = (left >= 0) & (ends <= left - np.where(here, 0, restart[of]))
-    stays = np.array([job.stays for job in round_.jobs], dtype=np.bool_)
+    stays = np.array([job.stays for job in jobs], dtype=np.bool_)
     may = (here | (gpus <= _most_gpus(round_)[of])) & (here | ~stays[of])
+    spare = left[of] - np.where(here, 0, restart[of])
+    soonest = [
+        work // (1 if curve is None else curve.most_speed(n))
+        for work, curve, n in zip(works, curves, counts, strict=True)
+    ]
+    known = [values.weights(job.id) for job in jobs]
+    waits = zip(left.tolist(), restart.tolist(), soonest, strict=True)
+    can_wait = [ahead >= 0 and interval + again + least <= ahead for ahead, again, least in waits]
     return Rows(
         job=of[may].astype(np.int64),
         gpus=gpus[may],
         speed=np.where(here, speed, moved)[may],
-        keeps=in_time[may],
-        unit=[unit for _, unit, _ in known],
-        in_time=[worth for _, _, worth in known],
+        keeps=((left[of] >= 0) & _done_within(works, of, rate, spare))[may],
+        unit=[unit for unit, _, _ in known],
+        in_time=[worth + (0 if later else saved) for (_, worth, saved), later in zip(known, can_wait, strict=True)],
     )
 
 
-def _home(round_: Round, one: Ahead) -> int:
+def _done_within(works: Sequence[int], of: Ints, rate: Ints, spare: Ints) -> NDArray[np.bool_]:
+    """Return which rows are done in their spare time: whose job has less work than is done in a microsecond more.
+
+    It is told in floats, and where these are near to each other in whole numbers.
+    """
+    work, done = np.array([float(one) for one in works])[of], (spare + 1.0) * rate
+    found = work < done
+    for row in np.flatnonzero((spare >= 0) & (np.abs(work - done) <= _NEAR * (work + done))).tolist():
+        found[row] = works[of[row]] < (int(spare[row]) + 1) * int(rate[row])
+    return found
+
+
+def _home(round_: Round, job: Job) -> int:
     """Return the GPUs with which a job may stay as it is, or 0."""
-    held = home_of(round_, one.job)
+    held = home_of(round_, job)
     return 0 if held is None else sum(held.values())
 
 
@@ -126,13 +152,3 @@ def _most_gpus(round_: Round) -> Ints:
 
 def _of_each(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, dtype=np.int64)
-
-
-def _joined(parts: Iterable[Collection[int]]) -> Ints:
-    """Return numbers one after another, none larger than ``_LARGEST``, which is longer than any time is asked for."""
-    known = list(parts)
-    try:
-        joined = np.fromiter(chain.from_iterable(known), dtype=np.int64)
-    except OverflowError:
-        joined = np.array([min(number, _LARGEST) for part in known for number in part], dtype=np.int64)
-    return np.minimum(joined, _LARGEST)

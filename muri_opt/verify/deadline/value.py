@@ -38,9 +38,10 @@ def sizes_of(round_: Round, job: Job) -> Sequence[int]:
 def curve_of(round_: Round, job: Job) -> Curve:
     """Return the curve of an elastic job of a round, worked out once."""
     known = _curves(round_)
-    if job.id not in known:
-        known[job.id] = Curve.of(job)
-    return known[job.id]
+    found = known.get(job.id)
+    if found is None:
+        found = known[job.id] = Curve.of(job)
+    return found
 
 
 @recalled
@@ -65,10 +66,11 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
     """
 
     def __init__(self, round_: Round, interval: int) -> None:
-        self._round, self._interval = round_, interval
+        self._round, self.interval = round_, interval
         self._weights: dict[str, tuple[int, int, int]] = {}
         self._known: dict[str, dict[tuple[int, bool], int]] = {}
         self._jobs = {job.id: job for job in round_.jobs}
+        self._total = round_.cluster.total_gpus
         unit = 1
         for priority in sorted({job.priority for job in round_.jobs}):
             jobs = [job for job in round_.jobs if job.priority == priority]
@@ -78,25 +80,50 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
                 if job.deadline is not None
             )
             places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
-            earliest = unit * (1 + sum(max(speeds_of(round_, job), default=0) for job in jobs))
+            earliest = unit * (1 + sum(self._fastest(job) for job in jobs))
             number = earliest * (1 + sum(places.values()))
             saved = number * (1 + len(line))
             for place, job in enumerate(jobs):
                 self._weights[job.id] = unit, earliest * places.get(place, 0) + number, saved
             unit = saved * (1 + len(line))
 
+    def _fastest(self, job: Job) -> int:
+        """Return the largest speed of a job, in thousandths of that on one GPU."""
+        if job.scaling is None:
+            return 1000 * job.gpus if sizes_of(self._round, job) else 0
+        curve = curve_of(self._round, job)
+        return 1000 * curve.most_speed(self._total) // curve.speeds[1] if self._total else 0
+
+    def weights(self, name: str) -> tuple[int, int, int]:
+        """Return what the speed of a job weighs, that it is in time, and that it would not be if it waited."""
+        return self._weights[name]
+
     def ahead(self, name: str) -> tuple[Ahead, int, int]:
         """Return what is ahead of a job, what its speed weighs, and what it is worth that it is in time."""
         unit, in_time, saved = self._weights[name]
-        one = Ahead.of(self._round, self._jobs[name], self._interval)
+        one = Ahead.of(self._round, self._jobs[name], self.interval)
         return one, unit, in_time + (0 if one.can_wait else saved)
 
     def worth(self, name: str, gpus: int, *, stays: bool) -> int:
         """Return what one way to run of a job is worth; nothing if it has no such way."""
-        one, unit, in_time = self.ahead(name)
-        if gpus not in one.speeds or (stays and one.job.state != "running"):
+        job = self._jobs[name]
+        if gpus not in sizes_of(self._round, job) or (stays and job.state != "running"):
             return 0
-        return unit * one.speed(gpus, stays) + (in_time if one.keeps(gpus, stays) else 0)
+        curve = None if job.scaling is None else curve_of(self._round, job)
+        unit, in_time, saved = self._weights[name]
+        rate, speed, fastest = 1, 1000 * job.gpus, 1
+        if curve is not None:
+            rate, fastest = curve.speeds[gpus], curve.most_speed(self._total)
+            speed = 1000 * rate // curve.speeds[1]
+        restart = micro(job.restart_seconds or 0.0) if job.state == "running" else 0
+        lost = 0 if stays else restart
+        worth = unit * (speed * (self.interval - min(lost, self.interval)) // self.interval)
+        left = -1 if job.deadline is None else micro(job.deadline) - micro(self._round.now)
+        if left < 0:
+            return worth
+        work = work_of(job, curve)
+        can_wait = self.interval + restart + work // fastest <= left
+        return worth + (in_time + (0 if can_wait else saved) if work // rate + lost <= left else 0)
 
     def __getitem__(self, name: str) -> Mapping[tuple[int, bool], int]:
         """Return what every way to run of a job is worth."""
@@ -126,13 +153,6 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
 def values_of(round_: Round, interval: int) -> Values:
     """Return what every way to run is worth, for a round that is decided again after so many microseconds."""
     return Values(round_, interval)
-
-
-def speeds_of(round_: Round, job: Job) -> tuple[int, ...]:
-    """Return the speed with each number of GPUs that a job may have, in thousandths of that on one."""
-    if job.scaling is None:
-        return (1000 * job.gpus,)
-    return _relative(tuple(curve_of(round_, job).speeds.values()), len(sizes_of(round_, job)))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -182,6 +202,11 @@ class Ahead:
         """Whether it could be in time if it started, with the best of its shares, when the round is decided again."""
         soonest = min(self.ends.values(), default=0)
         return self.left >= 0 and self.interval + self.restart + soonest <= self.left
+
+
+def work_of(job: Job, curve: Curve | None) -> int:
+    """Return how long a job with a deadline still takes at a speed of 1, in microseconds; a gang has no other."""
+    return _length(job) if curve is None else _iterations(job) * curve.unit
 
 
 def _iterations(job: Job) -> int:
