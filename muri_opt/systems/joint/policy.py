@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
-from muri_opt.rounds.field_groups import STATES
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
@@ -27,7 +27,7 @@ LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointPolicy(Policy):
-    """Shares of GPUs and partners on them chosen together, by what brings completions forward.
+    """Shares of GPUs, plans and partners chosen together, by what brings completions forward.
 
     ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had, and asks to be
     asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
@@ -53,7 +53,7 @@ class JointPolicy(Policy):
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
-    honours: ClassVar[frozenset[str]] = INFORMATION | STATES
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "group": ("4", "3", "2", "1"),
         "sharing": ("full", "stretch"),
@@ -91,18 +91,19 @@ class JointPolicy(Policy):
         return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
 
     def check(self, round_: Round) -> None:
-        """Refuse plans, and a job of which it is not said what it is ranked by or how long an iteration takes."""
+        """Refuse a job that does not say what it is ranked by or how long an iteration takes, or prefers a place."""
         for position, job in enumerate(round_.jobs):
             where = f"jobs[{position}] ({job.id!r})"
-            if job.plans is not None:
-                allowed = f"none: {self.name!r} chooses no plans; leave them out, or use 'rubick'"
-                raise RefusalError(f"{where}.plans", f"{len(job.plans)} plans", allowed)
+            if job.within is not None and not job.within.required:
+                allowed = f"true: the policy {self.name!r} prefers no place to another"
+                raise RefusalError(f"{where}.within.required", "false", allowed)
             for field in self.needs:
                 if getattr(job, field) is None:
                     other = "; 'joint-l' does not" * (self.name == "joint-s")
                     raise InputError(f"{where}.{field}", "nothing", f"a number: {self.name!r} needs it{other}")
-            if self.name == "joint-s" and (job.iteration_seconds, job.stage_seconds, job.scaling) == (None,) * 3:
-                allowed = "a time, stage_seconds or scaling: 'joint-s' ranks jobs by the service they have left"
+            said = job.iteration_seconds, job.stage_seconds, job.scaling, job.plans
+            if self.name == "joint-s" and said == (None,) * len(said):
+                allowed = "a time, stage_seconds, scaling or plans: 'joint-s' ranks jobs by the service they have left"
                 raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
         models_of(round_, JointRules.of(self.rules))
         self.set_apart(round_)
