@@ -20,6 +20,7 @@ SPECS = (
     "joint-l:kappa=0.3,horizon=60",
     "joint-s:group=4",
     "joint-s:weights=pow,power=0.35",
+    "joint-l:weights=gittins,samples=2/3/7/20",
 )
 RESOURCES = ("storage", "gpu", "network")
 

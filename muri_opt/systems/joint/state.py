@@ -77,8 +77,8 @@ class State:
         held, plan = list(after.held), list(after.plan)
         left = {node.id: node.gpus for node in self.case.round_.cluster.nodes}
         for place in placed.values():
-            for node, gpus in zip(self.case.round_.cluster.nodes, place.share.tolist(), strict=True):
-                left[node.id] -= gpus
+            for each, gpus in zip(self.case.round_.cluster.nodes, place.share.tolist(), strict=True):
+                left[each.id] -= gpus
         for home in self.now.homes:
             jobs = [job for job in home.jobs if job in wanted]
             groups = -(-len(jobs) // home.largest)

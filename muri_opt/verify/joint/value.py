@@ -224,12 +224,22 @@ def _power(amount: int, power: Fraction) -> int:
     return found
 
 
+def _expected(had: int, samples: Sequence[int]) -> int:
+    """Return the least service that an end costs, of jobs as long as those samples that are longer than it had."""
+    longer = [sample for sample in samples if sample > had]
+    costs = [
+        sum(min(sample, until) - had for sample in longer) // sum(sample <= until for sample in longer)
+        for until in longer
+    ]
+    return min(costs, default=had)
+
+
 def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:
     """Return by what jobs are ranked: what they still need of one GPU, or what they have had."""
     if rules.lengths == "attained":
         if job.attained_gpu_seconds is None:
             raise InputError(f"job {job.id!r}.attained_gpu_seconds", "nothing", "a number: jobs are ranked by it")
-        return round(job.attained_gpu_seconds * 1000)
+        return _expected(round(job.attained_gpu_seconds * 1000), rules.samples)
     if job.remaining_iterations is None:
         raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: jobs are ranked by it")
     fewest = min(by_gpus)
