@@ -5,7 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from muri_opt import Cluster, Job, Node, Round, Tenant
+from msgspec.structs import replace
+
+from muri_opt import Cluster, Job, Node, Plan, Round, Tenant
 
 SPECS = (
     "joint-s",
@@ -18,6 +20,7 @@ SPECS = (
     "joint-l:kappa=0.3,horizon=60",
     "joint-s:group=4",
     "joint-s:weights=pow,power=0.35",
+    "joint-l:weights=gittins,samples=2/3/7/20",
 )
 RESOURCES = ("storage", "gpu", "network")
 
@@ -111,3 +114,49 @@ def large_joint_round(seed: int, *, jobs: int, nodes: int, models: int = 12) -> 
     )
     cluster = Cluster(nodes=tuple(Node(id=f"n{number}", gpus=8) for number in range(nodes)))
     return Round(cluster=cluster, jobs=made, resources=RESOURCES)
+
+
+def mixed_joint_round(seed: int, *, most_jobs: int = 4) -> Round:
+    """Return a joint round in which some jobs run by plans, ask for certain nodes, or have a priority."""
+    rng = Random(seed)
+    plain = joint_round(seed, most_jobs=most_jobs)
+    asked, ranked = rng.random() < 0.6, rng.random() < 0.5
+    nodes = [*plain.cluster.nodes, Node(id="extra", gpus=rng.choice([1, 2]))]
+    if asked:
+        kinds = [rng.choice(["a100", "v100"]) for _ in nodes]
+        labels = [("fast",) * rng.randint(0, 1) for _ in nodes]
+        nodes = [
+            replace(node, gpu_type=kind, labels=label) for node, kind, label in zip(nodes, kinds, labels, strict=True)
+        ]
+    if rng.random() < 0.2:
+        nodes = [replace(node, cpus=4.0 * node.gpus) for node in nodes]
+    jobs = []
+    for job in plain.jobs:
+        if rng.random() < 0.4:
+            job = _planned(rng, job, nodes, typed=asked)
+        if asked and rng.random() < 0.4:
+            job = replace(
+                job, **rng.choice([{"gpu_types": ("a100",)}, {"requires": ("fast",)}, {"excludes": ("fast",)}])
+            )
+        jobs.append(replace(job, priority=rng.choice([0, 0, 1, 5])) if ranked else job)
+    cluster = replace(plain.cluster, nodes=tuple(nodes))
+    return Round(cluster=cluster, jobs=tuple(jobs), resources=RESOURCES)
+
+
+def _planned(rng: Random, job: Job, nodes: list[Node], *, typed: bool) -> Job:
+    """Return a job with plans, one of which is that of its placement, if it runs."""
+    shapes = [(1, 1), (2, 1), (2, 2), (3, 2), (4, 2), (4, 1)]
+    chosen = dict.fromkeys(rng.sample(shapes, rng.randint(1, 3)))
+    held = job.placement or {}
+    sizes = sorted(held.values())
+    if sizes and sizes[-1] - sizes[0] <= 1:
+        chosen[sum(sizes), len(sizes)] = None
+    plans = []
+    for gpus, parts in chosen:
+        cpus = rng.choice([None, float(gpus), 4.0 * gpus])
+        throughput = round(gpus ** rng.uniform(0.4, 1) * rng.uniform(0.3, 2), 3)
+        here = typed and rng.random() < 0.3 and (gpus, parts) != (sum(sizes), len(sizes))
+        types = {"gpu_type": rng.choice([str(nodes[0].gpu_type), "v100"])} if here else {}
+        plans.append(Plan(name=f"p{gpus}", gpus=gpus, nodes=parts, cpus=cpus, throughput=throughput, **types))
+    name = f"p{sum(sizes)}" if sizes else None
+    return replace(job, plans=tuple(plans), stage_seconds=None, scaling=None, plan=name)

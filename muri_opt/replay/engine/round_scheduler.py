@@ -113,8 +113,9 @@ class RoundScheduler:
         if self._being_carried_out is not None:
             session.acknowledge(self._being_carried_out)
             self._being_carried_out = None
-        for job in live.gone:
+        for job, service in zip(live.gone, live.attained(positions(live.gone)).tolist(), strict=True):
             session.finished(jobs[job].id)
+            self.policy = self.policy.learned(service)
         for job in live.queued:
             if job in self._known:
                 session.failed(jobs[job].id)

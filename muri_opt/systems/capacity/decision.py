@@ -26,6 +26,8 @@ from muri_opt.systems.capacity.smallest_changes import GangChanges
 class Placed:
     """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period, or each at its rate.
 
+    One that runs by a ``plan`` says what that takes of its nodes, in their order: milli-CPUs and MiB.
+
     >>> Placed(jobs=(0, 2), share=np.array([2, 0])).jobs
     (0, 2)
     """
@@ -35,6 +37,8 @@ class Placed:
     order: tuple[int, ...] = (0,)
     period_seconds: float | None = None
     rates: tuple[float, ...] | None = None
+    plan: str | None = None
+    takes: tuple[tuple[int, int], ...] | None = None
 
 
 def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
@@ -103,11 +107,22 @@ def _beside(
     """Return what the groups leave, who holds what, and the jobs that are in none of them."""
     left = Leftover(round_, asks)
     left.take_entries([(group.jobs, group.share) for group in groups], of)
+    for group in groups:
+        if group.takes is not None:
+            _correct(left, group, group.takes)
     running = {job for group in groups for job in group.jobs}
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     if not waits:
         return left, Holders.of(round_, []), waits
     return left, Holders.of_entries(round_, [group.jobs for group in groups], of), waits
+
+
+def _correct(left: Leftover, group: Placed, takes: Sequence[tuple[int, int]]) -> None:
+    """Take what a plan takes of its nodes in place of what its job needs with each GPU."""
+    (job,), used = group.jobs, group.share.nonzero()[0]
+    milli, mib = np.array(takes, dtype=np.int64).T
+    left.cpus[used] += group.share[used] * left.amounts.c[job] - milli
+    left.memory[used] += group.share[used] * left.amounts.m[job] - mib
 
 
 def assignment_of(round_: Round, group: Placed) -> Assignment:
@@ -130,12 +145,16 @@ def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[
     for group, milli, end in zip(groups, needs, ends, strict=True):
         given = dict(zip(names[start:end], gpus[start:end], strict=True))
         start = end
+        needs_of = {node: part * milli for node, part in given.items()}
+        if group.takes is not None:
+            needs_of = dict(zip(given, (cpus for cpus, _ in group.takes), strict=True))
         found.append(
             Assignment(
                 jobs=tuple(round_.jobs[job].id for job in group.jobs),
                 order=group.order,
+                plan=group.plan,
                 gpus=given,
-                cpus={node: part * milli / MILLI_PER_CPU for node, part in given.items()} if milli else {},
+                cpus={node: cpus / MILLI_PER_CPU for node, cpus in needs_of.items()} if any(needs_of.values()) else {},
                 period_seconds=group.period_seconds,
                 rates=UNSET if group.rates is None else group.rates,
             )

@@ -14,6 +14,8 @@ from muri_opt.systems.capacity.held_parts import Parts
 
 Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
+Amounts = tuple[int, int, int]
+"""GPUs, milli-CPUs and MiB of a part that is on one node."""
 
 
 class RoomSets:
@@ -36,9 +38,12 @@ class RoomSets:
                 return False
         return True
 
-    def best_fit(self, kind: Kind, gpus: int) -> Parts | None:
-        """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest."""
-        sets, found, used = self._now(kind), Parts(), 0
+    def best_fit(self, kind: Kind, gpus: int, among: int = -1) -> Parts | None:
+        """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
+
+        Only nodes ``among`` some, as bits, are looked at; -1 are all.
+        """
+        sets, found, used = self._now(kind), Parts(), ~among
         while True:
             open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
             if not open_:
@@ -52,6 +57,44 @@ class RoomSets:
                 return found
             used |= first
             gpus -= room
+
+    def fit_parts(self, parts: Sequence[Amounts], among: int = -1) -> Parts | None:
+        """Return a node with its GPUs for each part, or ``None``: the tightest nodes, the largest parts first.
+
+        Only nodes ``among`` some, as bits, are looked at; -1 are all.
+        """
+        found, used = Parts(), set[int]()
+        line = [node for node in range(len(self._gpus)) if among >> node & 1]
+        for gpus, milli, mib in parts:
+            able = (
+                (self._gpus[node], node)
+                for node in line
+                if node not in used and gpus <= self._gpus[node] and self._has(node, milli, mib)
+            )
+            _, best = min(able, default=(0, -1))
+            if best < 0:
+                return None
+            used.add(best)
+            found.append((best, gpus))
+        return found
+
+    def holds_parts(self, parts: Sequence[Amounts], nodes: Sequence[int]) -> bool:
+        """Return whether nodes have room for a part each."""
+        return all(
+            gpus <= self._gpus[node] and self._has(node, milli, mib)
+            for node, (gpus, milli, mib) in zip(nodes, parts, strict=True)
+        )
+
+    def _has(self, node: int, milli: int, mib: int) -> bool:
+        return milli <= self._cpus[node] and mib <= self._memory[node]
+
+    def take_parts(self, parts: Sequence[Amounts], nodes: Sequence[int]) -> None:
+        """Give a job such parts, one on each of the nodes."""
+        for node, (gpus, milli, mib) in zip(nodes, parts, strict=True):
+            self._gpus[node] -= gpus
+            self._cpus[node] -= milli
+            self._memory[node] -= mib
+            self._changed.append(node)
 
     def take(self, kind: Kind, parts: Iterable[tuple[int, int]]) -> None:
         """Give a job of this kind these parts."""

@@ -1,45 +1,58 @@
-"""From groups on nodes to a decision, with orders and periods."""
+"""From groups on nodes to a decision, with orders and periods, or plans."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Round
-from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
-from muri_opt.systems.joint.group_value import timed_groups
+from muri_opt.systems.joint.group_value import Group, Place, timed_groups
 from muri_opt.systems.joint.job_model import PER_SECOND, Models
 from muri_opt.systems.joint.rules import JointRules
+from muri_opt.systems.joint.waiting_plans import why_plans_wait
 
 
-def joint_decision(
-    round_: Round, models: Models, rules: JointRules, placed: Mapping[tuple[int, ...], Ints]
-) -> Decision:
-    """Return the decision in which groups have ``placed[group][s]`` GPUs of node s; every other job waits.
+def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]) -> Decision:
+    """Return the decision in which groups have GPUs of nodes; every other job waits.
 
     What a waiting job asks is the fewest GPUs that it can start with.
     """
     asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
-    for group, share in placed.items():
+    for group, (share, _) in placed.items():
         asks[list(group)] = int(share.sum())
-    return group_decision(round_, timed_placed(round_, models, rules, placed), consolidate=False, asks=asks)
+    groups = timed_placed(round_, models, rules, placed)
+    decision = group_decision(round_, groups, consolidate=False, asks=asks)
+    if not models.are_planned:
+        return decision
+    told = why_plans_wait(round_, models, groups, [wait.job for wait in decision.waiting])
+    return replace(decision, waiting=tuple(told.get(wait.job, wait) for wait in decision.waiting))
 
 
-def timed_placed(
-    round_: Round, models: Models, rules: JointRules, placed: Mapping[tuple[int, ...], Ints]
-) -> list[Placed]:
-    """Return groups on their GPUs with the orders that reach the least periods."""
-    items = sorted(placed.items())
-    timed = timed_groups(models, [group for group, _ in items], [int(share.sum()) for _, share in items])
+def timed_placed(round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]) -> list[Placed]:
+    """Return groups on their GPUs with the orders that reach the least periods; jobs with plans by those."""
+    items = dict(sorted(placed.items()))
     found = []
-    for (group, share), (period, order) in zip(items, timed, strict=True):
+    for (group, (share, way)), (period, order) in zip(items.items(), timed_groups(models, items), strict=True):
+        if way is not None:
+            found.append(_planned(models, group, items[group], way))
+            continue
         factor = rules.slowdown[len(group) - 1]
         seconds = period * factor.numerator / (PER_SECOND * factor.denominator)
         said = None if len(group) == 1 and _timeless(round_, group[0]) else seconds
         found.append(Placed(jobs=group, share=share, order=order, period_seconds=said))
     return found
+
+
+def _planned(models: Models, group: Group, place: Place, number: int) -> Placed:
+    """Return a job that runs by a plan, with what its parts take: the larger ones where it has more GPUs."""
+    way = models.ways_of(group[0])[number]
+    part_of = {part.gpus: part for part in way.parts}
+    parts = [part_of[gpus] for gpus in place.share[place.share.nonzero()[0]].tolist()]
+    takes = tuple((part.milli, part.mib) for part in parts)
+    return Placed(jobs=group, share=place.share, plan=way.name, takes=takes)
 
 
 def _timeless(round_: Round, job: int) -> bool:

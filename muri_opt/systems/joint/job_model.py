@@ -16,12 +16,12 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import iteration_unit, scaling_table
+from muri_opt.systems.joint.plan_ways import PER_SECOND as PER_SECOND, PlanWay, fastest, plan_ways
 from muri_opt.systems.joint.rules import JointRules
 
 Floats = NDArray[np.float64]
 NANOSECONDS = 1_000
 """Of a microsecond."""
-PER_SECOND = 1_000_000_000
 _UNSAID = PER_SECOND  # a job that does not say how long an iteration takes never shares: any time will do
 
 
@@ -30,12 +30,14 @@ class JobModel:
     """One way to run: ``period[k]`` are the nanoseconds of an iteration alone on k GPUs, 0 where it cannot have k.
 
     ``stages`` are the times of its stages in a period of ``base``; on k GPUs they shrink as the period does, rounded
-    up. ``None`` where the job never shares.
+    up. ``None`` where the job never shares. A job that runs by plans has them as ``ways``; its periods are then those
+    of the fastest ones.
     """
 
     period: tuple[int, ...]
     stages: tuple[int, ...] | None
     base: int
+    ways: tuple[PlanWay, ...] = ()
 
     def stages_on(self, gpus: int) -> tuple[int, ...]:
         """Return the stage times on so many GPUs."""
@@ -52,12 +54,20 @@ def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
     """Return the model of a job, or refuse one that says no time to share by.
 
     ``full`` lets stages that take less than the iteration fill it; ``powers`` leaves an elastic job 1, 2, 4, ... GPUs.
+    A job with plans runs by them, alone.
 
     >>> model_of(Job(id="a", gpus=2, iteration_seconds=3.0), full=True, powers=False).period
     (0, 0, 3000000000)
     """
+    if job.plans is not None:
+        return _planned(plan_ways(job))
     scaling = None if job.scaling is None else tuple(job.scaling.items())
     return _model(scaling, job.gpus, job.iteration_seconds, job.stage_seconds, full, powers)
+
+
+@lru_cache(maxsize=1 << 14)
+def _planned(ways: tuple[PlanWay, ...]) -> JobModel:
+    return JobModel(period=fastest(ways), stages=None, base=1, ways=ways)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -134,6 +144,15 @@ class Models:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    def ways_of(self, job: int) -> tuple[PlanWay, ...]:
+        """Return the plans of a job, the fastest first; none where it runs without."""
+        return self.of[int(self.kind[job])].ways
+
+    @property
+    def are_planned(self) -> bool:
+        """Whether any job runs by plans."""
+        return any(model.ways for model in self.of)
 
 
 @recalled

@@ -12,6 +12,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.joint.cyclic_period import least_period
 from muri_opt.systems.joint.job_model import Floats, Models
+from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import Worth
 
@@ -26,7 +27,8 @@ class Offers:
     ``rate[t, k]`` are iterations a nanosecond of model t alone on ``counts[k]`` GPUs. ``sizes`` are the counts that
     groups are looked at with first, at the places ``grid`` among the counts; ``stages[r, t, k]`` the time of stage r of
     model t on ``counts[k]`` GPUs, infinite where it cannot have them. ``charge[j]`` is what job j pays for each of its
-    GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first.
+    GPUs besides, where a quota binds. Of equal ones the first ``submitted`` comes first. Where jobs ask for certain
+    nodes, those of the places ``spot`` j and k may share if ``meet[j, k]``.
     """
 
     kind: Ints
@@ -40,6 +42,8 @@ class Offers:
     most_jobs: int
     charge: Floats
     submitted: Floats
+    spot: Ints
+    meet: NDArray[np.bool_] | None
 
     @classmethod
     def of(cls, round_: Round, models: Models, worth: Worth, rules: JointRules) -> Offers:
@@ -47,6 +51,7 @@ class Offers:
         counts = np.append(0, np.flatnonzero((models.period > 0).any(axis=0)))
         period = models.period[:, counts].astype(np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
+        regions = Regions.of(round_)
         asked = {len(model.period) - 1 for model in models.of if model.period[:-1].count(0) == len(model.period) - 1}
         return cls(
             kind=models.kind,
@@ -60,6 +65,8 @@ class Offers:
             most_jobs=rules.most_jobs(len(round_.resources)),
             charge=np.zeros(len(models)),
             submitted=np.array([job.submitted or 0.0 for job in round_.jobs]),
+            spot=regions.kind,
+            meet=regions.together() if regions.are_asked else None,
         )
 
     @property
@@ -89,7 +96,10 @@ class Offers:
             speed = 1.0 / least_period([mine[:, :, :, None], mine[:, :, None, :]])
         speed *= np.float32(1 / self.slowdown[1])
         able = self.shares[jobs]
-        speed *= (able[:, :, None] & able[:, None, :])[..., None]
+        both = able[:, :, None] & able[:, None, :]
+        if self.meet is not None:
+            both &= self.meet[self.spot[jobs][:, :, None], self.spot[jobs][:, None, :]]
+        speed *= both[..., None]
         work = self.work[jobs].astype(np.float32)
         value: NDArray[Any] = (work[:, :, None] + work[:, None, :])[..., None] * speed
         if self.charge.any():
@@ -123,6 +133,10 @@ class Offers:
         period = least_period([*each, last]) * np.float32(self.slowdown[size])
         work = self.work[cores].sum(axis=2)[:, :, None] + self.work[others][:, None, :]
         value: Floats = work[..., None] / period
+        if self.meet is not None:
+            spots = self.spot[others][:, None, None, :]
+            meet: NDArray[np.bool_] = np.asarray(self.meet[self.spot[cores][..., None], spots].all(axis=2))
+            value = value * meet[..., None]
         if self.charge.any():
             charge = self.charge[cores].sum(axis=2)[:, :, None] + self.charge[others][:, None, :]
             value = value - charge[..., None] * self.counts[where]

@@ -8,47 +8,45 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.room_sets import RoomSets
+from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.worth import Worth
 
-Group = tuple[int, ...]
-
-
-Seat = tuple[int, Ints | None]
+Seat = tuple[int, Place | None]
 """What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
 
 
 def place_groups(
-    round_: Round, models: Models, worth: Worth, groups: Sequence[Group], gpus: Sequence[int], seats: Sequence[Seat]
-) -> dict[Group, Ints]:
+    round_: Round,
+    models: Models,
+    worth: Worth,
+    groups: Sequence[Group],
+    gpus: Sequence[int],
+    seats: Sequence[Seat],
+    among: frozenset[int] | None = None,
+) -> dict[Group, Place]:
     """Return GPUs per node of the groups that find a place: those that save most by staying first.
 
-    Where CPUs, memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can
-    have. Jobs that are left over are tried alone at last, those of the most value for a GPU first.
+    Jobs that run by plans come before others of their size, as they need nodes with room for whole parts. Where CPUs,
+    memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can have. Jobs
+    that are left over, of those ``among`` some if they are named, are tried alone at last, those of the most value for
+    a GPU first.
     """
     placing = _Placing(round_, models)
     line = sorted(
         range(len(groups)),
-        key=lambda at: (-seats[at][0], bool(gpus[at] & (gpus[at] - 1)), -gpus[at], groups[at]),
+        key=lambda at: (-seats[at][0], *placing.hardest(groups[at], gpus[at]), -gpus[at], groups[at]),
     )
     for at in line:
         placing.place(groups[at], gpus[at], seats[at][1])
-    for job in placing.left_over(worth):
+    for job in placing.left_over(worth, among):
         placing.place((job,), placing.free, None)
     return placing.placed
-
-
-def held_on(round_: Round, held: Held) -> Ints:
-    """Return GPUs per node of a placement."""
-    share = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-    for node, gpus in held:
-        share[round_.cluster.node_index[node]] = gpus
-    return share
 
 
 class _Placing:
@@ -56,7 +54,8 @@ class _Placing:
 
     def __init__(self, round_: Round, models: Models) -> None:
         amounts = round_.amounts
-        self._models, self._nodes = models, len(amounts.G)
+        self._models, self._nodes, self._regions = models, len(amounts.G), Regions.of(round_)
+        self._gpus: list[int] = amounts.G.tolist()
         self._cpus: list[int] = amounts.c.tolist()
         self._memory: list[int] = amounts.m.tolist()
         self._tenant: list[int] = amounts.tenant.tolist()
@@ -64,51 +63,93 @@ class _Placing:
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
-        self.placed: dict[Group, Ints] = {}
+        self.placed: dict[Group, Place] = {}
+
+    def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
+        """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
+        reach = 0
+        if self._regions.are_asked:
+            regions = self._regions.of_group(group)
+            reach = sum(gpus for node, gpus in enumerate(self._gpus) if any(one >> node & 1 for one in regions))
+        return reach, not self._models.ways_of(group[0]), bool(gpus & (gpus - 1))
 
     def _kind(self, group: Group) -> tuple[int, int]:
         """Return the milli-CPUs and MiB with each GPU of a group."""
         return sum(self._cpus[job] for job in group), sum(self._memory[job] for job in group)
 
-    def place(self, group: Group, most: int, seat: Ints | None) -> None:
+    def place(self, group: Group, most: int, seat: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
+        if self._models.ways_of(group[0]):
+            self._place_plan(group[0], most, seat)
+            return
         kind = self._kind(group)
         for size in self._sizes(group, most):
             if size <= self.free and self._within_quota(group, size):
-                parts = self._fit(kind, size, seat)
+                parts = self._fit(group, kind, size, seat)
                 if parts is not None:
-                    self._take(group, kind, parts, size)
+                    self._rooms.take(kind, parts)
+                    self._take(group, parts, None)
                     return
 
-    def _fit(self, kind: tuple[int, int], size: int, seat: Ints | None) -> Parts | None:
+    def _place_plan(self, job: int, most: int, seat: Place | None) -> None:
+        """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
+        ways = self._models.ways_of(job)
+        if seat is not None and seat.way is not None and self._within_quota((job,), ways[seat.way].gpus):
+            used = seat.share.nonzero()[0]
+            nodes = used[np.argsort(-seat.share[used], kind="stable")].tolist()
+            if self._rooms.holds_parts(ways[seat.way].parts, nodes):
+                self._take_plan(job, seat.way, nodes)
+                return
+        for number, way in enumerate(ways):
+            if way.gpus <= min(most, self.free) and self._within_quota((job,), way.gpus):
+                nodes = self._fit_plan(job, way)
+                if nodes is not None:
+                    self._take_plan(job, number, nodes)
+                    return
+
+    def _fit_plan(self, job: int, way: PlanWay) -> list[int] | None:
+        for region in self._regions.of_plan(job, way.types):
+            parts = self._rooms.fit_parts(way.parts, region)
+            if parts is not None:
+                return [node for node, _ in parts]
+        return None
+
+    def _take_plan(self, job: int, number: int, nodes: Sequence[int]) -> None:
+        way = self._models.ways_of(job)[number]
+        self._rooms.take_parts(way.parts, nodes)
+        self._take((job,), [(node, part.gpus) for node, part in zip(nodes, way.parts, strict=True)], number)
+
+    def _fit(self, group: Group, kind: tuple[int, int], size: int, seat: Place | None) -> Parts | None:
         """Return GPUs of nodes: those of the seat if they are so many and free."""
-        if seat is not None and int(seat.sum()) == size:
-            used = seat.nonzero()[0]
-            held = list(zip(used.tolist(), seat[used].tolist(), strict=True))
+        if seat is not None and int(seat.share.sum()) == size:
+            used = seat.share.nonzero()[0]
+            held = list(zip(used.tolist(), seat.share[used].tolist(), strict=True))
             if self._rooms.holds(kind, held):
                 return held
-        return self._rooms.best_fit(kind, size)
+        found = (self._rooms.best_fit(kind, size, region) for region in self._regions.of_group(group))
+        return next((parts for parts in found if parts is not None), None)
 
     def _within_quota(self, group: Group, size: int) -> bool:
         asked = Counter(self._tenant[job] for job in group)
         return all(self._quota.has_quota(tenant, count * size) for tenant, count in asked.items())
 
-    def _take(self, group: Group, kind: tuple[int, int], parts: Parts, size: int) -> None:
-        self._rooms.take(kind, parts)
-        for job in group:
-            self._quota.charge(self._tenant[job], size)
+    def _take(self, group: Group, parts: Parts, way: int | None) -> None:
         share = np.zeros(self._nodes, dtype=np.int64)
         for node, gpus in parts:
             share[node] = gpus
+        size = int(share.sum())
+        for job in group:
+            self._quota.charge(self._tenant[job], size)
         self.free -= size
-        self.placed[group] = share
+        self.placed[group] = Place(share, way)
 
-    def left_over(self, worth: Worth) -> Iterator[int]:
+    def left_over(self, worth: Worth, among: frozenset[int] | None) -> Iterator[int]:
         """Yield the jobs without a place while GPUs are free, those of the most value for a GPU first."""
         if not self.free:
             return
         placed = {job for group in self.placed for job in group}
-        jobs = [job for job in range(len(self._models)) if job not in placed]
+        every = range(len(self._models)) if among is None else sorted(among)
+        jobs = [job for job in every if job not in placed]
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
         density = worth.work[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)

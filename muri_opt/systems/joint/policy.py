@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
-from muri_opt.rounds.field_groups import STATES
+from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
+from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
 from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
+from muri_opt.systems.joint.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are
 from muri_opt.systems.joint.revision import revised
-from muri_opt.systems.joint.rules import POWERS, USUAL, JointRules
+from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
+_LEAST_SAMPLE: Final = 0.001
 LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointPolicy(Policy):
-    """Shares of GPUs and partners on them chosen together, by what brings completions forward.
+    """Shares of GPUs, plans and partners chosen together, by what brings completions forward.
 
     ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had, and asks to be
     asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
     the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
     ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
     scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over the service left, or had,
-    to a ``power`` instead. A decision is expected to stand for ``horizon`` seconds; with ``restarts``
-    ``pay`` a running job that is given other GPUs loses its restart of them.
+    to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as long as ``samples`` of the
+    GPU-seconds of jobs that have ended; a replay adds those that end in it. A decision is expected to stand for
+    ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is given other GPUs loses its restart of them.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'e'), ('b', 'c')]
@@ -50,10 +54,11 @@ class JointPolicy(Policy):
     restarts: str = USUAL["restarts"]
     weights: str = USUAL["weights"]
     power: str = USUAL["power"]
+    samples: str = USUAL["samples"]
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
-    honours: ClassVar[frozenset[str]] = INFORMATION | STATES
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "group": ("4", "3", "2", "1"),
         "sharing": ("full", "stretch"),
@@ -62,8 +67,9 @@ class JointPolicy(Policy):
         "kappa": Span(0, 1000),
         "horizon": Span(0.001, MAX_SECONDS),
         "restarts": ("pay", "ignore"),
-        "weights": ("rank", "pow"),
+        "weights": ("rank", "pow", "gittins"),
         "power": POWERS,
+        "samples": GpuSecondsList(words=(NO_SAMPLES,)),
         "again": Span(1, MAX_SECONDS),
     }
 
@@ -71,6 +77,10 @@ class JointPolicy(Policy):
         if self.name not in LENGTHS_OF:
             raise unknown_name("policy", self.name, LENGTHS_OF)
         Policy.__post_init__(self)
+        if self.weights == "gittins" and self.name == "joint-s":
+            raise InputError(f"policy {self.name!r}.weights", "'gittins'", "rank or pow: lengths are known")
+        if self.weights != "gittins" and self.samples != NO_SAMPLES:
+            raise InputError(f"policy {self.name!r}.samples", repr(self.samples), "samples with weights=gittins only")
 
     @property
     def summary(self) -> str:
@@ -86,23 +96,25 @@ class JointPolicy(Policy):
     @property
     def rules(self) -> Rules:
         """How jobs may share and what that is worth; how it is searched for is the algorithm's own affair."""
-        unsaid = {"lengths"} if self.weights == "pow" else {"lengths", "weights", "power"}
+        said = {"rank": set[str](), "pow": {"weights", "power"}, "gittins": {"weights", "samples"}}[self.weights]
+        unsaid = {"lengths", "weights", "power", "samples"} - said
         settings = {name: getattr(self, name) for name in USUAL if name not in unsaid}
         return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
 
     def check(self, round_: Round) -> None:
-        """Refuse plans, and a job of which it is not said what it is ranked by or how long an iteration takes."""
+        """Refuse a job that does not say what it is ranked by or how long an iteration takes, or prefers a place."""
         for position, job in enumerate(round_.jobs):
             where = f"jobs[{position}] ({job.id!r})"
-            if job.plans is not None:
-                allowed = f"none: {self.name!r} chooses no plans; leave them out, or use 'rubick'"
-                raise RefusalError(f"{where}.plans", f"{len(job.plans)} plans", allowed)
+            if job.within is not None and not job.within.required:
+                allowed = f"true: the policy {self.name!r} prefers no place to another"
+                raise RefusalError(f"{where}.within.required", "false", allowed)
             for field in self.needs:
                 if getattr(job, field) is None:
                     other = "; 'joint-l' does not" * (self.name == "joint-s")
                     raise InputError(f"{where}.{field}", "nothing", f"a number: {self.name!r} needs it{other}")
-            if self.name == "joint-s" and (job.iteration_seconds, job.stage_seconds, job.scaling) == (None,) * 3:
-                allowed = "a time, stage_seconds or scaling: 'joint-s' ranks jobs by the service they have left"
+            said = job.iteration_seconds, job.stage_seconds, job.scaling, job.plans
+            if self.name == "joint-s" and said == (None,) * len(said):
+                allowed = "a time, stage_seconds, scaling or plans: 'joint-s' ranks jobs by the service they have left"
                 raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
         models_of(round_, JointRules.of(self.rules))
         self.set_apart(round_)
@@ -132,6 +144,14 @@ class JointPolicy(Policy):
         worth = worth_of(round_, models, rules)
         placed = revised(Case(round_=round_, models=models, worth=worth, rules=rules))
         return joint_decision(round_, models, rules, placed)
+
+    def learned(self, gpu_seconds: float) -> Policy:
+        """Return the policy that knows of one job more that has ended; of very many it keeps every second by length."""
+        if self.weights != "gittins" or gpu_seconds < _LEAST_SAMPLE:
+            return self
+        known = [] if self.samples == NO_SAMPLES else self.samples.split("/")
+        line = sorted([*known, f"{gpu_seconds:.3f}"], key=float)
+        return replace(self, samples="/".join(line if len(line) <= MOST_SAMPLES else line[1::2]))
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return when jobs of unknown length have had enough more to be ranked anew; lengths that are known do not."""

@@ -1,6 +1,6 @@
 """Chapter *joint*: which jobs share GPUs, and how many.
 
-Letters as in the chapter: x_Sgh says whether group S runs with g GPUs at seat h.
+Letters as in the chapter: x_Sgh says whether group S runs with g GPUs, or by a plan, at h.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Values
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
@@ -19,12 +19,15 @@ from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.places import Seat, place_groups
 from muri_opt.systems.joint.program_columns import JointColumns
+from muri_opt.systems.joint.program_nodes import NODE_LABELS, add_node_rows, node_prices, spread
+from muri_opt.systems.joint.program_written import Written, weighted
 from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.stage_prices import stage_prices
 from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_prices
+from muri_opt.systems.priority_levels import levels_of
 from muri_opt.systems.program import Formulation, Searched
 
 _FEW_SHARERS = 30
@@ -49,45 +52,48 @@ class JointFormulation(Formulation):
         """Return the program: every job once at most, within GPUs, CPUs, memory and quotas, on the nodes they keep."""
         columns = JointColumns.of(round_, self.rules)
         builder = ModelBuilder("joint")
-        x = builder.add_columns("x", np.arange(len(columns.value)))
+        x = builder.add_columns("x", np.arange(len(columns.keys)))
         column, member = columns.entries
         jobs = np.arange(len(round_.jobs))
         builder.add_rows("once", jobs, entries=(member, x[column], np.ones_like(member)), sense="<=", rhs=1)
-        amounts, gpus = round_.amounts, columns.gpus[column]
+        amounts, first = round_.amounts, np.append(True, column[1:] != column[:-1])[: len(column)]
         uses = Uses(
             columns=x[column],
-            cpus=amounts.c[member] * gpus,
-            memory=amounts.m[member] * gpus,
+            cpus=np.where(first, columns.cpus[column], 0),
+            memory=np.where(first, columns.memory[column], 0),
             tenant=amounts.tenant[member],
-            held=gpus,
+            held=columns.gpus[column],
         )
         add_limits(builder, round_, x, columns.gpus, uses)
-        node, stays, held = self._seated(round_, columns)
-        nodes, row = np.unique(node, return_inverse=True)
-        builder.add_rows("seats", nodes, entries=(row, x[stays], held), sense="<=", rhs=amounts.G[nodes])
-        return builder.finish(maximise=True, columns=x, coefficients=columns.value)
+        add_node_rows(builder, round_, columns, x)
+        columns.classes.add(builder, x)
+        return builder.finish(maximise=True, columns=x, coefficients=columns.values[0])
+
+    def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
+        """Return what columns add to the jobs of each priority, the largest first."""
+        columns = JointColumns.of(round_, self.rules)
+        if len(columns.weights) == 1:
+            return Formulation.stages(self, round_, model)
+        return columns.classes.stages(model.column_count)
 
     def decode(self, round_: Round, values: Values) -> Decision:
-        """Return the decision: groups that stay are placed first, then large ones."""
+        """Return the decision: columns at spots are placed first, the others in their regions, large ones first."""
         columns = JointColumns.of(round_, self.rules)
-        chosen = [columns.keys[at] for at in np.flatnonzero(values).tolist()]
-        seats: list[Seat] = [(0, None) if seat < 0 else (1, columns.held_on(round_, seat)) for _, _, seat in chosen]
-        groups, gpus = [group for group, _, _ in chosen], [size for _, size, _ in chosen]
+        chosen = np.flatnonzero(values[: len(columns.keys)]).tolist()
+        found = spread(round_, columns, chosen)
+        seats: list[Seat] = [(0, None) if place is None else (1, place) for place in found]
+        groups, gpus = [columns.keys[at].group for at in chosen], [columns.keys[at].gpus for at in chosen]
         placed = place_groups(round_, columns.models, columns.worth, groups, gpus, seats)
         return joint_decision(round_, columns.models, self.rules, placed)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
-        """Return which columns a decision takes: of a group that is where some of it was, the one that stays."""
+        """Return which columns a decision takes: of a group that is where it was, the one that stays."""
         columns = JointColumns.of(round_, self.rules)
-        place = {key: at for at, key in enumerate(columns.keys)}
-        seats = {seat: number for number, seat in enumerate(columns.seats)}
-        values = np.zeros(len(columns.value), dtype=np.int64)
+        written = Written(round_, columns)
+        values = np.zeros(len(columns.keys), dtype=np.int64)
         for assignment in decision.assignments:
-            group = tuple(sorted(round_.job_index[job] for job in assignment.jobs))
-            gpus = sum(assignment.gpus.values())
-            seat = seats.get(tuple(sorted(assignment.gpus.items())), -1)
-            values[place.get((group, gpus, seat), place[group, gpus, -1])] = 1
-        return values
+            values[written.column(assignment)] = 1
+        return np.concatenate([values, columns.classes.encoded(values)])
 
     def search(
         self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
@@ -95,6 +101,8 @@ class JointFormulation(Formulation):
         """Return what the program over classes of jobs finds where there are too many groups to list."""
         models = models_of(round_, self.rules)
         if int(models.shares[models.kind].sum()) <= _FEW_SHARERS or not round_.cluster.total_gpus:
+            return None
+        if levels_of(round_).any():  # its columns have one value each
             return None
         worth = worth_of(round_, models, self.rules)
         priced = class_prices(round_, Offers.of(round_, models, worth, self.rules), budget)
@@ -110,24 +118,12 @@ class JointFormulation(Formulation):
         return True
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:
-        """Return the prices from the duals of the linear relaxation."""
+        """Return the prices from the duals of the linear relaxation, for the jobs of the largest priority."""
+        columns = JointColumns.of(round_, self.rules)
         prices = row_prices(round_, model, np.maximum(0.0, row_duals))
-        seats = np.zeros(len(round_.cluster.nodes))
-        seats[np.unique(self._seated(round_, JointColumns.of(round_, self.rules))[0])] = prices["seats"]
-        return whole_prices(prices | {"seats": seats}, always=("once", "gpus"))
+        told = {label: price for label, price in prices.items() if label not in NODE_LABELS}
+        return weighted(whole_prices(told | node_prices(round_, model, columns, prices), ("once", "gpus")), columns)
 
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return prices of the stages of a GPU, found without a solver."""
         return stage_prices(round_, self.rules)
-
-    def _seated(self, round_: Round, columns: JointColumns) -> tuple[Ints, Ints, Ints]:
-        """Return (node, column, GPUs) of all groups that stay."""
-        nodes = round_.cluster.node_index
-        found = [
-            (nodes[node], at, gpus)
-            for at, (_, _, seat) in enumerate(columns.keys)
-            if seat >= 0
-            for node, gpus in columns.seats[seat]
-        ]
-        node, column, gpus = np.array(found, dtype=np.int64).reshape(-1, 3).T
-        return node, column, gpus

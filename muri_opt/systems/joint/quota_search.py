@@ -11,10 +11,10 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.joint.group_value import Group
+from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import Seat, held_on, place_groups
+from muri_opt.systems.joint.places import Seat, place_groups
 from muri_opt.systems.joint.price_search import Found, search
 from muri_opt.systems.joint.state import State
 
@@ -26,7 +26,7 @@ class Searched:
     """Groups on their nodes, and the search that led there with its charges of quotas."""
 
     state: State
-    placed: dict[Group, Ints]
+    placed: dict[Group, Place]
     found: Found
     charge: Floats
 
@@ -71,13 +71,13 @@ def searched(
     return best
 
 
-def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Ints]:
+def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
     """Return GPUs per node of groups: those kept where they are, those that can go on as they are there, too."""
     case = state.case
     seats: list[Seat] = [_seat(state, group, _gpus(held)) for group, held in kept.items()]
     seats += [_seat(state, group, gpus) for group, gpus in groups.items()]
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
-    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, seats)
+    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, seats, state.among)
 
 
 def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:
@@ -103,7 +103,8 @@ def _seat(state: State, group: Group, gpus: int) -> Seat:
     if _gpus(held) != gpus or not state.now.goes_on(group, dict(held)):
         return 0, None
     saved = sum(int(state.worth.work[job] - state.worth.changed[job]) for job in group)
-    return 1 + saved, held_on(state.case.round_, held)
+    home = state.at_home(group, held)
+    return (0, None) if home is None else (1 + saved, home)
 
 
 def _gpus(held: Held) -> int:

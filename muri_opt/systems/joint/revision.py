@@ -5,6 +5,8 @@ Groups that run and gain less than their jobs would, restarts paid, are given up
 decided anew beside the others. That is looked at again as if it ran already, until nothing is gained: so a decision
 that is decided again at once stays as it is. Of very many jobs those that run are stirred only for a hundredth of the
 value, which makes a second look needless.
+
+Where jobs have priorities, those of the largest are decided first, then those of the next beside them, and so on.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import numpy as np
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.sharing_now import Held
-from muri_opt.systems.joint.group_value import Group
+from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import held_on
 from muri_opt.systems.joint.quota_search import Searched, placed_beside, searched, within_quotas
 from muri_opt.systems.joint.running_groups import running_groups
 from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import SCALE
+from muri_opt.systems.priority_levels import levels_of
 
 _LOOKS = 8
 _PARTS = (1.0, 0.5, 0.25)
@@ -34,24 +36,52 @@ _MANY = 400
 _PART_OF_VALUE = 100
 
 
-def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Ints]:
+def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Place]:
     """Return GPUs per node of all groups that are to run; ``groups`` are those of another search, to begin with."""
     offers = Offers.of(case.round_, case.models, case.worth, case.rules)
-    state, many = State.of(case), len(case.models) > _MANY
-    anew = searched(state, offers, {})
+    level, state = levels_of(case.round_), State.of(case)
+    if not level.any():
+        return _revised(state, offers, Beside.nothing(), groups)
+    placed: dict[Group, Place] = {}
+    for one in range(int(level.max()) + 1):
+        among = np.flatnonzero(level == one)
+        here = state.of_some(among, placed)
+        fixed = {group: here.held[group[0]] or () for group in placed}
+        placed = _revised(here, offers, Beside(fixed=fixed, among=among), None)
+    return placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Beside:
+    """Groups that are ``fixed`` with their GPUs, and the jobs ``among`` which the others are, ``None`` for all."""
+
+    fixed: dict[Group, Held]
+    among: Ints | None
+
+    @classmethod
+    def nothing(cls) -> Beside:
+        """Return that nothing is fixed, and all jobs are to be decided."""
+        return cls(fixed={}, among=None)
+
+
+def _revised(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None) -> dict[Group, Place]:
+    """Return what is to run beside groups that are fixed, those among it."""
+    case = state.case
+    many = len(case.models) > _MANY
+    anew = searched(state, offers, beside.fixed, beside.among)
     if groups is not None:
         anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
-    if many and not state.runs.any():
+    if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
         return anew.placed
     wishes = _Wishes.of(case, offers, anew)
-    chosen: dict[Group, Ints] = {}
+    chosen: dict[Group, Place] = {}
     reached = -1
     for _ in range(_LOOKS):
-        kept = within_quotas(case.round_, running_groups(case.round_, offers, state.now))
-        best = {group: held_on(case.round_, held) for group, held in kept.items()}
+        kept = _kept(state, offers, beside)
+        best = _at_home(state, kept)
         value = most = state.value(best)
         matters = value // _PART_OF_VALUE if many else 0
-        for placed, stirs in _others(state, offers, wishes, kept, anew, least=matters):
+        for placed, stirs in _others(state, offers, wishes, kept, anew, beside, least=matters):
             worth = state.value(placed)
             if worth > most and (not stirs or worth > value + matters):
                 best, most = placed, worth
@@ -61,6 +91,23 @@ def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Ints]:
         chosen, state = best, then
         reached = state.value(best)
     return chosen
+
+
+def _kept(state: State, offers: Offers, beside: Beside) -> dict[Group, Held]:
+    """Return the groups that run and can go on, those that are fixed first."""
+    running = running_groups(state.case.round_, offers, state.now)
+    fixed = {job for group in beside.fixed for job in group}
+    able = {
+        group: held
+        for group, held in running.items()
+        if fixed.isdisjoint(group) and state.at_home(group, held) is not None
+    }
+    return within_quotas(state.case.round_, beside.fixed | able)
+
+
+def _at_home(state: State, kept: dict[Group, Held]) -> dict[Group, Place]:
+    homes = ((group, state.at_home(group, held)) for group, held in kept.items())
+    return {group: home for group, home in homes if home is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,32 +143,42 @@ class _Wishes:
 
 
 def _others(
-    state: State, offers: Offers, wishes: _Wishes, kept: dict[Group, Held], anew: Searched, *, least: int
-) -> Iterator[tuple[dict[Group, Ints], bool]]:
+    state: State,
+    offers: Offers,
+    wishes: _Wishes,
+    kept: dict[Group, Held],
+    anew: Searched,
+    beside: Beside,
+    *,
+    least: int,
+) -> Iterator[tuple[dict[Group, Place], bool]]:
     """Yield what else could run, and whether that stirs what runs: all as if nothing ran; or some groups go on.
 
     The others are decided anew. Where all that they lack is less than ``least``, none is given up.
     """
-    if not kept:
+    if len(kept) == len(beside.fixed):
         yield anew.placed, False
         return
-    as_new = placed_beside(state, {}, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
+    as_new = placed_beside(state, beside.fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
     yield as_new, state.after(as_new).held != state.held
     changed = replace(offers, work=np.where(state.runs > 0, offers.work * wishes.left, offers.work))
-    groups = list(kept)
-    lacks = _lacks(offers, wishes, kept)
+    groups = [group for group in kept if group not in beside.fixed]
+    lacks = _lacks(offers, wishes, {group: kept[group] for group in groups})
     line = np.argsort(-lacks, kind="stable")
     many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
     if SCALE * lacks[line[:many]].sum() < least:
         many = 0
     for count in dict.fromkeys([0, *(int(np.ceil(part * many)) for part in _PARTS)]):
         stays = {groups[place]: kept[groups[place]] for place in sorted(line[count:].tolist())}
-        yield _beside(state, changed, stays), count > 0
+        yield _beside(state, changed, beside.fixed | stays, beside.among), count > 0
 
 
-def _beside(state: State, offers: Offers, stays: dict[Group, Held]) -> dict[Group, Ints]:
-    """Return groups that stay, and all other jobs decided beside them."""
+def _beside(state: State, offers: Offers, stays: dict[Group, Held], among: Ints | None) -> dict[Group, Place]:
+    """Return groups that stay, and all other jobs, or those among some, decided beside them."""
     free = np.ones(len(offers.kind), dtype=np.bool_)
+    if among is not None:
+        free[:] = False
+        free[among] = True
     for group in stays:
         free[list(group)] = False
     return searched(state, offers, stays, np.flatnonzero(free)).placed

@@ -8,8 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.systems.gangs.gpu_seconds import milliseconds_of
 from muri_opt.systems.muri.interleaving import SLOWDOWN
 
+NO_SAMPLES: Final = "none"
 USUAL: Final = {
     "lengths": "known",
     "group": "3",
@@ -21,6 +23,7 @@ USUAL: Final = {
     "restarts": "pay",
     "weights": "rank",
     "power": "0.5",
+    "samples": NO_SAMPLES,
 }
 POWERS: Final = ("0.5", "0.25", "0.35", "0.75", "1")
 """Of the service left, where work is worth a power of it."""
@@ -34,7 +37,8 @@ class JointRules:
     ``known`` says whether jobs are ranked by the service they have left, or by what they have attained. ``full`` lets
     stages fill the iteration. ``slowdown[k - 1]`` stretches the period of k jobs. ``powers`` allows elastic jobs only
     1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes. With a ``power`` a GPU second of
-    work is worth one over the service left to that power, else what it costs at the job's end.
+    work is worth one over the service left to that power, else what it costs at the job's end. ``samples`` are the
+    GPU-milliseconds of jobs that have ended, by which the service left is expected where lengths are not known.
 
     >>> JointRules.of({}).group
     3
@@ -49,6 +53,7 @@ class JointRules:
     horizon: int
     pay: bool
     power: Fraction | None = None
+    samples: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, rules: Mapping[str, str]) -> JointRules:
@@ -65,6 +70,7 @@ class JointRules:
             horizon=microseconds(float(said["horizon"])),
             pay=said["restarts"] == "pay",
             power=Fraction(said["power"]) if said["weights"] == "pow" else None,
+            samples=() if said["samples"] == NO_SAMPLES else tuple(milliseconds_of(said["samples"])),
         )
 
     def most_jobs(self, stages: int) -> int:

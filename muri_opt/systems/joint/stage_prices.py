@@ -11,24 +11,31 @@ from __future__ import annotations
 import numpy as np
 
 from muri_opt.rounds import LinearDuals, Round
+from muri_opt.systems.joint.group_value import most_of_each
 from muri_opt.systems.joint.job_model import Floats, models_of
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.rules import JointRules
 from muri_opt.systems.joint.worth import SCALE, worth_of
 from muri_opt.systems.pooled_limits import DENOMINATOR
+from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _STEPS = 60
 
 
 def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
-    """Return the best prices found by raising those of stages that are asked for too much and lowering the others."""
+    """Return the best prices found by raising those of stages that are asked for too much and lowering the others.
+
+    Where jobs have priorities, only those of the largest are asked, and a unit of theirs counts as often as it does.
+    """
     models = models_of(round_, rules)
     gpus, count = round_.cluster.total_gpus, max(1, len(round_.resources)) + 1
     if not gpus or not len(models):
         return None
     worth = worth_of(round_, models, rules)
     offers = Offers.of(round_, models, worth, rules)
-    alone = offers.alone(np.arange(len(models)))
+    level = levels_of(round_)
+    weight = level_weights(level, most_of_each(models, worth, rules, len(round_.resources)))[0] if level.any() else 1
+    alone = offers.alone(np.arange(len(models))) * (level == 0)[:, None]
     use = _use(offers, count)[models.kind]
     counts = offers.counts.astype(np.float64)
     price = np.full(count, float((alone[:, 1:] / counts[1:]).max(initial=0.0)) / (2 * count))
@@ -42,10 +49,8 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
             best, found = total, price
         asked = counts[chosen] @ use
         price = price * np.clip(asked / gpus, 0.25, 4.0) ** (0.5 / (1 + step / 8))
-    whole = np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64)
-    return LinearDuals(
-        denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1].tolist()), "part": (int(whole[-1]),)}
-    )
+    whole = [weight * price for price in np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64).tolist()]
+    return LinearDuals(denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1]), "part": (whole[-1],)})
 
 
 def _use(offers: Offers, count: int) -> Floats:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
 from muri_opt.systems.completion import jobs_behind, least_cost, service_attained
+from muri_opt.systems.joint.expected_service import expected_left
 from muri_opt.systems.joint.job_model import PER_SECOND, Models
 from muri_opt.systems.joint.power_worth import hour_over
 from muri_opt.systems.joint.rules import JointRules
@@ -76,10 +77,10 @@ def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:
     """Return by what jobs are ranked: nanoseconds of one GPU that they still need, or what they have attained.
 
     An elastic job counts the time that it needs on one GPU, any other its time on the GPUs it asks for, times those.
-    Lengths unknown, a job is expected to take as long again as it has had.
+    Lengths unknown, a job is expected to take as long again as it has had, or what jobs that ended say.
     """
     if not rules.known:
-        return service_attained(round_.jobs)
+        return expected_left(service_attained(round_.jobs), rules.samples)
     least = [model.least for model in models.of]
     return [
         (job.remaining_iterations or 0) * models.of[kind].period[least[kind]] * least[kind]

@@ -7,6 +7,8 @@ from dataclasses import replace
 from math import isclose
 from typing import ClassVar
 
+from msgspec.structs import replace as replace_job
+
 from muri_opt.rounds import (
     INFORMATION,
     Assignment,
@@ -19,12 +21,16 @@ from muri_opt.rounds import (
     Waiting,
     WaitingReason,
 )
-from muri_opt.rounds.field_groups import STATES
-from muri_opt.verify.amounts import Need, need_of
-from muri_opt.verify.chapter import Bound, Chapter, best_bound, linear
-from muri_opt.verify.feasibility import cpu_breaches
+from muri_opt.rounds.field_groups import PLACES, STATES
+from muri_opt.verify.amounts import NO_LIMIT, Need, need_of
+from muri_opt.verify.chapter import Amounts, Bound, Chapter, best_bound, linear
+from muri_opt.verify.demands import asked_of, start_breaches
+from muri_opt.verify.feasibility import cpu_breaches, taken
+from muri_opt.verify.gangs.asked_reasons import asked_reasons
 from muri_opt.verify.joint.bounds import joint_bound
 from muri_opt.verify.joint.enumeration import enumerated_joint
+from muri_opt.verify.joint.plans import parts_of, plan_breaches, planned
+from muri_opt.verify.joint.reasons import joint_reasons, rooms_left
 from muri_opt.verify.joint.rules import SETTINGS, Joint
 from muri_opt.verify.joint.value import NANO, Workers, workers_of
 from muri_opt.verify.settings import Setting
@@ -36,13 +42,15 @@ class JointChapter(Chapter):
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = INFORMATION | STATES
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
 
     def __init__(self, round_: Round, rules: Joint) -> None:
         super().__init__(round_, rules)
         self.rules: Joint = rules
         self._workers: Workers = workers_of(round_, rules)
         self.most_jobs, self.mixed = self._workers.most_jobs, True
+        self.has_plans = any(job.plans for job in self._workers.jobs)
+        self._asked = asked_of(round_)
 
     @classmethod
     def read(cls, settings: Mapping[str, str]) -> Joint:
@@ -55,12 +63,18 @@ class JointChapter(Chapter):
         for assignment in decision.assignments:
             members = [places[job] for job in assignment.jobs if job in places]
             if members:
-                yield assignment.jobs[0], self._workers.value(members, assignment.gpus)
+                yield assignment.jobs[0], self._workers.value(members, assignment)
 
     def assignment_breaches(self, members: Sequence[Job], assignment: Assignment, where: str) -> list[Violation]:
-        """Return why jobs may not share these GPUs, or do not have their CPUs or their period."""
+        """Return why jobs may not share these GPUs, or be there, or do not have their CPUs or their period."""
         places, given = [self.round_.job_index[job.id] for job in members], sum(assignment.gpus.values())
-        found = []
+        found = [*self._start_breaches(members, places, assignment, where)]
+        if len(members) == 1 and self._workers.jobs[places[0]].plans:
+            plans = self._workers.jobs[places[0]].plans
+            return [*found, *plan_breaches(self.round_, plans, members[0], assignment, where)]
+        if assignment.plan is not None:
+            detail = f"{assignment.plan!r}; only a job alone, with plans, runs by one"
+            found.append(Violation(rule="plan", where=where, detail=detail))
         for job, place in zip(members, places, strict=True):
             worker = self._workers.jobs[place]
             if given not in worker.by_gpus:
@@ -72,6 +86,40 @@ class JointChapter(Chapter):
         if not found:
             found += self._period_breaches(members, places, assignment, where)
         return [*found, *cpu_breaches(members, assignment, where)]
+
+    def _start_breaches(
+        self, members: Sequence[Job], places: Sequence[int], assignment: Assignment, where: str
+    ) -> Iterator[Violation]:
+        """Yield what jobs ask of the nodes where they start; a group that goes on as it is may do so anywhere."""
+        first = self._workers.jobs[places[0]]
+        same_plan = not first.plans or assignment.plan == first.by
+        if self._asked is None or (same_plan and self._workers.goes_on(places, assignment.gpus)):
+            return
+        for job in members:
+            starts = replace_job(job, placement=None) if assignment.gpus == job.placement else job
+            yield from start_breaches(self.round_, starts, assignment, where)
+
+    def taken(self, decision: Decision) -> Iterator[tuple[str, Amounts]]:
+        """Yield what every assignment takes from each of its nodes, those by a plan what its parts take."""
+        for assignment in decision.assignments:
+            place = self.round_.job_index[assignment.jobs[0]]
+            plan = planned(self.round_, self._workers.jobs[place].plans, assignment)
+            if plan is None:
+                yield from taken(self.jobs, Decision(assignments=(assignment,)))
+            else:
+                yield from parts_of(plan, assignment)
+
+    def cpus(self, members: Sequence[Job], assignment: Assignment) -> dict[str, float]:
+        """Return the CPUs on each node: those of the plan, if a job has plans."""
+        plans = self._workers.jobs[self.round_.job_index[members[0].id]].plans if len(members) == 1 else ()
+        if not plans:
+            return super().cpus(members, assignment)
+        named = (one for one in plans if one.plan.name == assignment.plan)
+        shaped = next((one for one in named if one.has_parts(assignment.gpus.values())), None)
+        if shaped is None:
+            return {}
+        found = {node: shaped.piece_with(gpus).milli / 1000 for node, gpus in assignment.gpus.items()}
+        return found if any(found.values()) else {}
 
     def _period_breaches(
         self, members: Sequence[Job], places: Sequence[int], assignment: Assignment, where: str
@@ -98,7 +146,14 @@ class JointChapter(Chapter):
 
     def true_reasons(self, decision: Decision) -> Iterator[tuple[Waiting, WaitingReason]]:
         """Yield why each job waits: its fewest GPUs let it start, as joining a group is always open to it."""
-        return true_reasons(self.round_, decision, self.held_of_tenants(decision), self._least_need)
+        held = self.held_of_tenants(decision)
+        if not self.has_plans:
+            if self._asked is None:
+                return true_reasons(self.round_, decision, held, self._least_need)
+            every = {name: replace(one, most=NO_LIMIT) for name, one in self._asked.items()}
+            return asked_reasons(self.round_, decision, held, every, fewest_nodes=False, needs=self._least_need)
+        free = rooms_left(self.round_, self.taken(decision))
+        return joint_reasons(self.round_, self._workers, decision, held, free, self._least_need)
 
     def _least_need(self, job: Job) -> Need:
         return replace(need_of(job), gpus=1 if job.scaling is not None else job.gpus)
@@ -119,7 +174,7 @@ class JointChapter(Chapter):
     def period_alone(self, job: Job, gpus: int) -> float | None:
         """Return how long an iteration takes alone on so many GPUs."""
         by_gpus = self._workers.jobs[self.round_.job_index[job.id]].by_gpus
-        return by_gpus[gpus] / NANO if gpus in by_gpus and not _timeless(job) else None
+        return by_gpus[gpus] / NANO if gpus in by_gpus and job.plans is None and not _timeless(job) else None
 
 
 def _timeless(job: Job) -> bool:

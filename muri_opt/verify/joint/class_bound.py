@@ -68,7 +68,7 @@ def _read(workers: Workers, alike: Sequence[int]) -> Sequence[int]:
 def _alone(workers: Workers, scale: int, gpu: int) -> Iterator[int]:
     """Yield what each job gains at most alone, over the denominator."""
     for job in workers.jobs:
-        offer = MILLION * scale * job.fresh
+        offer = MILLION * scale * job.weight * job.fresh
         yield max((offer // (workers.unit * time) + 1 - gpus * gpu for gpus, time in job.by_gpus.items()), default=0)
 
 
@@ -128,7 +128,9 @@ class _Classes:
         """Let jobs pay what groups of so many members are worth beyond what they pay; return whether that was told."""
         factor = self.workers.rules.slowdowns[size - 1]
         over = MILLION * self.scale * factor.denominator
-        work = [-(-over * job.fresh // (self.workers.unit * factor.numerator)) for job in self.workers.jobs]
+        work = [
+            -(-over * job.weight * job.fresh // (self.workers.unit * factor.numerator)) for job in self.workers.jobs
+        ]
         if max(work, default=0) >= _WORD:
             return False
         offers = np.array(work, dtype=np.int64)

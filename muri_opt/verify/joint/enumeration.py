@@ -1,4 +1,4 @@
-"""The best joint round by going through all: for small rounds in which CPUs and memory cannot bind."""
+"""The best joint round by going through all, for small rounds: GPUs are counted where nothing else can bind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from muri_opt.rounds import Round
+from muri_opt.verify.demands import asked_of
 from muri_opt.verify.enumeration import OutOfStepsError, Steps
+from muri_opt.verify.joint.placed_enumeration import best_placed
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.value import Workers, workers_of
 from muri_opt.verify.tenant_lines import most_gpus
@@ -18,14 +20,18 @@ State = tuple[int, tuple[int, ...], tuple[int, ...]]
 
 
 def enumerated_joint(round_: Round, rules: Joint, *, steps: int) -> int | None:
-    """Return the value of the best joint round, or ``None`` where CPUs or memory may bind, or it takes more steps.
+    """Return the value of the best joint round, or ``None`` where it takes more steps.
 
-    Who stays needs the GPUs of its nodes; all others may be anywhere, so that for them only the number counts.
+    Who stays needs the GPUs of its nodes; all others may be anywhere, so that for them only the number counts. Where
+    CPUs or memory may bind, jobs ask for certain nodes or run by plans, every way to place all of them is looked at.
     """
-    if _binds(round_) or any(tenant.parent is not None for tenant in round_.cluster.tenants):
+    if any(tenant.parent is not None for tenant in round_.cluster.tenants):
         return None
-    search = _Search(round_, workers_of(round_, rules), Steps(steps))
+    workers = workers_of(round_, rules)
     try:
+        if _binds(round_) or asked_of(round_) is not None or any(job.plans for job in workers.jobs):
+            return best_placed(round_, workers, Steps(steps))
+        search = _Search(round_, workers, Steps(steps))
         return search.best(frozenset(range(len(round_.jobs))), search.start)
     except OutOfStepsError:
         return None

@@ -20,9 +20,15 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "kappa": Setting(usual="1", least=0, most=1000),
     "horizon": Setting(usual="600", least=1e-6),
     "restarts": one_of("pay", "ignore"),
-    "weights": one_of("rank", "pow"),
+    "weights": one_of("rank", "pow", "gittins"),
     "power": one_of("0.5", "0.25", "0.35", "0.75", "1"),
+    "samples": Setting(usual="none", words=("none",), least=0.001, most=1e15, several=True),
 }
+
+
+def _milli(text: str) -> tuple[int, ...]:
+    """Return GPU-seconds, separated by '/', in milliseconds."""
+    return () if text == "none" else tuple(round(1000 * float(part)) for part in text.split("/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class Joint:
     horizon: int = 600_000_000
     pay: bool = True
     power: Fraction | None = None
+    samples: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Joint:
@@ -52,6 +59,7 @@ class Joint:
             horizon=micro(float(chosen["horizon"])),
             pay=chosen["restarts"] == "pay",
             power=Fraction(chosen["power"]) if chosen["weights"] == "pow" else None,
+            samples=_milli(chosen["samples"]) if chosen["weights"] == "gittins" else (),
         )
 
     def most_jobs(self, stages: int) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, permutations
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Job, Round
+from muri_opt.rounds import Assignment, Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro
+from muri_opt.verify.joint.plans import PlanEntry, allowed_plans, fastest_by_gpus, period_of, planned
 from muri_opt.verify.joint.rules import Joint
+from muri_opt.verify.priorities import weights_of
 from muri_opt.verify.sharing_now import RunningJobs
 
 MILLION = 1_000_000
@@ -24,7 +26,8 @@ class Worker:
     """A job: nanoseconds of an iteration alone ``by_gpus``, its ``stages`` in a period of ``base``, what it is worth.
 
     ``fresh`` is the work of an iteration where the job starts, or goes on as it is; ``changed`` where it has to
-    restart. ``home`` are the GPUs per node that it holds.
+    restart. ``home`` are the GPUs per node that it holds. A job with ``plans`` runs by one of them, and holds what it
+    does by the plan of the name ``by``; ``by_gpus`` are then the fastest. A unit of its value counts ``weight``.
     """
 
     name: str
@@ -35,6 +38,9 @@ class Worker:
     fresh: int
     changed: int
     home: Mapping[str, int] | None
+    plans: tuple[PlanEntry, ...] = ()
+    by: str | None = None
+    weight: int = 1
 
     def stages_on(self, gpus: int) -> list[int]:
         """Return the times of its stages, rounded up, with so many GPUs."""
@@ -46,6 +52,7 @@ class Worker:
 class Workers:
     """The jobs of a round under the rules, those that are ``running``, and in what ``unit`` their work counts."""
 
+    round_: Round
     rules: Joint
     jobs: tuple[Worker, ...]
     running: RunningJobs
@@ -66,9 +73,16 @@ class Workers:
         least = cycle([job.stages_on(gpus) for job in some], order)
         return least * self.rules.slowdowns[len(some) - 1]
 
-    def value(self, members: Sequence[int], gpus: Mapping[str, int]) -> int:
-        """Return what a group adds on GPUs per node; 0 where it may not have them."""
+    def value(self, members: Sequence[int], assignment: Assignment) -> int:
+        """Return what a group adds on GPUs per node, or a job by a plan; 0 where it may not have them."""
+        gpus, first = assignment.gpus, self.jobs[members[0]]
         count = sum(gpus.values())
+        if any(self.jobs[job].plans for job in members):
+            plan = planned(self.round_, first.plans, assignment) if len(members) == 1 else None
+            if plan is None:
+                return 0
+            on = plan.plan.name == first.by and self.goes_on(members, gpus)
+            return self.worth(members, Fraction(period_of(plan.plan)), goes_on=on)
         if not self.able(members, count):
             return 0
         return self.worth(members, self.period(members, count), goes_on=self.goes_on(members, gpus))
@@ -82,7 +96,7 @@ class Workers:
     def worth(self, members: Sequence[int], period: Fraction, *, goes_on: bool) -> int:
         """Return what a group of such a period adds, if it goes on as it is, or if those that run have to restart."""
         some = (self.jobs[job] for job in members)
-        return sum(self.share(job.fresh if goes_on else job.changed, period) for job in some)
+        return sum(job.weight * self.share(job.fresh if goes_on else job.changed, period) for job in some)
 
     def share(self, work: int, period: Fraction) -> int:
         """Return what a job adds whose iteration is worth so much, in such a period, rounded down."""
@@ -114,7 +128,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     ways = [_known_ways(job, rules, known) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
     place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
-    found = []
+    found, unit = [], max(1, gpus * rules.kappa.denominator)
     for job, (by_gpus, base), amount in zip(round_.jobs, ways, service, strict=True):
         within = {k: time for k, time in by_gpus.items() if k <= gpus}
         behind = len(service) - 1 - place[amount]
@@ -125,7 +139,8 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
             fresh = max(1, fixed) * _by_power(by_gpus, amount, rules) if within else 0
         home = job.placement if job.state == "running" and job.placement else None
         left = rules.horizon - max(1, micro(job.restart_seconds or 0.0))
-        stages = None if job.stage_seconds is None else tuple(1000 * micro(time) for time in job.stage_seconds)
+        alone = job.stage_seconds is None or job.plans is not None
+        stages = None if alone else tuple(1000 * micro(time) for time in job.stage_seconds or ())
         found.append(
             Worker(
                 name=job.id,
@@ -135,16 +150,30 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
                 fresh=fresh,
                 changed=fresh if home is None or not rules.pay else fresh * max(0, left) // rules.horizon,
                 home=home,
+                plans=() if job.plans is None else allowed_plans(job),
+                by=job.plan,
             )
         )
-    unit = max(1, gpus * rules.kappa.denominator)
+    most_jobs = rules.most_jobs(len(round_.resources))
+    if "job.priority" in round_.used_fields:
+        most = [_most(job, unit, shares=most_jobs > 1) for job in found]
+        found = [replace(job, weight=one) for job, one in zip(found, weights_of(round_, most), strict=True)]
     return Workers(
+        round_=round_,
         rules=rules,
         jobs=tuple(found),
         running=RunningJobs(round_),
         unit=unit,
-        most_jobs=rules.most_jobs(len(round_.resources)),
+        most_jobs=most_jobs,
     )
+
+
+def _most(job: Worker, unit: int, *, shares: bool) -> int:
+    """Return what a job is worth at most: in no period shorter than alone, or than its stages one after another."""
+    shortest = min(job.by_gpus.values(), default=0)
+    if shares and job.stages is not None:
+        shortest = min([shortest, *(sum(job.stages_on(gpus)) for gpus in job.by_gpus)])
+    return MILLION * job.fresh // (unit * shortest) if shortest else 0
 
 
 def _known_ways(
@@ -152,6 +181,8 @@ def _known_ways(
 ) -> tuple[dict[int, int], int]:
     """Return the ways of a job; those that say the same are asked once."""
     curve = None if job.scaling is None else tuple(job.scaling.items())
+    if job.plans is not None:
+        return fastest_by_gpus(allowed_plans(job)), 1
     key = job.gpus, job.iteration_seconds, job.stage_seconds, curve
     if key not in known:
         known[key] = _ways(job, rules)
@@ -193,12 +224,22 @@ def _power(amount: int, power: Fraction) -> int:
     return found
 
 
+def _expected(had: int, samples: Sequence[int]) -> int:
+    """Return the least service that an end costs, of jobs as long as those samples that are longer than it had."""
+    longer = [sample for sample in samples if sample > had]
+    costs = [
+        sum(min(sample, until) - had for sample in longer) // sum(sample <= until for sample in longer)
+        for until in longer
+    ]
+    return min(costs, default=had)
+
+
 def _service(job: Job, by_gpus: Mapping[int, int], rules: Joint) -> int:
     """Return by what jobs are ranked: what they still need of one GPU, or what they have had."""
     if rules.lengths == "attained":
         if job.attained_gpu_seconds is None:
             raise InputError(f"job {job.id!r}.attained_gpu_seconds", "nothing", "a number: jobs are ranked by it")
-        return round(job.attained_gpu_seconds * 1000)
+        return _expected(round(job.attained_gpu_seconds * 1000), rules.samples)
     if job.remaining_iterations is None:
         raise InputError(f"job {job.id!r}.remaining_iterations", "nothing", "a number: jobs are ranked by it")
     fewest = min(by_gpus)

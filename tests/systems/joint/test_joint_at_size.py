@@ -6,7 +6,7 @@ import pytest
 from by_policy import formulation_of
 from joint_rounds import SPECS, joint_round, large_joint_round
 
-from muri_opt import Limits, policy_from
+from muri_opt import Assignment, Limits, policy_from
 from muri_opt.rounds import Budget, after, changes
 from muri_opt.verify import broken_rules, chapter_of, decision_value
 
@@ -44,8 +44,8 @@ def test_other_partners_cost_a_restart_as_other_gpus_do():
     shared = next(one for one in policy.decide(then, 0).assignments if len(one.jobs) > 1)
     alone = shared.jobs[0]
     place = then.job_index[alone]
-    whole = chapter._workers.value([then.job_index[job] for job in shared.jobs], shared.gpus)
-    without = chapter._workers.value([place], shared.gpus)
+    whole = chapter._workers.value([then.job_index[job] for job in shared.jobs], shared)
+    without = chapter._workers.value([place], Assignment(jobs=(alone,), gpus=shared.gpus))
     worker = chapter._workers.jobs[place]
     period = chapter._workers.period([place], sum(shared.gpus.values()))
     assert whole > 0

@@ -9,7 +9,21 @@ import pytest
 from joint_rounds import SPECS, joint_round
 from msgspec.structs import replace
 
-from muri_opt import Cluster, InputError, Job, Limits, Node, Plan, RefusalError, Round, Tenant, policy_from, solve_round
+from muri_opt import (
+    Cluster,
+    Guarantee,
+    InputError,
+    Job,
+    Limits,
+    Node,
+    Plan,
+    RefusalError,
+    Round,
+    Tenant,
+    Within,
+    policy_from,
+    solve_round,
+)
 from muri_opt.rounds import after
 from muri_opt.systems import JobHistory
 from muri_opt.verify import broken_rules, decision_value
@@ -43,10 +57,10 @@ def test_a_job_that_says_too_little_is_refused_by_name(policy, fields, field):
         policy_from(policy).decide(round_of(job("a", attained_gpu_seconds=0.0), job("b", **fields)), 0)
 
 
-def test_plans_are_refused_with_the_remedy():
-    planned = job("a", plans=(Plan(name="p", gpus=1, throughput=1.0),))
-    with pytest.raises(RefusalError, match="'rubick'"):
-        policy_from("joint-s").check(round_of(planned))
+def test_a_job_whose_plans_all_break_its_promise_or_need_no_gpu_is_refused():
+    slow, idle = Plan(name="p", gpus=1, throughput=1.0), Plan(name="c", gpus=0, cpus=2, throughput=9.0)
+    with pytest.raises(InputError, match=r"jobs\[0\] \('a'\)\.plans"):
+        policy_from("joint-s").check(round_of(job("a", plans=(slow, idle), guarantee=Guarantee(throughput=2.0))))
 
 
 @pytest.mark.parametrize("text", ["joint-s:group=5", "joint-s:sharing=free", "joint-s:horizon=0", "joint-s:kappa=-1"])
@@ -55,9 +69,11 @@ def test_settings_that_are_not_allowed_are_refused(text):
         policy_from(text)
 
 
-def test_priorities_are_refused_and_not_ignored():
-    with pytest.raises(RefusalError, match="priority"):
-        solve_round(round_of(job("a", priority=1)), "joint-s", "heuristic")
+def test_a_place_that_is_only_preferred_is_refused():
+    nodes = (Node(id="n0", gpus=4, rack="r"),)
+    wish = job("a", within=Within(level="rack", required=False))
+    with pytest.raises(RefusalError, match=r"within\.required"):
+        solve_round(Round(cluster=Cluster(nodes=nodes), jobs=(wish,)), "joint-s", "heuristic")
 
 
 def test_only_unknown_lengths_ask_again():
@@ -75,13 +91,15 @@ def test_jobs_of_every_kind_mix_in_one_round():
         job("curve", **curve),
         job("both", **stages, **curve),
         job("two", gpus=2, stage_seconds=(0.1, 0.6, 0.3)),
+        job("plans", plans=(Plan(name="dp1", gpus=1, throughput=1.0), Plan(name="dp3", gpus=3, throughput=2.5))),
     )
-    round_ = round_of(*jobs, gpus=3)
+    round_ = round_of(*jobs, gpus=4)
     result = solve_round(round_, "joint-s", "auto", Limits(seconds=None))
     assert result.certificate.feasible
     assert result.value == result.bound
     for one in result.decision.assignments:
-        assert len(one.jobs) == 1 or not {"gpus-only", "curve"} & set(one.jobs)
+        assert len(one.jobs) == 1 or not {"gpus-only", "curve", "plans"} & set(one.jobs)
+        assert (one.plan is not None) == (one.jobs == ("plans",))
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -59,6 +59,7 @@ def test_the_size_that_is_dear_at_the_end_is_not_the_fastest():
         {"restarts": "ignore"},
         {"weights": "pow", "power": "0.35"},
         {"weights": "pow", "power": "1", "lengths": "attained", "kappa": "0.25"},
+        {"weights": "gittins", "lengths": "attained", "samples": "1/2/2/6/40"},
     ],
 )
 def test_the_policy_and_the_verifier_say_the_same_worth(rules):
@@ -67,6 +68,7 @@ def test_the_policy_and_the_verifier_say_the_same_worth(rules):
         kappa=Fraction(rules.get("kappa", "1")),
         pay=rules.get("restarts", "pay") == "pay",
         power=Fraction(rules["power"]) if "power" in rules else None,
+        samples=tuple(1000 * int(part) for part in rules["samples"].split("/")) if "samples" in rules else (),
     )
     for seed in range(40):
         round_ = joint_round(seed)

@@ -148,7 +148,10 @@ def test_rules_that_the_chapter_does_not_have_are_refused():
         chapter_of(pair_round(), {"chapter": "joint", "group": "5"})
 
 
-def test_enumeration_says_nothing_where_cpus_may_bind():
+def test_enumeration_counts_cpus_where_they_may_bind():
     node = Node(id="n0", gpus=2, cpus=1)
     round_ = Round(cluster=Cluster(nodes=(node,)), jobs=(Job(id="a", cpus=1, iteration_seconds=1.0, **PAIR),))
-    assert chapter_of(round_, RULES).optimum(1000) is None
+    assert chapter_of(round_, RULES).optimum(1000) == 1_000_000
+    two = replace(round_, jobs=(round_.jobs[0], replace(round_.jobs[0], id="b")))
+    assert chapter_of(two, RULES).optimum(1000) == 1_000_000
+    assert chapter_of(replace(two, cluster=Cluster(nodes=(replace(node, cpus=2),))), RULES).optimum(1000) == 2_000_000

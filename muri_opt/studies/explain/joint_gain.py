@@ -1,0 +1,162 @@
+"""What deciding together gains: the joint optimum against the best that a single system could do by the same value.
+
+Columns of the joint program are of kinds: a job alone with the GPUs it asks for, other shares, plans, groups, and
+changes of what runs. A single system has one kind beside the first. From the best of these the others are allowed one
+after another, each time the one that gains most, until all are: what the value rises by is what the kind gained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.errors import InputError, RefusalError
+from muri_opt.modelling import Model
+from muri_opt.rounds import Budget, Decision, Limits, Reason, Round
+from muri_opt.solve.solvers import FIRST_BACKEND, backend_named, restricted
+from muri_opt.systems import Policy, admit, policy_from, unit_of
+from muri_opt.systems.joint.program import JointFormulation
+from muri_opt.systems.joint.program_columns import JointColumns, Key
+from muri_opt.systems.joint.rules import JointRules
+
+KINDS: Final = {
+    "shares": "other numbers of GPUs than jobs ask for",
+    "plans": "other plans than the fastest with the GPUs a job asks for",
+    "sharing": "several jobs on the same GPUs",
+    "placement": "running jobs moved, resized or regrouped",
+}
+"""What may be decided beside who runs, and what that means."""
+SYSTEMS: Final = {"shares": "elastic shares", "plans": "plans", "sharing": "groups", "placement": "gangs that move"}
+_ALONE: Final = "gangs"
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainStep:
+    """One kind allowed: the best value with it, what that gains, and whether the value was shown to be the best."""
+
+    kind: str
+    value: int
+    gain: int
+    optimal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointGain:
+    """The values of single systems by name, the best of them, and the way from there to the joint optimum.
+
+    ``decisions`` are those of the best single system and of the joint round.
+    """
+
+    policy: str
+    value_unit: str
+    singles: dict[str, int]
+    best: str
+    steps: tuple[GainStep, ...]
+    decisions: tuple[Decision, Decision]
+    optimal: bool
+
+    @property
+    def single(self) -> int:
+        """The value of the best single system."""
+        return self.singles[self.best]
+
+    @property
+    def optimum(self) -> int:
+        """The value with all kinds allowed."""
+        return self.steps[-1].value if self.steps else self.single
+
+
+def joint_gain(round_: Round, policy: str | Policy = "joint-s", limits: Limits | None = None) -> JointGain:
+    """Return what shares, plans, sharing and placement gain in a joint round over the best single system.
+
+    All are valued as the joint policy values its decisions. Rounds in which jobs have priorities are refused.
+    """
+    chosen = policy_from(policy)
+    if chosen.chapter != "joint":
+        raise InputError("policy", repr(chosen.name), "joint-s or joint-l")
+    admit(chosen, round_)
+    round_ = chosen.decided_part(round_)
+    if "job.priority" in round_.used_fields:
+        raise RefusalError("job.priority", round_.used_fields["job.priority"], "none: one value is split by kinds")
+    rules = JointRules.of({key: value for key, value in chosen.rules.items() if key != "chapter"})
+    search = _Search(round_, JointFormulation(rules=rules), limits or Limits())
+    singles = {_ALONE: search.best(())}
+    singles |= {SYSTEMS[kind]: search.best((kind,)) for kind in KINDS}
+    best = max(singles, key=lambda name: singles[name][0])
+    allowed: tuple[str, ...] = tuple(kind for kind in KINDS if SYSTEMS[kind] == best)
+    reached, steps = singles[best], list[GainStep]()
+    while len(allowed) < len(KINDS):
+        found = {kind: search.best((*allowed, kind)) for kind in KINDS if kind not in allowed}
+        kind = max(found, key=lambda one: found[one][0])
+        value, optimal, _ = found[kind]
+        steps.append(GainStep(kind=kind, value=value, gain=value - reached[0], optimal=optimal))
+        allowed, reached = (*allowed, kind), found[kind]
+    return JointGain(
+        policy=chosen.spec,
+        value_unit=unit_of(chosen.rules),
+        singles={name: value for name, (value, _, _) in singles.items()},
+        best=best,
+        steps=tuple(steps),
+        decisions=(singles[best][2], reached[2]),
+        optimal=reached[1] and all(one[1] for one in singles.values()),
+    )
+
+
+class _Search:
+    """The best decisions of a round with some kinds of columns."""
+
+    def __init__(self, round_: Round, program: JointFormulation, limits: Limits) -> None:
+        self._round, self._program = round_, program
+        self._columns = JointColumns.of(round_, program.rules)
+        self._model: Model = program.build(round_)
+        self._budget = Budget(limits=limits)
+        self._kinds = [self._kinds_of(at, key) for at, key in enumerate(self._columns.keys)]
+        self._known: dict[frozenset[str], tuple[int, bool, Decision]] = {}
+
+    def best(self, allowed: tuple[str, ...]) -> tuple[int, bool, Decision]:
+        """Return the best value with these kinds, whether it is shown to be, and its decision."""
+        key = frozenset(allowed)
+        if key not in self._known:
+            columns = np.flatnonzero([kinds <= key for kinds in self._kinds])
+            values, sure = np.zeros(len(self._columns.keys), dtype=np.int64), True
+            if len(columns):
+                outcome = backend_named(FIRST_BACKEND).solve(
+                    restricted(self._model, columns), self._budget.share(0.2).left(), None
+                )
+                sure = outcome.termination.reason is Reason.OPTIMAL
+                if outcome.values is not None:
+                    values[columns] = outcome.values
+            decision = self._program.decode(self._round, values)
+            self._known[key] = int(values @ self._model.objective), sure, decision
+        return self._known[key]
+
+    def _kinds_of(self, at: int, key: Key) -> frozenset[str]:
+        """Return which kinds a column is of, beside a job that runs with the GPUs it asks for, or as it does."""
+        jobs = [self._round.jobs[job] for job in key.group]
+        stays = key.spot is not None and self._stays(at, key)
+        found = {"sharing"} if len(jobs) > 1 else set[str]()
+        if stays:
+            return frozenset(found)
+        if any(job.state == "running" for job in jobs):
+            found.add("placement")
+        if key.way is not None:
+            same = [way for way in self._columns.models.ways_of(key.group[0]) if way.gpus == jobs[0].gpus]
+            fastest = min((way.period for way in same), default=0)
+            if self._columns.models.ways_of(key.group[0])[key.way].period != fastest or key.gpus != jobs[0].gpus:
+                found.add("plans")
+        elif any(key.gpus != job.gpus for job in jobs):
+            found.add("shares")
+        return frozenset(found)
+
+    def _stays(self, at: int, key: Key) -> bool:
+        """Return whether a column is where all its jobs are now, and loses nothing by it."""
+        nodes = self._round.cluster.nodes
+        here = {nodes[node].id: gpus for node, gpus in key.spot or ()}
+        jobs = [self._round.jobs[job] for job in key.group]
+        same = all(job.state == "running" and dict(job.placement or {}) == here for job in jobs)
+        ways = self._columns.models.ways_of(key.group[0])
+        return same and (key.way is None or ways[key.way].name == jobs[0].plan)

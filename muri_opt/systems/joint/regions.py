@@ -1,0 +1,87 @@
+"""Where groups may start: sets of nodes, as bits, in rounds whose jobs ask for certain nodes, types or units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
+from muri_opt.systems.capacity.node_sets import node_sets
+
+Region = int
+"""Nodes as bits; all GPUs of a group are on nodes of one region, spread in any way."""
+ANYWHERE: Region = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Regions:
+    """Regions of jobs: job j is of kind ``kind[j]``, and kind k may start in ``of_kind[k]``, which do not overlap.
+
+    ``types`` has the nodes of each GPU type. Groups that go on as they are may do so wherever they are.
+    """
+
+    kind: Ints
+    of_kind: tuple[tuple[Region, ...], ...]
+    types: dict[str | None, Region]
+    known: dict[frozenset[int], tuple[Region, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, round_: Round) -> Regions:
+        """Return the regions of the jobs of a round; where no job asks for anything there is one, everywhere."""
+        return _regions(round_)
+
+    @property
+    def are_asked(self) -> bool:
+        """Whether some jobs may not start just anywhere."""
+        return self.of_kind != ((ANYWHERE,),)
+
+    def of_group(self, group: Sequence[int]) -> tuple[Region, ...]:
+        """Return where all jobs of a group may start."""
+        kinds = frozenset(int(self.kind[job]) for job in group)
+        if kinds not in self.known:
+            self.known[kinds] = reduce(_common, (self.of_kind[kind] for kind in sorted(kinds)))
+        return self.known[kinds]
+
+    def of_plan(self, job: int, types: tuple[str, ...] | None) -> tuple[Region, ...]:
+        """Return where a job may start by a plan for these GPU types, ``None`` for any."""
+        own = self.of_group((job,))
+        if types is None:
+            return own
+        mine = reduce(int.__or__, (self.types.get(one, 0) for one in types), 0)
+        return tuple(region & mine for region in own if region & mine)
+
+    def together(self) -> NDArray[np.bool_]:
+        """Return which kinds of jobs have a region in common."""
+        count = len(self.of_kind)
+        found = np.zeros((count, count), dtype=np.bool_)
+        for one in range(count):
+            for other in range(one, count):
+                met = bool(_common(self.of_kind[one], self.of_kind[other]))
+                found[one, other] = found[other, one] = met
+        return found
+
+
+def _common(some: tuple[Region, ...], others: tuple[Region, ...]) -> tuple[Region, ...]:
+    return tuple(dict.fromkeys(one & other for one in some for other in others if one & other))
+
+
+@recalled
+def _regions(round_: Round) -> Regions:
+    types: dict[str | None, Region] = {}
+    for place, node in enumerate(round_.cluster.nodes):
+        types[node.gpu_type] = types.get(node.gpu_type, 0) | 1 << place
+    sets = node_sets(round_)
+    if sets is None:
+        return Regions(kind=np.zeros(len(round_.jobs), dtype=np.int64), of_kind=((ANYWHERE,),), types=types)
+    of_kind = tuple(tuple(_bits(nodes.tolist()) for nodes in demand.sets) for demand in sets.demands)
+    return Regions(kind=sets.kind, of_kind=of_kind, types=types)
+
+
+def _bits(nodes: Sequence[int]) -> Region:
+    return reduce(int.__or__, (1 << node for node in nodes), 0)

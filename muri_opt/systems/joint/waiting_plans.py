@@ -1,0 +1,90 @@
+"""Why jobs wait that run by plans: what their parts find neither free nor in the empty cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.change_wording import gpus_text
+from muri_opt.rounds.decision import Waiting, WaitingReason
+from muri_opt.systems.capacity import Placed
+from muri_opt.systems.capacity.free_capacity import Leftover
+from muri_opt.systems.capacity.room_sets import RoomSets
+from muri_opt.systems.joint.job_model import Models
+from muri_opt.systems.joint.plan_ways import PlanWay
+from muri_opt.systems.joint.regions import Regions
+
+
+def why_plans_wait(
+    round_: Round, models: Models, groups: Sequence[Placed], waiting: Sequence[str]
+) -> dict[str, Waiting]:
+    """Return why each of the waiting jobs does that runs by plans, by its id."""
+    places = [place for place in map(round_.job_index.__getitem__, waiting) if models.ways_of(place)]
+    if not places:
+        return {}
+    told = _Told(round_, models, groups)
+    return {round_.jobs[place].id: told.of(place) for place in places}
+
+
+class _Told:
+    """What plans find free beside the groups that run, and in the empty cluster."""
+
+    def __init__(self, round_: Round, models: Models, groups: Sequence[Placed]) -> None:
+        amounts = round_.amounts
+        left = Leftover(round_)
+        for group in groups:
+            occupy(left, group)
+        self._round, self._models, self._left, self._regions = round_, models, left, Regions.of(round_)
+        self._empty = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
+        self._free = RoomSets(left.gpus.tolist(), left.cpus.tolist(), left.memory.tolist())
+
+    def of(self, job: int) -> Waiting:
+        """Return why a job waits: the first rule that binds."""
+        possible = [way for way in self._models.ways_of(job) if self._fits(self._empty, job, way)]
+        fewest = min((way.gpus for way in possible), default=0)
+        reason, detail, remedy = self._binding(job, possible, fewest)
+        one = self._round.jobs[job]
+        reason = WaitingReason.STOPPED if one.state == "running" else reason
+        return Waiting(job=one.id, reason=reason, detail=detail, remedy=remedy)
+
+    def _binding(self, job: int, possible: Sequence[PlanWay], fewest: int) -> tuple[WaitingReason, str, str]:
+        tenant = int(self._round.amounts.tenant[job])
+        open_to = [way for way in possible if self._left.has_quota(tenant, way.gpus)]
+        free = self._reach(job)
+        if not possible:
+            detail, remedy = "none of its plans fits the empty cluster", "give it smaller plans, or enlarge the cluster"
+            return WaitingReason.CAPACITY, detail, remedy
+        said = f"its plans need {gpus_text(fewest)} or more"
+        if not open_to:
+            remedy = "free GPUs of its tenant, or raise the quota"
+            return WaitingReason.QUOTA, f"{said}; that is above the quota of {self._round.jobs[job].tenant!r}", remedy
+        if fewest > free:
+            remedy = f"free {gpus_text(fewest - free)} more"
+            return WaitingReason.CAPACITY, f"{said}; {free} are free where it may start", remedy
+        if not any(self._fits(self._free, job, way) for way in open_to):
+            detail = f"{said}; {free} are free where it may start, but no plan finds room for all its parts"
+            return WaitingReason.FRAGMENTATION, detail, "free GPUs that the parts of a plan can use"
+        detail = f"{said}, free now; the decision keeps them free"
+        return WaitingReason.PRIORITY, detail, "decide again; the methods 'auto' and 'exact' leave no such job waiting"
+
+    def _fits(self, rooms: RoomSets, job: int, way: PlanWay) -> bool:
+        regions = self._regions.of_plan(job, way.types)
+        return any(rooms.fit_parts(way.parts, region) is not None for region in regions)
+
+    def _reach(self, job: int) -> int:
+        """Return how many GPUs are free where a job may start."""
+        regions = self._regions.of_group((job,))
+        gpus = self._left.gpus.tolist()
+        return sum(has for node, has in enumerate(gpus) if any(region >> node & 1 for region in regions))
+
+
+def occupy(left: Leftover, group: Placed) -> None:
+    """Take what a group has of its nodes and quotas."""
+    used = group.share.nonzero()[0].tolist()
+    size = int(group.share.sum())
+    cpus, memory = (sum(int(need[job]) for job in group.jobs) for need in (left.amounts.c, left.amounts.m))
+    takes = group.takes or [(int(group.share[node]) * cpus, int(group.share[node]) * memory) for node in used]
+    for node, (milli, mib) in zip(used, takes, strict=True):
+        left.occupy(node, int(group.share[node]), milli, mib)
+    for job in group.jobs:
+        left.charge(int(left.amounts.tenant[job]), size)
