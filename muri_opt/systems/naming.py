@@ -45,6 +45,11 @@ class FunctionPolicy(Policy):
         return self.name
 
     @property
+    def written_in(self) -> str:
+        """The module of the function."""
+        return self.function.__module__
+
+    @property
     def rules(self) -> Rules:
         """Those it was given, those that the function carries, or those of plain gangs."""
         said: Rules = getattr(self.function, "rules", PLAIN_RULES)
@@ -91,16 +96,22 @@ def _made(kind: type[Policy], name: str, settings: str, *, colon: bool = False) 
     return make(name=name, **parse_parameters(name, settings, kind.choices) if settings or colon else {})
 
 
-def _imported(place: str, settings: str | None) -> Policy:
-    """Return the policy at ``module:attribute``."""
+def imported_from(place: str, field: str, allowed: str) -> Any:
+    """Return what is at ``module:attribute``; refused, by the name of the ``field``, where nothing is."""
     module, _, attribute = place.partition(":")
-    allowed = "the name of a policy, or module:attribute of a Policy or of a function from a Round to a Decision"
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise InputError("policy", f"{place!r} ({error})", allowed) from None
+        raise InputError(field, f"{place!r} ({error})", allowed) from None
+    return found
+
+
+def _imported(place: str, settings: str | None) -> Policy:
+    """Return the policy at ``module:attribute``."""
+    allowed = "the name of a policy, or module:attribute of a Policy or of a function from a Round to a Decision"
+    found = imported_from(place, "policy", allowed)
     if isinstance(found, type) and issubclass(found, Policy):
         return _made(found, place, settings or "", colon=settings is not None)
     if settings is not None:
