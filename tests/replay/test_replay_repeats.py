@@ -83,6 +83,12 @@ def test_no_ratio_of_nothing():
     assert found.cells()[-5:] == ["-"] * 5
 
 
+def test_an_interval_of_times_is_cut_at_0():
+    found = of([row("fifo", "a", 1.0), row("fifo", "b", 99.0)])["fifo", "heuristic"]
+    assert found.value.low < 0
+    assert found.cells()[5].startswith("0.0 to ")
+
+
 def test_the_table_is_in_the_file(tmp_path):
     rows = [row(policy, name, mean) for name in "ab" for policy, mean in (("fifo", 10.0), ("srtf", 5.0))]
     write_markdown(rows, tmp_path / "table.md")

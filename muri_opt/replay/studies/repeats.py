@@ -53,7 +53,7 @@ class Repeats:
     against: Paired | None
 
     def cells(self) -> list[str]:
-        """Return the line of the table."""
+        """Return the line of the table; a time is no less than 0, so its interval is cut there."""
         words = [FIGURES[self.figure], self.policy, self.method, f"{self.repetitions:,}"]
         ratio = ["-", "-"] if self.ratio is None else [f"{self.ratio.mean:.3f}", _ends(self.ratio, ".3f")]
         test = ["-", "-", "-"]
@@ -141,4 +141,4 @@ def _repeats(figure: str, line: Line, lines: Mapping[Line, Mapping[str, Figures]
 def _ends(interval: Interval, form: str) -> str:
     if interval.low is None or interval.high is None:
         return "-"
-    return f"{interval.low:{form}} to {interval.high:{form}}"
+    return f"{max(0.0, interval.low):{form}} to {interval.high:{form}}"
