@@ -2,11 +2,12 @@
 
 Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others,
 and more of them.
-Where there is no browser, Slurm or Go, the checks that need one are left out, and the summary says so.
+Where there is no browser, Slurm, Go or Ray, the checks that need one are left out, and the summary says so.
 """
 
 import gc
 import shutil
+from importlib.util import find_spec
 
 import pytest
 from browser_pipe import CHROMIUM, Browser
@@ -14,7 +15,12 @@ from hypothesis import HealthCheck, settings
 from more_examples import QUICK
 from real_slurm import PACKAGES, SLURM
 
-THERE = {"browser": CHROMIUM is not None, "slurm": SLURM, "go": shutil.which("go") is not None}
+THERE = {
+    "browser": CHROMIUM is not None,
+    "slurm": SLURM,
+    "go": shutil.which("go") is not None,
+    "ray": find_spec("ray") is not None,
+}
 """What some checks need, and whether it is here."""
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, max_examples=QUICK)
@@ -50,3 +56,5 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"checks on a real Slurm left out: they need root and {PACKAGES}", yellow=True)
     if not THERE["go"]:
         terminalreporter.write_line("checks of the client in Go left out: no Go found", yellow=True)
+    if not THERE["ray"]:
+        terminalreporter.write_line("checks on Ray left out: it is not installed", yellow=True)

@@ -24,7 +24,13 @@ _EXAMPLES = """  muri-opt replay 'generate:tiresias?jobs=40' --policy fifo,srtf,
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add = parser.add_argument
-    add("traces", metavar="TRACE", nargs="+", help="a workload file, or generate:FAMILY; options as in trace.csv?KEY=V")
+    add(
+        "traces",
+        metavar="TRACE",
+        nargs="+",
+        help="a workload file, or generate:FAMILY; options as in trace.csv?KEY=V; generate:FAMILY?count=N&seed=S means "
+        "N of them",
+    )
     add(
         "--policy",
         metavar="A,B,C",
@@ -122,6 +128,7 @@ def run(arguments: argparse.Namespace) -> Reply:
 
 def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
     from muri_opt.replay.studies.runs import MOST_SEED, StudyRun
+    from muri_opt.replay.workloads.files import workload_texts
     from muri_opt.rounds.quantities import whole
 
     return [
@@ -143,7 +150,8 @@ def _runs(arguments: argparse.Namespace) -> list[StudyRun]:
             verify=not arguments.no_verify,
             on_bad=arguments.on_bad,
         )
-        for trace in arguments.traces
+        for text in arguments.traces
+        for trace in workload_texts(text)
         for seed in range(whole("--seeds", arguments.seeds, MOST_SEED, 1))
         for policy in policies_in(arguments.policy or ["fifo"])
         for method in arguments.method.split(",")
@@ -160,6 +168,7 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
     """Write the report, the figures or both; where methods differ, replays are called by policy and method."""
     from dataclasses import replace
 
+    from muri_opt.replay.studies.repeats import repeats_of
     from muri_opt.replay.studies.study import outcomes_of
 
     outcomes = outcomes_of(rows, folder)
@@ -169,7 +178,7 @@ def _draw(rows: Sequence[RunRow], folder: str, report: str | None, figures: str 
     if report is not None:
         from muri_opt.report.charts.replay_html import write_report
 
-        write_report(outcomes, report)
+        write_report(outcomes, report, repeats_of(rows))
     if figures is not None:
         from muri_opt.report.charts.replay_figures import write_figures
 
@@ -195,16 +204,22 @@ def _limit(workload: str, bounds: Sequence[LowerBound]) -> str:
 def _text(
     rows: Sequence[RunRow], failed: StudyError | None, folder: str, limits: Mapping[str, Sequence[LowerBound]]
 ) -> str:
+    from muri_opt.replay.studies.repeats import HEAD, WORDS, repeats_of
     from muri_opt.replay.studies.tables import comparison
     from muri_opt.replay.workloads.skipped_rows import NOTES
     from muri_opt.report.format import count, printable
-    from muri_opt.report.tables import table
+    from muri_opt.report.tables import LONG, table
+    from muri_opt.studies.runner.intervals import METHODS
 
     lines = []
-    if rows:
+    if 0 < len(rows) <= LONG:
         head, cells = comparison(rows)
         shown = [[printable(cell) for cell in line] for line in cells]
         lines += [*table(head, shown, right=range(head.index("jobs"), len(head))), ""]
+    repeated = [one for one in repeats_of(rows) if one.figure == "mean"]
+    if repeated:
+        shown = [[printable(cell) for cell in one.cells()] for one in repeated]
+        lines += [*table(HEAD, shown, right=range(WORDS, len(HEAD))), METHODS, ""]
     lines += [printable(_limit(workload, bounds)) for workload, bounds in limits.items()]
     for workload, notes in {row.run.workload: row.notes for row in rows}.items():
         lines += [f"{printable(workload)}: {count(number, 'job')} {NOTES[reason]}" for reason, number in notes.items()]
@@ -223,9 +238,12 @@ def _json(rows: Sequence[RunRow], failed: StudyError | None, limits: Mapping[str
 
     import msgspec
 
+    from muri_opt.replay.studies.repeats import repeats_of
+
     answer: dict[str, Any] = {
         "runs": [row.as_dict() for row in rows],
         "notes": {row.run.workload: row.notes for row in rows},
+        "repeats": [one.as_dict() for one in repeats_of(rows)],
         "bounds": {workload: [bound.as_dict() for bound in bounds] for workload, bounds in limits.items()},
         "failed": [
             {**asdict(run_), "cause": found.cause, "message": found.message}

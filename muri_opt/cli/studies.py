@@ -12,7 +12,13 @@ def add_study_options(parser: argparse.ArgumentParser, folder: str) -> None:
     """Add the options of every study; its results are kept in ``folder`` unless another one is given."""
     add = parser.add_argument
     add("--jobs", metavar="N", type=int, help="runs at a time (default: one per core)")
-    add("--engine", metavar="E", default="processes", help="processes, ray or here (default: %(default)s)")
+    add(
+        "--engine",
+        metavar="E",
+        default="processes",
+        help="processes, ray, here, or module:attribute of a function that returns a concurrent.futures.Executor "
+        "(default: %(default)s)",
+    )
     add("--folder", metavar="F", default=folder, help="where results are kept (default: %(default)s)")
     add("--parquet", action="store_true", help="write the results as Parquet too")
     add("--report", metavar="FILE.html", help="write a report with pictures")

@@ -29,7 +29,7 @@ The worst round is then made as small as it can be with that gap. Every optimum 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("policy", metavar="POLICY", help="the algorithm, with parameters")
+    parser.add_argument("policy", metavar="POLICY", help="the algorithm, with parameters, or module:attribute")
     parser.add_argument("--family", metavar="F", required=True, help="the kind of random round to begin with")
     parser.add_argument("--jobs", metavar="N", type=int, default=8, help="most jobs (default: %(default)s)")
     parser.add_argument("--nodes", metavar="N", type=int, default=2, help="most nodes (default: %(default)s)")
@@ -137,6 +137,7 @@ def _json(measure: Measure, worst: WorstCase, small: Shrunk | None) -> str:
         "measure": measure.name,
         "evaluations": worst.evaluations,
         "unproved": worst.unproved,
+        "raised": measure.raised,
         "trail": [{"evaluations": step.evaluations, "gap": float(step.gap)} for step in worst.trail],
         "found": _figures(worst.distance),
         "shrunken": None if small is None else _figures(small.distance),

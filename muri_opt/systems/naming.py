@@ -45,6 +45,11 @@ class FunctionPolicy(Policy):
         return self.name
 
     @property
+    def written_in(self) -> str:
+        """The module of the function."""
+        return self.function.__module__
+
+    @property
     def rules(self) -> Rules:
         """Those it was given, those that the function carries, or those of plain gangs."""
         said: Rules = getattr(self.function, "rules", PLAIN_RULES)

@@ -98,6 +98,11 @@ class Policy(ABC):
         return self.name + (":" + ",".join(set_) if set_ else "")
 
     @property
+    def written_in(self) -> str:
+        """The name of the module in which its algorithm is written."""
+        return type(self).__module__
+
+    @property
     def summary(self) -> str:
         """What the policy does, in one line."""
         return (type(self).__doc__ or "").partition("\n")[0].replace("``", "").rstrip(".")

@@ -5,8 +5,8 @@ are not compared. Targets of the Makefile are looked up there, and the recipe of
 what ``pip install`` names is looked up in ``pyproject.toml``. Pictures shown are written by a command of the page.
 
 The commands of a page run here, one after another, with the solver process of the one before: starting Python again
-for each would take most of the time. Those of a page whose package has to be installed first run in one process that
-finds it. Modules of Python and the demo run in processes of their own.
+for each would take most of the time. Those of a page whose package has to be installed first, or that shows a file to
+be written, run in one process that finds it. Modules of Python and the demo run in processes of their own.
 """
 
 import json
@@ -20,7 +20,7 @@ import tomllib
 import pytest
 from proved_answers import overstated, overstated_result
 from shown_commands import PRINTING, ROOT, TOGETHER, WIDTH, arguments, blocks, same, shown
-from toy_package import files_of, install
+from toy_package import files_of, install, scripts_of
 
 from muri_opt import Result
 from muri_opt.cli.main import main
@@ -100,8 +100,11 @@ def stale_pictures(page, desk):
 def test_the_commands_of_a_page_print_what_it_shows(page, desk, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", WIDTH)
     ours = [command for command, _ in shown(page) if command.startswith("muri-opt ")]
+    for name, text in scripts_of(page).items():
+        (desk / name).write_text(text)
     if files_of(page):
         install(page, desk)
+    if files_of(page) or scripts_of(page):
         answers = iter(run_together(ours, desk))
     else:
         answers = (run_here(command, capsys) for command in ours)

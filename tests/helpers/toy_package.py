@@ -9,12 +9,18 @@ import zipfile
 from pathlib import Path
 
 _FILE = re.compile(r"^```python\n# (\w+/\w+\.py)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+_SCRIPT = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 _POINTS = re.compile(r'^\[project\.entry-points\."([\w.]+)"\]\n((?:[\w-]+ = ".*"\n)+)', flags=re.MULTILINE)
 
 
 def files_of(page: Path) -> dict[str, str]:
     """Return the files that a page shows, by their path."""
     return dict(_FILE.findall(page.read_text()))
+
+
+def scripts_of(page: Path) -> dict[str, str]:
+    """Return the files without a folder that a page shows, by their name: a reader has them where commands run."""
+    return dict(_SCRIPT.findall(page.read_text()))
 
 
 def install(page: Path, folder: Path) -> Path:

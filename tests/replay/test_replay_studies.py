@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +65,24 @@ def test_processes_give_the_same_rows_in_the_same_order(trace, tmp_path):
     alone, _ = here(study, tmp_path / "here")
     beside = run_study(study, folder=tmp_path / "processes", engine="processes", jobs=2)
     assert without_times(beside) == without_times(alone)
+
+
+def test_any_executor_gives_the_same_rows(trace, tmp_path):
+    alone, _ = here(runs(trace), tmp_path / "here")
+    with ThreadPoolExecutor(2) as threads:
+        assert without_times(run_study(runs(trace), folder=tmp_path / "a", engine=threads)) == without_times(alone)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        beside = run_study(runs(trace), folder=tmp_path / "b", engine=pool, jobs=1)
+    assert without_times(beside) == without_times(alone)
+
+
+@pytest.mark.ray
+def test_ray_gives_the_same_rows_and_says_what_is_bad_input(trace, tmp_path):
+    alone, _ = here(runs(trace), tmp_path / "here")
+    beside = run_study(runs(trace), folder=tmp_path / "ray", engine="ray", jobs=2)
+    assert without_times(beside) == without_times(alone)
+    with pytest.raises(InputError):
+        run_study(runs(trace, policies=("srtf", "fifo")), folder=tmp_path / "bad", engine="ray", jobs=2)
 
 
 def test_what_is_done_is_not_done_again(trace, tmp_path):

@@ -22,6 +22,7 @@ from muri_opt.replay.workload import Workload
 from muri_opt.rounds import Cluster, Limits
 from muri_opt.rounds.quantities import MAX_SECONDS, finite, whole
 from muri_opt.studies.runner.methods import check_method
+from muri_opt.studies.runner.policy_code import code_digest
 from muri_opt.studies.runner.run_pool import Failed
 from muri_opt.systems import policy_from
 
@@ -133,8 +134,14 @@ def _limits(run: StudyRun) -> Limits:
 
 
 def fingerprint_of(run: StudyRun, digest: str, cluster: Cluster) -> str:
-    """Return the fingerprint of a run: of what its texts stand for, not of the texts, and of this version."""
+    """Return the fingerprint of a run: of what its texts stand for, not of the texts, and of this version.
+
+    Of a policy from elsewhere, the code counts too.
+    """
     settings = asdict(run) | {"workload": digest, "cluster": cluster, "version": __version__}
+    code = code_digest(run.policy)
+    if code is not None:
+        settings["code"] = code
     return hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
 
 

@@ -16,7 +16,7 @@ from muri_opt.replay.studies.tables import REALS, columns_of, write_markdown
 from muri_opt.replay.workload import Workload
 from muri_opt.replay.workloads.files import read_workload
 from muri_opt.rounds import Cluster
-from muri_opt.studies.runner.executors import executor_of
+from muri_opt.studies.runner.executors import Engine, executor_of
 from muri_opt.studies.runner.result_tables import CSV, MARKDOWN, PARQUET, parquet_writer, write_csv
 from muri_opt.studies.runner.run_pool import Failed, Progress, do_runs
 
@@ -35,7 +35,7 @@ def run_study(
     runs: Iterable[StudyRun],
     *,
     folder: str | os.PathLike[str],
-    engine: str = "processes",
+    engine: Engine = "processes",
     jobs: int | None = None,
     keep_outcomes: bool = False,
     parquet: bool = False,

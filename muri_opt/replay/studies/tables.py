@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from muri_opt.replay.studies.repeats import FIGURES, HEAD, WORDS, repeats_of
 from muri_opt.replay.studies.runs import RunRow
 from muri_opt.studies.runner.atomic_write import replace_file
+from muri_opt.studies.runner.intervals import METHODS
 from muri_opt.studies.runner.result_tables import Cell, Columns, columns_from, markdown_table
 
 _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
 """Runs that agree in these are compared with the first of them."""
 _NAMED: Final = ("policy", "method", "seed")
-_RATIOS: Final = {"mean": "mean JCT", "p95": "95th", "p99": "99th", "makespan": "makespan"}
 REALS: Final = ("interval", "round_seconds", "round_work", "round_gap", "launch_seconds", "rack_speed", "any_speed")
 """Columns that are no whole numbers, whatever they hold."""
 
@@ -38,13 +39,13 @@ def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
     for row in rows:
         base = first.setdefault(tuple(getattr(row.run, name) for name in _COMPARED), row)
         line = [row.run.workload, *(str(getattr(row.run, name)) for name in named), f"{row.figures['jobs']:,}"]
-        for name in _RATIOS:
+        for name in FIGURES:
             value, reference = row.figures[name], base.figures[name]
             line += [f"{value:,.1f}", f"{value / reference:.3f}" if reference else "-"]
         line += [f"{row.figures['waiting']:,.1f}", f"{row.figures['utilisation']:.1%}"]
         cells.append(line + [settled(row)] * solved)
     head = ["workload", *named, "jobs"]
-    head += [word for title in _RATIOS.values() for word in (title, "ratio")]
+    head += [word for title in FIGURES.values() for word in (title, "ratio")]
     return [*head, "waiting", "GPUs used"] + ["settled"] * solved, cells
 
 
@@ -56,7 +57,11 @@ def settled(row: RunRow) -> str:
 
 
 def write_markdown(rows: Sequence[RunRow], path: Path) -> None:
-    """Write the comparison as a table in Markdown."""
+    """Write the comparison as a table in Markdown, and what repetitions say of it."""
     head, cells = comparison(rows)
     lines = markdown_table(head, cells, head.index("jobs"))
+    repeated = repeats_of(rows)
+    if repeated:
+        lines += ["", f"Ratios and tests are to the first policy; {METHODS}.", ""]
+        lines += markdown_table(HEAD, [one.cells() for one in repeated], WORDS)
     replace_file(path, "".join(f"{line}\n" for line in lines).encode())

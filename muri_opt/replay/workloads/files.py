@@ -20,11 +20,14 @@ from muri_opt.replay.workloads.rubick_tables import read_plans
 from muri_opt.replay.workloads.scaling import read_curves, with_scaling
 from muri_opt.replay.workloads.skipped_rows import kept
 from muri_opt.replay.workloads.stages import read_models, with_stages
+from muri_opt.rounds.error_text import whole_range
 from muri_opt.rounds.quantities import MAX_GPUS, MAX_ITERATIONS, MAX_SECONDS
 from muri_opt.rounds.text_files import in_file, read_text
 from muri_opt.rounds.text_options import TextOptions
 
 GENERATE: Final = "generate:"
+MOST_COUNT: Final = 100_000
+MOST_SEED: Final = 2**63 - 1
 _ANY: Final = ("most-gpus", "first", "stages", "restart", "scaling", "plans")
 
 
@@ -62,9 +65,27 @@ def read_workload(text: str) -> Workload:
     return workload if plans is None else with_plans_by_text(workload, plans)
 
 
+def workload_texts(text: str) -> list[str]:
+    """Return the texts of the workloads that a text stands for: of a family with ``count``, one for each seed.
+
+    >>> workload_texts("generate:tiresias?jobs=9&count=2&seed=5")
+    ['generate:tiresias?jobs=9&seed=5', 'generate:tiresias?jobs=9&seed=6']
+    """
+    source, _, tail = text.partition("?")
+    options = TextOptions.of("workload", tail)
+    count = options.whole("count", MOST_COUNT)
+    if count is None or not source.startswith(GENERATE):
+        return [text]
+    if count == 0:
+        raise InputError("count", "0", whole_range(1, MOST_COUNT))
+    first = options.whole("seed", MOST_SEED) or 0
+    others = [f"{key}={value}" for key, value in options.values.items() if key not in ("count", "seed")]
+    return [f"{source}?{'&'.join([*others, f'seed={seed}'])}" for seed in range(first, first + count)]
+
+
 def _generated(source: str, options: TextOptions) -> Workload:
     options.check("jobs", "seed", "gap", *_ANY)
-    seed = options.whole("seed", 2**63 - 1)
+    seed = options.whole("seed", MOST_SEED)
     return generate_workload(
         source.removeprefix(GENERATE),
         jobs=options.whole("jobs", MOST_JOBS),

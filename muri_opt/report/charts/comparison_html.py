@@ -9,7 +9,7 @@ from typing import Final
 from muri_opt import __version__
 from muri_opt.errors import InputError
 from muri_opt.report.charts.comparison_charts import comparison_charts
-from muri_opt.report.charts.comparison_tables import known_html, pairs_html, refusals_html, summary_html
+from muri_opt.report.charts.comparison_tables import known_html, pairs_html, refusals_html, repeats_html, summary_html
 from muri_opt.report.charts.html_page import figures_html, page_html, write_page
 from muri_opt.report.format import count
 from muri_opt.studies.compare.pairs import pairs_of
@@ -44,6 +44,7 @@ def comparison_html(rows: Sequence[CompareRow]) -> str:
         "What is known": known_html(summary),
         "Pictures": figures_html(comparison_charts(pairs), "f"),
         "Methods": summary_html(rows, summary),
+        "Intervals": repeats_html(summary),
         "Refused": refusals_html(rows),
         "Pairs": pairs_html(pairs),
     }

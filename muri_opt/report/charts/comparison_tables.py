@@ -13,8 +13,10 @@ from muri_opt.report.charts.scales import duration
 from muri_opt.report.format import count, integer
 from muri_opt.studies.compare.pairs import Pair
 from muri_opt.studies.compare.profile import methods_of
+from muri_opt.studies.compare.repeats import HEAD as REPEATS_HEAD
 from muri_opt.studies.compare.rows import CompareRow
 from muri_opt.studies.compare.summary import HEAD, Summary, summary_of
+from muri_opt.studies.runner.intervals import METHODS
 
 _FEW: Final = 12
 """A list or table of more lines is folded."""
@@ -51,6 +53,16 @@ def summary_html(rows: Sequence[CompareRow], summary: Summary) -> str:
     )
     cells = [one.cells() for one in lines]
     return table_html("summary", caption, HEAD, [line_html(first, map(escaped, more)) for first, *more in cells])
+
+
+def repeats_html(summary: Summary) -> str:
+    """Return the mean losses with their intervals, and how they compare with those of the first line."""
+    if not summary.repeats:
+        return "<p>No method has losses on two rounds.</p>"
+    caption = f"Differences, in points, and tests are to the first line; {METHODS}."
+    cells = [one.cells() for one in summary.repeats]
+    lines = [line_html(first, map(escaped, more)) for first, *more in cells]
+    return table_html("repeats", caption, REPEATS_HEAD, lines)
 
 
 def refusals_html(rows: Iterable[CompareRow]) -> str:

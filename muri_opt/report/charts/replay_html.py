@@ -9,6 +9,7 @@ from typing import Final
 from muri_opt import __version__
 from muri_opt.replay.metrics.comparison import RATIOS
 from muri_opt.replay.outcome import Outcome
+from muri_opt.replay.studies.repeats import HEAD, Repeats
 from muri_opt.report.charts.frame import escaped
 from muri_opt.report.charts.html_page import figures_html, folded, line_html, page_html, table_html, write_page
 from muri_opt.report.charts.replay_charts import completion_chart, queue_chart, use_chart, waiting_chart
@@ -16,6 +17,7 @@ from muri_opt.report.charts.replay_groups import Group, groups_of
 from muri_opt.report.charts.replay_heat import heat_maps, heat_style
 from muri_opt.report.charts.scales import time_unit
 from muri_opt.report.format import amount, count
+from muri_opt.studies.runner.intervals import METHODS
 
 _TIMES: Final = {
     "mean": "mean JCT",
@@ -28,21 +30,31 @@ _TIMES: Final = {
 _PLAIN: Final = {"utilisation": "GPUs used", "rho_mean": "fairness rho"}
 
 
-def write_report(outcomes: Sequence[Outcome], path: str | os.PathLike[str]) -> None:
+def write_report(outcomes: Sequence[Outcome], path: str | os.PathLike[str], repeats: Sequence[Repeats] = ()) -> None:
     """Write the report of replays to an HTML file, which appears whole or not at all."""
-    write_page(report_html(outcomes), path)
+    write_page(report_html(outcomes, repeats), path)
 
 
-def report_html(outcomes: Sequence[Outcome]) -> str:
+def report_html(outcomes: Sequence[Outcome], repeats: Sequence[Repeats] = ()) -> str:
     """Return the report of replays: a section for all of the same jobs on the same cluster with the same seed.
 
-    The same outcomes make the same text.
+    What their repetitions say comes first. The same outcomes make the same text.
     """
     groups = groups_of(outcomes)
     title = f"Replay: {', '.join(dict.fromkeys(_name(group) for group in groups))}"
-    sections = "\n".join(_section(place, group) for place, group in enumerate(groups, 1))
+    sections = _repeated(repeats) + "\n".join(_section(place, group) for place, group in enumerate(groups, 1))
     about = f"{count(len(outcomes), 'replay')}, muri-opt {__version__}"
     return page_html(title, about, sections, style=heat_style())
+
+
+def _repeated(repeats: Sequence[Repeats]) -> str:
+    """Return the section of means with their intervals; nothing where nothing was repeated."""
+    if not repeats:
+        return ""
+    caption = f"Times in seconds; ratios and tests are to the first policy; {METHODS}."
+    cells = [one.cells() for one in repeats]
+    lines = [line_html(first, map(escaped, more)) for first, *more in cells]
+    return f"<section>\n<h2>Repetitions</h2>\n{table_html('repeats', caption, HEAD, lines)}\n</section>\n"
 
 
 def _section(place: int, group: Group) -> str:

@@ -28,6 +28,8 @@ def worst_text(measure: Measure, worst: WorstCase, small: Shrunk | None) -> str:
         ("not counted", f"{worst.unproved:,} (refused by the policy, or no proof in time)"),
         ("trail", _trail(worst.trail)),
     ]
+    if measure.raised is not None:
+        pairs.append(("raised", printable(f"{measure.raised} (by the policy; such rounds do not count)")))
     if small is None:
         closing = "no gap that is large enough was found; a larger budget or another seed may find one"
         return "\n".join([*labelled(pairs), "", closing]) + "\n"

@@ -19,6 +19,7 @@ from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, backend_named, bo
 from muri_opt.studies.compare.rows import REFUSED, VIOLATED, CompareRow
 from muri_opt.studies.library import Optimum
 from muri_opt.studies.runner.methods import HEURISTIC
+from muri_opt.studies.runner.policy_code import code_digest
 from muri_opt.studies.runner.run_pool import Failed
 
 _DIGITS: Final = 32
@@ -73,8 +74,14 @@ class Task:
 
 
 def fingerprint_of(round_: Round, policy: str, method: str, limits: Limits) -> str:
-    """Return the fingerprint of a run: of the round and not of its name, of how it is solved, and of this version."""
-    settings = (round_.fingerprint, policy, method, limits.seconds, limits.work, limits.gap, __version__)
+    """Return the fingerprint of a run: of the round and not of its name, of how it is solved, and of this version.
+
+    Of a policy from elsewhere, the code counts too.
+    """
+    settings = [round_.fingerprint, policy, method, limits.seconds, limits.work, limits.gap, __version__]
+    code = code_digest(policy)
+    if code is not None:
+        settings.append(code)
     return hashlib.sha256(msgspec.json.encode(settings)).hexdigest()[:_DIGITS]
 
 

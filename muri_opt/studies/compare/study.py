@@ -16,7 +16,7 @@ from muri_opt.studies.compare.runs import Found, Task, fingerprint_of, run_task
 from muri_opt.studies.compare.sources import rounds_from
 from muri_opt.studies.compare.summary import summary_of
 from muri_opt.studies.runner.atomic_write import replace_file
-from muri_opt.studies.runner.executors import executor_of
+from muri_opt.studies.runner.executors import Engine, executor_of
 from muri_opt.studies.runner.result_tables import CSV, MARKDOWN, PARQUET, columns_from, parquet_writer, write_csv
 from muri_opt.studies.runner.results_log import StudyLine, opened_lines
 from muri_opt.studies.runner.run_pool import Progress, do_runs
@@ -44,7 +44,7 @@ def compare(
     seconds: float | None = None,
     work: float | None = None,
     gap: float = 0.0,
-    engine: str = "processes",
+    engine: Engine = "processes",
     jobs: int | None = None,
     parquet: bool = False,
     library: str | os.PathLike[str] | None = None,

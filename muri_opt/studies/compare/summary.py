@@ -11,7 +11,9 @@ from typing import Any, Final
 from muri_opt.rounds import Proof, Reason
 from muri_opt.rounds.percent import percent
 from muri_opt.studies.compare.pairs import Pair, pairs_of
+from muri_opt.studies.compare.repeats import HEAD as REPEATS_HEAD, WORDS as REPEATS_WORDS, LossRepeats, loss_repeats
 from muri_opt.studies.compare.rows import VIOLATED, CompareRow
+from muri_opt.studies.runner.intervals import METHODS
 from muri_opt.studies.runner.methods import HEURISTIC
 from muri_opt.studies.runner.result_tables import markdown_table
 
@@ -67,11 +69,13 @@ class Summary:
 
     ``exact`` of them were taken by a method with an exact program. The optimum of ``proved`` pairs was checked in whole
     numbers or is that of two solvers, as ``proofs`` says; that of ``claimed`` is the word of one solver alone.
-    ``agreed`` were solved to the end by two or more exact methods, all with one value. The lists are lines of text:
+    ``agreed`` were solved to the end by two or more exact methods, all with one value. ``repeats`` are the losses with
+    their intervals, where there are several rounds. The lists are lines of text:
     who contradicts whom, what is left open, which runs failed or broke rules.
     """
 
     methods: tuple[MethodSummary, ...]
+    repeats: tuple[LossRepeats, ...]
     pairs: int
     refused: int
     exact: int
@@ -116,6 +120,10 @@ class Summary:
     def markdown(self) -> str:
         """Return the text of ``comparison.md``: the table, the sentences and all lists in full."""
         lines = [*markdown_table(HEAD, [one.cells() for one in self.methods], WORDS), ""]
+        if self.repeats:
+            lines += [f"Differences in points and tests are to the first line; {METHODS}.", ""]
+            cells = [one.cells() for one in self.repeats]
+            lines += [*markdown_table(REPEATS_HEAD, cells, REPEATS_WORDS), ""]
         lines += [f"- {line}" for line in self.lines()]
         for what, entries in self.lists().items():
             if entries:
@@ -131,6 +139,7 @@ def summary_of(rows: Sequence[CompareRow]) -> Summary:
     claimed = proofs[Proof.CLAIM_ONLY]
     return Summary(
         methods=tuple(_methods(every)),
+        repeats=loss_repeats(pairs),
         pairs=len(pairs),
         refused=len(every) - len(pairs),
         exact=sum(any(not row.refused for row in _exact(pair)) for pair in pairs),

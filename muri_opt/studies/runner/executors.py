@@ -1,4 +1,4 @@
-"""Where the runs of a study are done: in processes of this machine, on a Ray cluster, or here."""
+"""Where the runs of a study are done: in processes of this machine, on a Ray cluster, here, or wherever one likes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from concurrent import futures
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds.quantities import whole
 from muri_opt.solve.solvers.process import Worker
+from muri_opt.systems.naming import attribute_at
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -131,6 +133,31 @@ class RayCluster:
             self._ray.shutdown()
 
 
+class Pool:
+    """An executor of the standard library's kind, made by somebody else: a process pool, Dask's, one of a batch system.
+
+    Runs are handed out ``jobs`` at a time, or as many as there are cores; how many of them it does at once is its own
+    affair. Whoever made it shuts it down, unless it was made for this study alone.
+    """
+
+    def __init__(self, executor: futures.Executor, jobs: int | None, *, ours: bool) -> None:
+        self.slots = os.cpu_count() or 1 if jobs is None else jobs
+        self._executor = executor
+        self._ours = ours
+
+    def submit(self, function: Callable[[T], R], argument: T) -> Future[R]:
+        """Return the future of a call, as the executor gives it."""
+        return self._executor.submit(function, argument)
+
+    def close(self) -> None:
+        """Shut the executor down, and drop what has not begun, if it was made here."""
+        if self._ours:
+            self._executor.shutdown(cancel_futures=True)
+
+
+Engine = str | futures.Executor
+"""Where runs are done: a name of ``ENGINES``, ``module:attribute`` of a function that makes an executor, or one."""
+
 ENGINES: Final[dict[str, Callable[[int | None], Executor]]] = {
     "processes": Processes,
     "ray": RayCluster,
@@ -138,8 +165,23 @@ ENGINES: Final[dict[str, Callable[[int | None], Executor]]] = {
 }
 
 
-def executor_of(engine: str, jobs: int | None = None) -> Executor:
-    """Return where calls are done, by name; ``jobs`` at a time, or as many as there are cores."""
-    if engine not in ENGINES:
+def executor_of(engine: Engine, jobs: int | None = None) -> Executor:
+    """Return where calls are done; ``jobs`` at a time, or as many as there are cores.
+
+    >>> with ThreadPoolExecutor(2) as threads:
+    ...     executor_of(threads, jobs=2).submit(abs, -3).result()
+    3
+    """
+    at_a_time = None if jobs is None else whole("jobs", jobs, MOST_PROCESSES, 1)
+    if isinstance(engine, futures.Executor):
+        return Pool(engine, at_a_time, ours=False)
+    if engine in ENGINES:
+        return ENGINES[engine](at_a_time)
+    if ":" not in engine:
         raise unknown_name("engine", engine, ENGINES)
-    return ENGINES[engine](None if jobs is None else whole("jobs", jobs, MOST_PROCESSES, 1))
+    allowed = f"{', '.join(ENGINES)}, or module:attribute of a function that returns a concurrent.futures.Executor"
+    make = attribute_at("engine", engine, allowed)
+    made = make() if callable(make) else make
+    if not isinstance(made, futures.Executor):
+        raise InputError("engine", f"{engine!r}, which gives {type(made).__name__}", allowed)
+    return Pool(made, at_a_time, ours=True)

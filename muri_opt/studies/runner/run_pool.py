@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from muri_opt.errors import InputError
 from muri_opt.solve.solvers.process import WorkerError
 from muri_opt.studies.runner.executors import Executor
 
@@ -63,8 +64,12 @@ def do_runs(
 def _found(future: Future[R | Failed]) -> R | Failed:
     try:
         return future.result()
+    except InputError:
+        raise
     except WorkerError:
         return Failed(cause="error", message="its process died before it was done")
+    except Exception as error:  # runs say themselves what went wrong, so this is of whoever did them
+        return Failed(cause="error", message=f"{type(error).__name__}: {error}")
 
 
 def _quiet(over: int, total: int) -> None:

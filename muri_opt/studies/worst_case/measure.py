@@ -15,6 +15,7 @@ from muri_opt.studies.explain.elastic_gap import MOST_JOBS
 from muri_opt.studies.explain.followed_rule import follow_rule, followed_policy
 from muri_opt.studies.library import CompletionGap, Gap, ValueGap, decided_value, solved
 from muri_opt.studies.library.gaps import OrderPrices, SharesHeld
+from muri_opt.studies.runner.policy_code import from_elsewhere
 from muri_opt.systems import Policy, admit, has_program, policy_from
 from muri_opt.systems.afs.optimum.search import branches_in, elastic_optimum
 from muri_opt.verify.certificates.elastic_case import elastic_case
@@ -35,7 +36,11 @@ class Distance:
 
 
 class Measure(ABC):
-    """How far a policy's algorithm is from the optimum of a round; more is worse."""
+    """How far a policy's algorithm is from the optimum of a round; more is worse.
+
+    ``raised`` is the first error of a policy from elsewhere: a round on which it fails does not count, and a search
+    goes on.
+    """
 
     name: ClassVar[str]
     unit: ClassVar[str]
@@ -43,6 +48,7 @@ class Measure(ABC):
     def __init__(self, policy: Policy, limits: Limits = LIMITS) -> None:
         self.policy = policy
         self.limits = limits
+        self.raised: str | None = None
 
     def of(self, round_: Round) -> Distance | None:
         """Return the distance on a round; ``None`` where the policy refuses it or its optimum is not proved in time."""
@@ -50,6 +56,11 @@ class Measure(ABC):
             admit(self.policy, round_)
             return self._of(round_)
         except InputError:
+            return None
+        except Exception as error:
+            if not from_elsewhere(self.policy):
+                raise
+            self.raised = self.raised or f"{type(error).__name__}: {error}"
             return None
 
     @abstractmethod

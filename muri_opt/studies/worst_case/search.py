@@ -159,7 +159,8 @@ class _Search:
     def found(self) -> WorstCase:
         """Return the worst round."""
         if self.best is None:
-            found = f"{self.evaluations} rounds, none with a proved optimum"
+            raised = "" if self.measure.raised is None else f" (the policy raised {self.measure.raised})"
+            found = f"{self.evaluations} rounds, none with a proved optimum{raised}"
             raise RefusalError("budget", found, "a family whose rounds the policy takes, fewer jobs, or more of both")
         round_, distance = self.best
         return WorstCase(
