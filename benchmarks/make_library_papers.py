@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muri_opt import Cluster, Job, Node, Plan, Round
-
-Stages = tuple[float, float, float, float]
+from muri_opt.rounds.generate.published.model_tables import AFS_CURVES, MURI_STAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,29 +23,6 @@ class Setting:
     source: str
 
 
-# Milliseconds of an iteration alone, and of its data, GPU and network stage, per number of GPUs.
-MURI: Mapping[int, Mapping[str, Stages]] = {
-    1: {
-        "vgg16": (107, 117, 68, 0),
-        "vgg19": (109, 114, 80, 0),
-        "resnet18": (779, 711, 110, 0),
-        "shufflenet": (798, 706, 59, 0),
-        "bert": (178, 0.5, 160, 0),
-        "gpt2": (426, 0.6, 410, 0),
-        "a2c": (517, 514, 14, 0),
-        "dqn": (490, 446, 8, 0),
-    },
-    8: {
-        "vgg16": (214, 82, 75, 66),
-        "vgg19": (226, 82, 88, 60),
-        "resnet18": (1010, 784, 117, 77),
-        "shufflenet": (957, 769, 57, 10),
-        "bert": (192, 0.5, 167, 59),
-        "gpt2": (437, 0.6, 419, 49),
-        "a2c": (555, 502, 14, 0.4),
-        "dqn": (509, 435, 8, 0.5),
-    },
-}
 MURI_SOURCE = (
     "Muri (SIGCOMM 2022), profiles in the traces of the authors' repository Rivendile/Muri: iteration and stage times "
     "of eight models at {gpus}; 10,000 iterations left of each are chosen here"
@@ -59,7 +35,7 @@ def muri(gpus: int, copies: int, room: int) -> Callable[[str], Round]:
     def make(name: str) -> Round:
         jobs = []
         for copy in range(copies):
-            for model, (alone, *stages) in MURI[gpus].items():
+            for model, (alone, *stages) in MURI_STAGES[gpus].items():
                 jobs.append(
                     Job(
                         id=model if copies == 1 else f"{model}-{copy}",
@@ -100,21 +76,6 @@ def _amdahl(serial: float, most: int) -> dict[int, float]:
     return _curve(*(1 / (serial + (1 - serial) / gpus) for gpus in range(1, most + 1)))
 
 
-def _measured(*speeds: float) -> dict[int, float]:
-    return {1 << power: speed for power, speed in enumerate(speeds)}
-
-
-AFS_CURVES = {
-    "vgg16": _measured(1, 1.82, 3.48, 6.61),
-    "googlenet": _measured(1, 1.85, 3.27, 5.60, 8.18),
-    "inception4": _measured(1, 1.95, 3.97, 7.79, 13.84),
-    "resnet50": _measured(1, 1.98, 3.62, 5.95, 9.04),
-    "deepspeech": _measured(1, 1.49, 1.74, 1.83, 1.96),
-    "transformer": _measured(1, 1.89, 3.43, 6.53, 9.85),
-    "dcgan": _measured(1, 1.81, 3.16, 4.69, 5.88),
-    "chatbot": _measured(1, 1.43, 1.73),
-    "video": _measured(1, 1.80, 2.96, 3.81, 4.51),
-}
 AFS_TABLES = "AFS (NSDI 2021), throughput tables in the authors' simulator, as speed-ups to two decimals"
 AFS_BY_HAND = "AFS (NSDI 2021), its pair rule by hand: curves and work are made up, to be worked out on paper"
 SHARES = ("afs-l:objective=speed", "afs-p:objective=speed-up", "optimus")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, write_text
@@ -25,6 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", metavar="FILE", help="write the round to a file instead of the standard output")
     parser.add_argument("--list", action="store_true", help="list the families")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON; a round always is")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
@@ -33,14 +35,16 @@ def run(arguments: argparse.Namespace) -> Reply:
 
     from muri_opt.report.tables import table
     from muri_opt.rounds import canonical_json
-    from muri_opt.rounds.generate.families import FAMILIES, generate
+    from muri_opt.rounds.generate.any_family import DESCRIPTIONS, draw_round
 
     if arguments.list:
-        return Reply("\n".join(table(("family", "what it is"), list(FAMILIES.items()))) + "\n")
+        if arguments.json:
+            return Reply(json.dumps(dict(DESCRIPTIONS), indent=1) + "\n")
+        return Reply("\n".join(table(("family", "what it is"), list(DESCRIPTIONS.items()))) + "\n")
     if arguments.family is None:
-        raise InputError("family", "nothing", "one of " + ", ".join(sorted(FAMILIES)))
+        raise InputError("family", "nothing", "one of " + ", ".join(sorted(DESCRIPTIONS)))
     check_writable(arguments.output)
-    round_ = generate(
+    round_ = draw_round(
         arguments.family, jobs=arguments.jobs, nodes=arguments.nodes, seed=arguments.seed, demands=arguments.demands
     )
     text = msgspec.json.format(canonical_json(round_), indent=1).decode() + "\n"

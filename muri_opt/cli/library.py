@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from muri_opt.studies.library import Change, Finding, GapFinding, Instance, Optimum
 
-ACTIONS = ("list", "verify", "refresh", "table")
+ACTIONS = ("list", "verify", "refresh", "table", "challenge")
 _REFRESH_SECONDS = 10.0
 
 _EXAMPLES = """  muri-opt library
@@ -25,16 +25,24 @@ _EXAMPLES = """  muri-opt library
   muri-opt library verify --policy muri-l --seconds 10
   muri-opt library refresh --family stress --seconds 60
   muri-opt library table
+  muri-opt library challenge answer.json
+  muri-opt library challenge mine/ theirs/ --json
 
 'verify' checks every stored value and bound without a solver; with --seconds the solvers that agreed on an optimum are
 asked again. It ends with code 1 if one does not hold. 'refresh' solves again what is open or only agreed upon; a better
-value or bound replaces the old one after verification."""
+value or bound replaces the old one after verification. 'challenge' verifies answers as 'muri-opt solve --output'
+writes them, and ranks the files or folders that are named; it ends with code 1 if an answer is refused."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", help="list, verify, refresh or table")
-    parser.add_argument("--family", metavar="F", help="only this family: toy, small, paper, stress, worst or peers")
+    parser.add_argument(
+        "action", metavar="ACTION", nargs="?", default="list", help="list, verify, refresh, table or challenge"
+    )
+    parser.add_argument("answers", metavar="ANSWERS", nargs="*", help="of 'challenge': files or folders with results")
+    parser.add_argument(
+        "--family", metavar="F", help="only this family: toy, small, paper, stress, worst, peers or traces"
+    )
     parser.add_argument("--policy", metavar="P", help="only this policy, with any parameters unless some are given")
     parser.add_argument("--jobs", metavar="N", type=int, help="only rounds of at most so many jobs")
     parser.add_argument(
@@ -58,11 +66,17 @@ def run(arguments: argparse.Namespace) -> Reply:
         raise InputError("--seconds", str(arguments.seconds), "only with verify and refresh")
     if arguments.json and action == "table":
         raise InputError("--json", "given", "not with table: 'list --json' has the same figures")
+    if arguments.answers and action != "challenge":
+        raise InputError("answers", arguments.answers[0], "only with challenge")
     found = instances(arguments.folder, family=arguments.family, policy=arguments.policy, most_jobs=arguments.jobs)
     if action == "table":
         from muri_opt.studies.library import readme_text
 
         return Reply(readme_text(found))
+    if action == "challenge":
+        from muri_opt.cli.library_challenge import challenge
+
+        return challenge(found, arguments.answers, json=arguments.json)
     if action == "list":
         return Reply(_list_json(found, arguments.policy) if arguments.json else _list_text(found, arguments.policy))
     return _verify(found, arguments) if action == "verify" else _refresh(found, arguments)
@@ -186,7 +200,7 @@ def _refresh(found: Sequence[Instance], arguments: argparse.Namespace) -> Reply:
 
     from muri_opt.rounds import Limits
     from muri_opt.studies.library import refresh
-    from muri_opt.studies.library.instance import best_path
+    from muri_opt.studies.library.best import best_path
 
     for instance in found:
         check_writable(str(best_path(instance.path)))

@@ -136,7 +136,7 @@ def test_the_table_is_the_page_of_the_library(run, folder):
     ("arguments", "complaint"),
     [
         (["verfy"], "action: found 'verfy' (did you mean 'verify'?)"),
-        (["--family", "tiny"], "family: found 'tiny'; allowed: one of paper, peers, small, stress, toy, worst"),
+        (["--family", "tiny"], "family: found 'tiny'; allowed: one of paper, peers, small, stress, toy, traces, worst"),
         (["--policy", "muri"], "policy: found 'muri'"),
         (["verify", "--policy", "srtf:nodes=few"], "policy 'srtf'.nodes: found 'few'"),
         (["--jobs", "-1"], "most_jobs: found"),
@@ -144,6 +144,9 @@ def test_the_table_is_the_page_of_the_library(run, folder):
         (["refresh", "--seconds", "-1"], "limits.seconds: found"),
         (["table", "--json"], "--json: found given"),
         (["--folder", "nowhere"], "library: found nowhere"),
+        (["list", "answer.json"], "answers: found answer.json; allowed: only with challenge"),
+        (["challenge"], "answers: found nothing"),
+        (["challenge", "nowhere.json"], "nowhere.json: found No such file or directory"),
     ],
 )
 def test_bad_arguments_are_refused(refused, arguments, complaint):
@@ -153,3 +156,44 @@ def test_bad_arguments_are_refused(refused, arguments, complaint):
 def test_a_broken_file_is_refused_and_named(refused, folder, best):
     best(comment="x")
     assert refused("library", "verify", "--folder", folder).startswith("toy/eight-gangs.best.json: best: ")
+
+
+@pytest.fixture
+def answers(run, tmp_path):
+    """Two folders with an answer each, of the algorithm and of a solver, and a file with a wrong value."""
+    for folder, method in (("mine", "heuristic"), ("theirs", "exact")):
+        (tmp_path / folder).mkdir()
+        run("solve", TOY, "--policy", "srtf", "--method", method, "--output", tmp_path / folder / "one.json")
+    wrong = json.loads((tmp_path / "mine" / "one.json").read_text()) | {"value": 999}
+    (tmp_path / "wrong.json").write_text(json.dumps(wrong))
+    return [str(tmp_path / name) for name in ("mine", "theirs", "wrong.json")]
+
+
+def test_answers_are_judged_and_ranked(run, folder, answers):
+    code, out, err = run("library", "challenge", answers[0], "--folder", folder)
+    assert (code, err) == (0, "")
+    assert "toy/eight-gangs  srtf      102         114    114  worse        11.76 %       11.76 %" in out
+    assert out.endswith("\n1 answer: 1 worse; score 89.47\n")
+    code, out, _ = run("library", "challenge", *answers[:2], "--folder", folder)
+    assert code == 0
+    ranks = [line.split()[:3] for line in out.splitlines()[-2:]]
+    assert ranks == [["1", answers[1], "100.00"], ["2", answers[0], "89.47"]]
+
+
+def test_a_refused_answer_is_named_and_ends_with_code_one(run, folder, answers):
+    code, out, _ = run("library", "challenge", *answers, "--folder", folder)
+    assert code == 1
+    assert f"{answers[2]} is refused:\n  value (value): said 999; it is 102\n" in out
+    code, out, _ = run("library", "challenge", *answers, "--folder", folder, "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert [one["verdict"] for one in found["answers"]] == ["worse", "optimal", "refused"]
+    assert [one["refused"] for one in found["ranking"]] == [0, 0, 1]
+    assert found["answers"][2]["violations"][0]["rule"] == "value"
+
+
+def test_an_answer_to_an_unknown_round_and_an_empty_folder_are_refused(refused, folder, answers, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "a folder without answers" in refused("library", "challenge", tmp_path / "empty", "--folder", folder)
+    shutil.rmtree(folder / "toy")
+    assert "a round of the library" in refused("library", "challenge", answers[0], "--folder", folder)

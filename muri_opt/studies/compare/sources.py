@@ -12,11 +12,13 @@ from typing import Final
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
 from muri_opt.rounds.error_text import listed, shown, whole_range
-from muri_opt.rounds.generate.families import FAMILIES as GENERATED, MOST_JOBS, MOST_NODES, generate
+from muri_opt.rounds.generate.any_family import DESCRIPTIONS, draw_round
+from muri_opt.rounds.generate.families import MOST_JOBS, MOST_NODES
 from muri_opt.rounds.text_files import in_file
 from muri_opt.rounds.text_options import TextOptions
 from muri_opt.studies.library import FAMILIES, Best, Instance, Optimum, instances, library_folder, load_round
-from muri_opt.studies.library.instance import BEST_SUFFIX, read_instance
+from muri_opt.studies.library.best import BEST_SUFFIX
+from muri_opt.studies.library.instance import read_instance
 
 GENERATE: Final = "generate:"
 SYSTEMS: Final = {"muri": "interleaving", "afs": "elastic", "rubick": "plans", "aiturbo": "configurations"}
@@ -109,8 +111,8 @@ def _in_folder(folder: Path) -> list[NamedRound]:
 def _generated(text: str) -> list[NamedRound]:
     """Return ``count`` rounds with the seeds that follow ``seed``."""
     family, _, tail = text.partition("?")
-    if family not in GENERATED and family not in SYSTEMS:
-        raise unknown_name("family to generate", family, [*GENERATED, *SYSTEMS])
+    if family not in DESCRIPTIONS and family not in SYSTEMS:
+        raise unknown_name("family to generate", family, [*DESCRIPTIONS, *SYSTEMS])
     options = TextOptions.of("family", tail)
     options.check("jobs", "nodes", "count", "seed")
     jobs, nodes = options.whole("jobs", MOST_JOBS), options.whole("nodes", MOST_NODES)
@@ -121,7 +123,7 @@ def _generated(text: str) -> list[NamedRound]:
     return [
         NamedRound(
             name=f"{GENERATE}{family}?jobs={jobs}&nodes={nodes}&seed={seed}",
-            round=generate(SYSTEMS.get(family, family), jobs=jobs, nodes=nodes, seed=seed),
+            round=draw_round(SYSTEMS.get(family, family), jobs=jobs, nodes=nodes, seed=seed),
         )
         for seed in range(first, first + (1 if count is None else count))
     ]

@@ -11,12 +11,12 @@ import msgspec
 
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Result, Round, write_round
-from muri_opt.studies.library.best import BEST_FORMAT, Best, Optimum, write_best
+from muri_opt.studies.library.best import BEST_FORMAT, Best, Optimum, save_best
 from muri_opt.studies.library.check import check_optimum
 from muri_opt.studies.library.gap_check import check_gap
 from muri_opt.studies.library.gaps import Gap
 from muri_opt.studies.library.improve import optimum_of
-from muri_opt.studies.library.instance import FAMILIES, Instance, best_path, read_instance
+from muri_opt.studies.library.instance import FAMILIES, Instance, read_instance
 from muri_opt.studies.library.recipe import Recipe, load_instance
 
 
@@ -44,7 +44,7 @@ def add(
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or load_instance(path) != given:
         _write_given(given, path)
-    write_best(best, best_path(path))
+    save_best(best, path)
     return read_instance(path, family)
 
 

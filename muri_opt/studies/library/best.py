@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import os
+import zlib
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -11,12 +13,16 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Certificate, Evidence, Limit, Proof, Reason, Result, Termination, relative_gap
-from muri_opt.rounds.text_files import read_text
+from muri_opt.rounds.text_files import MOST_BYTES, read_text
 from muri_opt.studies.library.gaps import Gap, measure_name
 from muri_opt.studies.library.stored_decision import StoredDecision
 from muri_opt.systems import policy_from
 
 BEST_FORMAT: Final[Literal["muri-opt/best/1"]] = "muri-opt/best/1"
+BEST_SUFFIX: Final = ".best.json"
+COMPRESSED: Final = ".gz"
+PLAIN_BYTES: Final = 120_000
+"""Files of more are compressed: the decision of 10,000 jobs alone takes some hundred thousand."""
 
 
 class Optimum(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -114,26 +120,60 @@ def parse_best(text: str) -> Best:
 
 
 def read_best(path: str | os.PathLike[str]) -> Best:
-    """Return what is known of a round from the file at ``path``."""
-    return parse_best(read_text(path, "optima"))
+    """Return what is known of a round from the file at ``path``; ``.gz`` is a compressed one."""
+    if not os.fspath(path).endswith(COMPRESSED):
+        return parse_best(read_text(path, "optima"))
+    try:
+        with gzip.open(path) as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InputError("file", f"more than {MOST_BYTES:,} bytes", f"at most {MOST_BYTES:,} bytes")
+        return parse_best(data.decode())
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise InputError("file", found, "a readable compressed file of optima") from None
+
+
+def best_path(path: Path) -> Path:
+    """Return the file of optima that belongs to the file of a round: the compressed one where there is one."""
+    plain = path.with_name(path.name.removesuffix(".json") + BEST_SUFFIX)
+    compressed = plain.with_name(plain.name + COMPRESSED)
+    return compressed if compressed.exists() else plain
+
+
+def save_best(best: Best, path: Path) -> None:
+    """Write what is known of the round at ``path`` beside it, compressed where it is large."""
+    plain = path.with_name(path.name.removesuffix(".json") + BEST_SUFFIX)
+    compressed = plain.with_name(plain.name + COMPRESSED)
+    chosen, other = (compressed, plain) if len(best_text(best)) > PLAIN_BYTES else (plain, compressed)
+    write_best(best, chosen)
+    other.unlink(missing_ok=True)
 
 
 def write_best(best: Best, path: str | os.PathLike[str]) -> None:
-    """Write the file, one line per optimum and gap: whole or not at all; reading it gives an equal object."""
-    head = {"format": best.format, "fingerprint": best.fingerprint, "source": best.source}
-    lines = [f" {_text(name)}: {_text(value)}," for name, value in head.items()]
-    optima = ",\n".join(f"  {_text(optimum)}" for optimum in best.optima)
-    gaps = ",\n".join(f"  {_text(gap)}" for gap in best.gaps)
-    lines += [' "optima": [', optima, " ],", ' "gaps": [', gaps, " ]"] if gaps else [' "optima": [', optima, " ]"]
+    """Write the file, whole or not at all; ``.gz`` is compressed, the same content always to the same bytes."""
     target = Path(path)
+    data = best_text(best).encode()
+    if target.name.endswith(COMPRESSED):
+        data = gzip.compress(data, mtime=0)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        beside.write_text("\n".join(["{", *lines, "}", ""]))
+        beside.write_bytes(data)
         beside.replace(target)
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), "a file that can be written") from None
     finally:
         beside.unlink(missing_ok=True)
+
+
+def best_text(best: Best) -> str:
+    """Return the content of the file, one line per optimum and gap; reading it gives an equal object."""
+    head = {"format": best.format, "fingerprint": best.fingerprint, "source": best.source}
+    lines = [f" {_text(name)}: {_text(value)}," for name, value in head.items()]
+    optima = ",\n".join(f"  {_text(optimum)}" for optimum in best.optima)
+    gaps = ",\n".join(f"  {_text(gap)}" for gap in best.gaps)
+    lines += [' "optima": [', optima, " ],", ' "gaps": [', gaps, " ]"] if gaps else [' "optima": [', optima, " ]"]
+    return "\n".join(["{", *lines, "}", ""])
 
 
 def _text(value: Any) -> str:

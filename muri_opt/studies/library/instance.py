@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final, TypeVar
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import Round
 from muri_opt.rounds.quantities import whole
-from muri_opt.studies.library.best import Best, Optimum, read_best, write_best
+from muri_opt.studies.library.best import BEST_SUFFIX, COMPRESSED, Best, Optimum, best_path, read_best, save_best
 from muri_opt.studies.library.gaps import Gap
 from muri_opt.studies.library.recipe import Recipe, load_instance
 from muri_opt.systems import policy_from
@@ -23,8 +24,8 @@ FAMILIES: Final[Mapping[str, str]] = {
     "stress": "large random rounds, with the best value and bound that are known",
     "worst": "rounds on which a heuristic is far from the optimum, with the gap proved",
     "peers": "cases from the tests of other schedulers, with what these expect",
+    "traces": "rounds of 10 to 10,000 jobs after public traces, with the best value and bound that are known",
 }
-BEST_SUFFIX: Final = ".best.json"
 _MOST_JOBS = 1 << 40
 
 Kind = TypeVar("Kind")
@@ -72,7 +73,7 @@ class Instance:
 
     def save(self, best: Best) -> None:
         """Write what is known now."""
-        write_best(best, best_path(self.path))
+        save_best(best, self.path)
 
 
 def library_folder() -> Path:
@@ -80,11 +81,6 @@ def library_folder() -> Path:
     package = Path(__file__).resolve().parents[2]
     shipped = package / "_data" / "instances"
     return shipped if shipped.is_dir() else package.parent / "instances"
-
-
-def best_path(path: Path) -> Path:
-    """Return the file of optima that belongs to the file of a round."""
-    return path.with_name(path.name.removesuffix(".json") + BEST_SUFFIX)
 
 
 def instances(
@@ -110,15 +106,26 @@ def instances(
     return tuple(one for one in found if one.jobs <= most and one.optima(wanted))
 
 
+def by_number(path: Path) -> list[str | int]:
+    """Return the name of a file for sorting: ``muri-30`` goes before ``muri-100``."""
+    parts = re.split(r"(\d+)", path.name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def round_files(folder: Path) -> list[Path]:
+    """Return the files of rounds in the folder of a family, in order."""
+    return sorted((path for path in folder.glob("*.json") if not path.name.endswith(BEST_SUFFIX)), key=by_number)
+
+
 def _family(root: Path, family: str) -> list[Instance]:
     folder = root / family
-    files = {path.name for path in folder.glob("*.json")}
-    rounds = sorted(name for name in files if not name.endswith(BEST_SUFFIX))
-    for best in sorted(files.difference(rounds)):
-        owner = best.removesuffix(BEST_SUFFIX) + ".json"
-        if owner not in files:
-            raise InputError(f"{family}/{owner}", "nothing", f"the round that {best} belongs to")
-    return [read_instance(folder / name, family) for name in rounds]
+    rounds = round_files(folder)
+    names = {path.name for path in rounds}
+    for best in sorted([*folder.glob(f"*{BEST_SUFFIX}"), *folder.glob(f"*{BEST_SUFFIX}{COMPRESSED}")]):
+        owner = best.name.removesuffix(COMPRESSED).removesuffix(BEST_SUFFIX) + ".json"
+        if owner not in names:
+            raise InputError(f"{family}/{owner}", "nothing", f"the round that {best.name} belongs to")
+    return [read_instance(path, family) for path in rounds]
 
 
 def read_instance(path: Path, family: str) -> Instance:

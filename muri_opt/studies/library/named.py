@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from muri_opt.rounds import Round
-from muri_opt.studies.library.instance import BEST_SUFFIX, FAMILIES, library_folder
+from muri_opt.studies.library.instance import FAMILIES, library_folder, round_files
 from muri_opt.studies.library.recipe import load_round
 
 
@@ -15,8 +15,7 @@ def shipped_rounds() -> dict[str, Path]:
     return {
         f"{family}/{path.name.removesuffix('.json')}": path
         for family in FAMILIES
-        for path in sorted((root / family).glob("*.json"))
-        if not path.name.endswith(BEST_SUFFIX)
+        for path in round_files(root / family)
     }
 
 

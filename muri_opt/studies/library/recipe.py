@@ -9,14 +9,14 @@ import msgspec
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Round, parse_round
-from muri_opt.rounds.generate.families import generate
+from muri_opt.rounds.generate.any_family import draw_round
 from muri_opt.rounds.text_files import read_text
 
 RECIPE_FORMAT: Final[Literal["muri-opt/recipe/1"]] = "muri-opt/recipe/1"
 
 
 class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What ``generate()`` is asked for."""
+    """What ``draw_round()`` is asked for."""
 
     family: str
     jobs: int
@@ -25,7 +25,7 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def round(self) -> Round:
         """Return the round that the generator makes."""
-        return generate(self.family, jobs=self.jobs, nodes=self.nodes, seed=self.seed)
+        return draw_round(self.family, jobs=self.jobs, nodes=self.nodes, seed=self.seed)
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

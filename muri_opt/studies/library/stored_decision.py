@@ -21,6 +21,10 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     period_seconds: float | None = None
     rates: tuple[float, ...] | UnsetType = UNSET
 
+    def assignment(self) -> Assignment:
+        """Return the assignment."""
+        return Assignment(**msgspec.structs.asdict(self))
+
 
 class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who runs where, and by reason who waits."""
@@ -40,7 +44,7 @@ class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def decision(self) -> Decision:
         """Return the decision; its waiting jobs have a reason and no words."""
         return Decision(
-            assignments=tuple(Assignment(**msgspec.structs.asdict(seat)) for seat in self.assignments),
+            assignments=tuple(seat.assignment() for seat in self.assignments),
             waiting=tuple(
                 Waiting(job=job, reason=reason, detail="", remedy="")
                 for reason, jobs in self.waiting.items()

@@ -14,13 +14,15 @@ _HEAD = """# Instances
 
 Rounds with the best value and bound that are known. `<name>.json` is a round in the format of
 [schema.json](schema.json), or, where that would be large, the call of the generator that makes it. `<name>.best.json`
-has the value, the bound, who proved it, how and when, the decision, and the evidence that anybody can check again.
+has the value, the bound, who proved it, how and when, the decision, and the evidence that anybody can check again;
+large ones are compressed (`.best.json.gz`).
 
 ```
-muri-opt library list      what there is
-muri-opt library verify    check every optimum from its file
-muri-opt library refresh   solve again what is open; keep what is better and verified
-muri-opt library table     this page
+muri-opt library list               what there is
+muri-opt library verify             check every optimum from its file
+muri-opt library refresh            solve again what is open; keep what is better and verified
+muri-opt library challenge ANSWERS  verify and rank answers of your own
+muri-opt library table              this page
 ```
 
 A value is compared within one policy only: what it counts is a matter of the policy (`muri-opt solve` prints the unit).

@@ -92,7 +92,7 @@ def test_generated_rounds_are_those_of_the_generator(family, options):
         ("small/gangs-01.best", "instance: found 'small/gangs-01.best'"),
         (
             "generate:mury",
-            "family to generate: found 'mury' (did you mean 'muri'?); allowed: one of afs, aiturbo",
+            "family to generate: found 'mury' (did you mean 'muri'?); allowed: one of afs, afs-trace, aiturbo",
         ),
         (
             "generate:muri?job=3",

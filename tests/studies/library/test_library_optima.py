@@ -19,7 +19,16 @@ FIRST_OF_POLICY = {one.policy: (x, one) for x, one in reversed(SMALL)}
 TWO = ("exact@highs", "exact@cp-sat")
 
 
-@pytest.mark.parametrize("instance", ALL, ids=lambda instance: instance.name)
+FAST_JOBS = 300
+"""Rounds after traces of more jobs are verified in the slow tests only."""
+
+
+def in_its_time(instance):
+    slow = instance.family == "traces" and instance.jobs > FAST_JOBS
+    return pytest.param(instance, id=instance.name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize("instance", [in_its_time(instance) for instance in ALL])
 def test_every_stored_answer_holds(instance):
     for finding, stored in zip(check_instance(instance), instance.best.optima, strict=True):
         assert finding.violations == ()
@@ -40,7 +49,9 @@ def test_evidence_is_stored_where_a_bound_follows_from_it_and_nowhere_else():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instance", [x for x in ALL if any(one.proof is Proof.AGREEMENT for one in x.best.optima)])
+@pytest.mark.parametrize(
+    "instance", [x for x in ALL if x.jobs <= 100 and any(one.proof is Proof.AGREEMENT for one in x.best.optima)]
+)
 def test_solvers_that_agreed_agree_again(instance):
     found = check_instance(instance, seconds=60)
     assert [one.violations for one in found] == [()] * len(found)

@@ -17,12 +17,14 @@ from muri_opt.studies.library import (
     load_round,
     read_best,
     readme_text,
+    shipped_rounds,
     write_best,
 )
+from muri_opt.studies.library.best import PLAIN_BYTES, best_path, save_best
 from muri_opt.studies.library.table import gap_text
 
 ALL = instances()
-MOST_BYTES = 2_000_000
+MOST_BYTES = 4_000_000
 MOST_FILE = 200_000
 
 
@@ -43,6 +45,50 @@ def test_the_library_stays_small_and_large_rounds_are_recipes():
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
     assert max(path.stat().st_size for path in files) < MOST_FILE
     assert any(isinstance(instance.given, Recipe) for instance in ALL if instance.family == "stress")
+
+
+def test_sixty_rounds_and_more_are_of_public_traces_and_peers_tests_and_series_grow_to_ten_thousand_jobs():
+    assert sum(instance.family in ("peers", "traces", "paper") for instance in ALL) >= 60
+    series = {}
+    for instance in ALL:
+        if instance.family == "traces":
+            series.setdefault(instance.name.rpartition("-")[0], []).append(instance.jobs)
+            assert all(one.bound is not None for one in instance.best.optima)
+            assert isinstance(instance.given, Recipe)
+    assert len(series) == 8
+    assert set(map(tuple, series.values())) == {(10, 30, 100, 300, 1000, 3000, 10_000)}
+
+
+def test_large_files_of_optima_are_compressed_and_small_ones_are_not(tmp_path, monkeypatch):
+    assert {best_path(x.path).suffix for x in ALL} == {".json", ".gz"}
+    copied(tmp_path, "toy/two-gangs")
+    instance = only(tmp_path)
+    monkeypatch.setattr("muri_opt.studies.library.best.PLAIN_BYTES", 10)
+    save_best(instance.best, instance.path)
+    (written,) = (path for path in instance.path.parent.iterdir() if ".best." in path.name)
+    assert written.name == "two-gangs.best.json.gz"
+    before = written.read_bytes()
+    assert only(tmp_path).best == instance.best
+    save_best(instance.best, instance.path)
+    assert written.read_bytes() == before
+    monkeypatch.setattr("muri_opt.studies.library.best.PLAIN_BYTES", PLAIN_BYTES)
+    save_best(instance.best, instance.path)
+    assert {path.name for path in instance.path.parent.iterdir()} == {"two-gangs.json", "two-gangs.best.json"}
+
+
+@pytest.mark.parametrize("content", [b"nothing compressed", b"\x1f\x8b\x08", b""])
+def test_a_compressed_file_that_cannot_be_read_is_named(tmp_path, content):
+    copied(tmp_path, "toy/two-gangs")
+    (tmp_path / "toy" / "two-gangs.best.json").unlink()
+    (tmp_path / "toy" / "two-gangs.best.json.gz").write_bytes(content)
+    with pytest.raises(InputError, match=r"toy/two-gangs\.best\.json\.gz"):
+        instances(tmp_path)
+
+
+def test_rounds_are_in_the_order_of_their_numbers():
+    names = [x.name for x in ALL if x.name.startswith("traces/muri-")]
+    assert names == [f"traces/muri-{jobs}" for jobs in (10, 30, 100, 300, 1000, 3000, 10_000)]
+    assert [name for name in shipped_rounds() if name.startswith("traces/muri-")] == names
 
 
 def test_rounds_are_named_as_in_the_library_and_have_the_stored_fingerprint():
@@ -183,7 +229,8 @@ def test_what_is_written_reads_the_same(tmp_path):
         path = tmp_path / "one.best.json"
         write_best(instance.best, path)
         assert read_best(path) == instance.best
-        assert path.read_bytes() == instance.path.with_name(instance.path.stem + ".best.json").read_bytes()
+        if best_path(instance.path).name.endswith(".best.json"):
+            assert path.read_bytes() == best_path(instance.path).read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["one.best.json"]
 
 
