@@ -6,9 +6,10 @@ import ipaddress
 import signal
 import socket
 import time
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from muri_opt.cli.serve.http_app import Server, Settings
 from muri_opt.errors import InputError
@@ -49,7 +50,7 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._silent_since: dict[Any, float] = {}
+        self._silent_since: dict[H11Protocol, float] = {}
 
     async def on_tick(self, counter: int) -> bool:
         """Look at the connections, about once a second."""
@@ -58,7 +59,8 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _close_silent(self, now: float) -> None:
-        silent = [one for one in self.server_state.connections if one.cycle is None or one.cycle.response_complete]
+        connections = [one for one in self.server_state.connections if isinstance(one, H11Protocol)]
+        silent = [one for one in connections if one.cycle is None or one.cycle.response_complete]
         self._silent_since = {one: self._silent_since.get(one, now) for one in silent}
         for one, since in self._silent_since.items():
             if now - since > SILENT_SECONDS:
