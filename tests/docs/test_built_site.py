@@ -62,6 +62,17 @@ def test_a_page_opens_without_a_complaint_and_nothing_sticks_out(site, browser, 
     assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
+@pytest.mark.slow
+@pytest.mark.browser
+def test_no_formula_sticks_out_of_a_narrow_page(site, browser):
+    wide = {}
+    for page in sorted(site.glob("book/*/index.html")):
+        browser.open(page.as_uri(), wide=400)
+        wide[page.parent.name] = browser.value("document.documentElement.scrollWidth")
+    assert len(wide) >= 10
+    assert {name: found for name, found in wide.items() if found > 400} == {}
+
+
 @pytest.mark.browser
 def test_a_reader_may_choose_dark_or_light(site, browser):
     browser.open((site / "index.html").as_uri())
