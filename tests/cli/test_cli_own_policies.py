@@ -35,7 +35,7 @@ def own(tmp_path, monkeypatch):
 
 
 def test_compare_takes_it_with_intervals(run, own, tmp_path):
-    rounds = "generate:gangs?jobs=8&nodes=2&count=4&seed=1"
+    rounds = "generate:gangs?jobs=6&nodes=2&count=4&seed=1"
     words = ("--policies", f"srtf,{own}:smallest", "--methods", "heuristic,exact", "--work", 5, "--engine", "here")
     code, out, err = run("compare", rounds, *words, "--json", "--report", "gaps.html")
     assert (code, err) == (0, "")
@@ -51,7 +51,7 @@ def test_compare_takes_it_with_intervals(run, own, tmp_path):
 
 
 def test_replay_takes_it_with_intervals(run, own, tmp_path):
-    draws = "generate:tiresias?jobs=8&count=3&seed=1&most-gpus=16"
+    draws = "generate:tiresias?jobs=6&count=3&seed=1&most-gpus=16"
     words = ("replay", draws, "--policy", f"fifo,{own}:smallest", "--cluster", "4x4", "--engine", "here")
     code, out, err = run(*words, "--json", "--report", "page.html")
     assert (code, err) == (0, "")
@@ -92,13 +92,11 @@ def test_a_run_is_done_again_where_the_file_has_changed(run, own, tmp_path):
 
 
 def test_worst_case_takes_it_and_counts_no_round_on_which_it_fails(run, own):
-    words = ("--family", "gangs", "--jobs", 4, "--nodes", 1, "--budget", 40, "--seed", 3, "--work", 5)
+    words = ("--family", "gangs", "--jobs", 4, "--nodes", 1, "--budget", 20, "--seed", 3, "--work", 5)
     code, out, err = run("worst-case", f"{own}:careless", *words, "--at-least", 0.2)
     assert (code, err) == (0, "")
     assert out.startswith(f"policy       {own}:careless\n")
     assert "raised       TypeError: " in out
-    code, out, _ = run("worst-case", f"{own}:careless", *words, "--at-least", 0.2, "--json")
-    assert json.loads(out)["raised"].startswith("TypeError: ")
     code, _, err = run("worst-case", f"{own}:fails", *words)
     assert code == 2
     assert "none with a proved optimum (the policy raised ValueError: not today)" in err
