@@ -42,8 +42,7 @@ class GavelRounds:
         """Return a job as a round has it: a plan for each type of GPU and number of servers that divides its GPUs."""
         theirs, speeds = self.scheduler._jobs[job_id], self.scheduler._throughputs[job_id]
         gpus = theirs.scale_factor
-        left = ceil(self.scheduler._get_remaining_steps(job_id))
-        job = {"id": name, "gpus": gpus, "remaining_iterations": left}
+        job = {"id": name, "gpus": gpus, "remaining_iterations": ceil(self.scheduler._get_remaining_steps(job_id))}
         job["submitted"] = self.scheduler._per_job_start_timestamps[job_id]
         job["restart_seconds"] = self._restart
         if not self._plans:

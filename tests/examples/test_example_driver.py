@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from examples.common.driver import Driver, Placed
 from examples.common.gpu_ids import GpuIds
-from examples.common.links import InProcess, Recorded, Recording, Refused
+from examples.common.links import ROOT, InProcess, Recorded, Recording, Refused
 
 NODES = [{"id": "n0", "gpus": 4}, {"id": "n1", "gpus": 4}]
 
@@ -100,3 +101,11 @@ def test_gpus_are_given_once_and_kept_as_long_as_they_may_be(rounds: list[dict[s
 def test_more_gpus_than_there_are_are_refused() -> None:
     with pytest.raises(ValueError, match="b: 2 GPUs more on n0, which has 1 left"):
         GpuIds({"n0": [0, 1, 2]}).assign({"a": {"n0": 2}, "b": {"n0": 2}})
+
+
+def test_the_example_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    code, printed = re.findall(
+        r"```(?:python|text)\n(.*?)```", (ROOT / "examples" / "README.md").read_text(), re.DOTALL
+    )
+    exec(code, {})  # noqa: S102
+    assert capsys.readouterr().out == printed

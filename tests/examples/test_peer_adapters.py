@@ -22,7 +22,7 @@ from examples.simulators import SIMULATORS
 HERE = Path(__file__).parent
 DRIVES = {"gavel": gavel_rounds, "sia": sia_rounds}
 GIVEN = [name for name in DRIVES if os.environ.get(f"MURI_OPT_{name.upper()}")]
-MOST_LINES = 60
+LINES = 60
 EXPECTED: dict[str, list[dict[Any, Any]]] = {
     "gavel": [{0: (0, 1), 1: (2,)}, {0: (0, 1), 1: (2,)}, {0: (0, 1), 1: (2,)}, {2: (0, 1, 2, 3)}, {}],
     "sia": [
@@ -57,8 +57,8 @@ def test_the_recorded_answers_are_those_of_today(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRIVES)
-def test_an_adapter_has_at_most_sixty_lines(name: str) -> None:
-    assert len((ROOT / "examples" / name / "adapter.py").read_text().splitlines()) <= MOST_LINES
+def test_an_adapter_has_fewer_than_sixty_lines(name: str) -> None:
+    assert len((ROOT / "examples" / name / "adapter.py").read_text().splitlines()) < LINES
 
 
 def run(name: str, policy: str, method: str) -> dict[str, Any]:
