@@ -17,7 +17,7 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import Limit, Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import backend_named, relaxation_duals
-from muri_opt.systems.muri.program_columns import MOST_COLUMNS
+from muri_opt.systems.muri.program_types import MOST_COLUMNS
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
 FOREVER = Limits(seconds=None)
@@ -165,19 +165,23 @@ def test_types_are_equal_jobs_and_a_group_runs_as_often_as_they_allow() -> None:
     assert model.objective.tolist() == [250_000, 250_000, 300_000, 300_000, 250_000]
 
 
-def test_too_many_groups_are_refused_before_they_are_built() -> None:
+def test_too_many_groups_are_refused_by_a_backend_that_is_asked_for() -> None:
     jobs = [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)]
     round_ = sharing_round([20], jobs)
-    for method in ("exact", "exact@cp-sat"):
-        with pytest.raises(RefusalError, match=f"groups of 60 types.*at most {MOST_COLUMNS:,}; take smaller groups"):
-            solve_round(round_, "muri-s", method)
-    heuristic = solve_round(round_, "muri-s", "heuristic")
-    result = solve_round(round_, "muri-s", "auto")
-    assert result.decision == heuristic.decision
-    assert (result.termination.reason, result.termination.limit) == (Reason.FEASIBLE, Limit.SIZE)
-    assert "take smaller groups" in result.termination.detail
-    assert result.certificate.feasible
+    with pytest.raises(RefusalError, match=f"groups of 60 types.*at most {MOST_COLUMNS:,}; take smaller groups"):
+        solve_round(round_, "muri-s", "exact@cp-sat")
     assert solve_round(round_, "muri-s:group=2", "exact@highs").termination.reason is Reason.OPTIMAL
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_of_too_many_groups_some_are_priced(method: str) -> None:
+    round_ = sharing_round([8], [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)])
+    heuristic = solve_round(round_, "muri-s", "heuristic")
+    result = solve_round(round_, "muri-s", method, Limits(work=20))
+    assert result.certificate.feasible and "groups were priced" in result.termination.detail
+    assert heuristic.value is not None and result.value is not None and result.bound is not None
+    assert heuristic.value <= result.value <= result.bound <= 1.01 * result.value
+    assert solve_round(round_, "muri-s", method, Limits(work=20)).decision == result.decision
 
 
 @pytest.mark.parametrize("method", ["exact@highs", "exact@cp-sat", "exact", "auto"])
