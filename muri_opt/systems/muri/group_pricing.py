@@ -64,13 +64,13 @@ class GroupPricing:
         self.types, self.able = types, able
         self.steps = 0
         rules = types.rules
-        self._rule, self._slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
+        self.rule, self.slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
         amount = adds_alone(rules, types.members(np.arange(len(types.g))))
         left = 1.0 if rules.horizon is None else np.maximum(0, rules.horizon - types.restart) / rules.horizon
-        self._adds = np.where(types.priority == 0, amount, 0.0) * left
-        unit = 1e-6 if self._rule.in_seconds else 1.0
-        self._times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
-        self._unit = unit
+        self.adds = np.where(types.priority == 0, amount, 0.0) * left
+        unit = 1e-6 if self.rule.in_seconds else 1.0
+        self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
+        self.unit = unit
 
     def look(self, charges: Charges, *, wide: bool, among: Ints | None = None) -> Seen:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said."""
@@ -101,9 +101,9 @@ class _Bucket:
     def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges) -> None:
         types, rules = pricing.types, pricing.types.rules
         self.pricing, self.units, self.largest = pricing, units, types.largest
-        self.rule, self.slots, self.count = pricing._rule, pricing._slots, len(units)
-        self.times = [times[units] for times in pricing._times]
-        self.adds = pricing._adds[units] * pricing._unit
+        self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
+        self.times = [times[units] for times in pricing.times]
+        self.adds = pricing.adds[units] * pricing.unit
         if rules.objective == "efficiency":
             self.adds = self.adds * types.g[units] / gpus
         self.pays = charges.job[units] + gpus * charges.per_gpu[units]
@@ -138,7 +138,7 @@ class _Bucket:
         two of three jobs are above what is missing with the best third one; and two alone, in any seats, above all.
         """
         step = max(1, 8 * _BLOCK // self.count)
-        shortest = np.maximum(self.pricing._unit, sum(self.times))
+        shortest = np.maximum(self.pricing.unit, sum(self.times))
         alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         for begin in range(0, self.count, step):
             rows = np.arange(begin, min(self.count, begin + step))
@@ -169,7 +169,7 @@ class _Bucket:
 
     def _period(self, seats: Mapping[int, Sequence[Any]]) -> Any:
         sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
-        return np.maximum(self.pricing._unit, self.rule.periods(sitting))
+        return np.maximum(self.pricing.unit, self.rule.periods(sitting))
 
     def _filled(self, first: Ints, second: Ints) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""

@@ -100,8 +100,8 @@ def _started(round_: Round, types: GroupTypes, start: Decision | None) -> Ints:
     """Return every type alone that can run, and the groups of a decision."""
     able = np.flatnonzero(types.able(round_) > 0)
     rows = [[kind] for kind in able.tolist()]
-    for assignment in () if start is None else start.assignments:
-        rows.append(sorted(int(types.type_of[round_.job_index[job]]) for job in assignment.jobs))
+    decided = () if start is None else start.assignments
+    rows += [sorted(int(types.type_of[round_.job_index[job]]) for job in assignment.jobs) for assignment in decided]
     groups = np.full((len(rows), types.largest), -1, dtype=np.int64)
     for place, row in enumerate(rows):
         groups[place, : len(row)] = row

@@ -71,7 +71,7 @@ class GroupTypes:
         """Return the GPUs that groups take, those of their largest job."""
         if not len(self.g):
             return np.zeros(0, dtype=np.int64)
-        return np.where(groups >= 0, self.g[groups], 0).max(axis=1, initial=0)
+        return np.asarray(np.where(groups >= 0, self.g[groups], 0).max(axis=1, initial=0))
 
     def members(self, kinds: Ints) -> Members:
         """Return the jobs of groups of one size."""

@@ -195,8 +195,8 @@ class _Scan:
         pays = bidders.pays[first] + bidders.pays[second]
         if self.size == 3:
             profit = self._with(first, second, seats, seats[1], part=1.0) - (pays + bidders.fixed)[:, None]
-            row, third = np.nonzero(profit > self.floor - self.margin)
-            self._keep(np.column_stack([first[row], second[row], third]), profit[row, third])
+            at, thirds = np.nonzero(profit > self.floor - self.margin)
+            self._keep(np.column_stack([first[at], second[at], thirds]), profit[at, thirds])
             return
         one, other = (self._with(first, second, seats, slot, part=0.5) for slot in (seats[1], seats[3]))
         high, top = one.max(axis=1), other.max(axis=1)
