@@ -24,8 +24,6 @@ def _round(rng: Any, count: int, stages: int, *, running: bool) -> Round:
         now: Any = {}
         if j < 3 * running:
             now = {"state": "running", "placement": {f"r{j}": gpus}, "restart_seconds": 200.0}
-            {"state": "running", "placement": {f"r{j}": gpus}, "restart_seconds": 200.0} if j < 3 * running else {}
-        )
         jobs.append(
             Job(
                 id=f"j{j}",
