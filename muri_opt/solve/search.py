@@ -60,6 +60,8 @@ class Search(Known):
     apart: SetApart | None = None
     spent: float = 0.0
     """Units of work that the algorithm and the solver process counted."""
+    searched: bool = False
+    """Whether the chapter's own search took the place of a program that is too large to write down."""
     sent: bool = False
     """Whether the solver process was handed the round."""
     rules: Rules = field(init=False)
@@ -174,6 +176,7 @@ class Search(Known):
         formulation = self.program
         if not (formulation.has_direct or formulation.has_search) or self._barred() is not None:
             return
+        whole = formulation.is_searched(self.round_)
         answer: Answer | None = None
         with suppress(WorkerError, RefusalError):
             limits = self._prepared()
@@ -188,7 +191,8 @@ class Search(Known):
             )
             said = self.termination
             self._take(None, answer, self.evidence if answer.duals is None else (answer.duals,))
-            self.end(self.termination if self.proved else said)
+            self.searched = whole
+            self.end(self.termination if self.proved or whole else said)
 
     def run_exact(self, *backends: str) -> None:
         """Improve or prove the answer with the exact program on the first backend that takes it; the next may confirm.
@@ -196,6 +200,8 @@ class Search(Known):
         The solver runs in a process that can be stopped. A refusal by the last backend is an error only where there is
         no answer yet.
         """
+        if self.searched:
+            return
         try:
             barred = self._barred(self.program.work(self.round_) if self.method == "auto" else 0.0)
         except RefusalError as error:  # told from counts, before the round is handed over

@@ -82,6 +82,10 @@ class Formulation(ABC):
         """
         return 0.0
 
+    def is_searched(self, round_: Round) -> bool:
+        """Return whether the program is too large to write down, so that what :meth:`search` finds is all there is."""
+        return False
+
     def may_settle(self, round_: Round, decision: Decision) -> bool:
         """Return whether :meth:`settle` may find something; told from counts, before anything is built."""
         return False

@@ -15,8 +15,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.modelling import Ints, Model, ModelBuilder, Stage, Values
-from muri_opt.rounds import Decision, Prices, Round
+from muri_opt.modelling import Ints, Model, ModelBuilder, Relax, SolveStages, Stage, Values
+from muri_opt.rounds import Budget, Decision, Prices, Round
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems.capacity import Leftover, Placed, best_fit, group_decision, held_gpus
@@ -26,15 +26,17 @@ from muri_opt.systems.muri.group_worth import free_rates_of
 from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.program_ascent import MOST_GROUPS, listed_prices
-from muri_opt.systems.muri.program_columns import GroupColumns, most_groups, refuse_too_many
+from muri_opt.systems.muri.program_columns import GroupColumns, many_groups, most_groups, refuse_too_many
 from muri_opt.systems.muri.program_duals import matching_duals
 from muri_opt.systems.muri.program_places import held_on, shares_anywhere, shares_at_spots
 from muri_opt.systems.muri.program_prices import job_prices
+from muri_opt.systems.muri.program_search import search_groups, seconds_to_check
 from muri_opt.systems.muri.program_spots import Cells
+from muri_opt.systems.muri.program_types import GroupTypes
 from muri_opt.systems.muri.ways import freely
 from muri_opt.systems.orders import priority_order
 from muri_opt.systems.pooled_limits import Uses, add_limits, add_limits_beside_gpus, row_prices, whole_prices
-from muri_opt.systems.program import Formulation
+from muri_opt.systems.program import Formulation, Searched
 
 QUICK_JOBS: Final = 200
 """Jobs up to which a first bound on pairs is by matchings."""
@@ -53,10 +55,14 @@ class GroupingFormulation(Formulation):
 
     chapter: ClassVar[str] = "grouping"
     late_imports: ClassVar[tuple[str, ...]] = ("scipy.optimize",)
+    has_search: ClassVar[bool] = True
 
     def build(self, round_: Round) -> Model:
         """Return the program: every job in at most one group, groups within the GPUs, CPUs, memory and quotas."""
-        columns = GroupColumns.of(round_, self.rules)
+        return self.model_over(round_, GroupColumns.of(round_, self.rules))
+
+    def model_over(self, round_: Round, columns: GroupColumns) -> Model:
+        """Return the program over some groups."""
         builder = ModelBuilder("grouping")
         count = len(columns.value)
         x = builder.add_columns("x", np.arange(count), upper=columns.most)
@@ -73,7 +79,7 @@ class GroupingFormulation(Formulation):
         if group_spots(round_) is None:
             add_limits(builder, round_, x, columns.gpus, uses)
         else:
-            self._cells(round_).add(builder, x, columns)
+            _cells(round_, columns).add(builder, x, columns)
             add_limits_beside_gpus(builder, round_, uses)
         self._add_homes(round_, columns, builder, x)
         columns.classes.add(builder, x)
@@ -93,8 +99,22 @@ class GroupingFormulation(Formulation):
 
     def work(self, round_: Round) -> float:
         """Refuse a round of too many groups before it is handed to a solver; of others nothing is said."""
+        if self.is_searched(round_):
+            return 4 * seconds_to_check(GroupTypes.of(round_, self.rules))
         refuse_too_many(round_, self.rules)
         return 0.0
+
+    def is_searched(self, round_: Round) -> bool:
+        """Return whether groups are too many to list, and are priced instead."""
+        return many_groups(round_, self.rules)
+
+    def search(
+        self, round_: Round, start: Decision | None, budget: Budget, relax: Relax, solve: SolveStages
+    ) -> Searched | None:
+        """Return what pricing groups on demand finds, where they are too many to list."""
+        if not self.is_searched(round_):
+            return None
+        return search_groups(self, round_, GroupTypes.of(round_, self.rules), start, budget, relax, solve)
 
     def stages(self, round_: Round, model: Model) -> tuple[Stage, ...]:
         """Return the stages of all classes of priority, from the first: what groups are worth to it; last, changes."""
@@ -109,14 +129,19 @@ class GroupingFormulation(Formulation):
         memory of single nodes keep from being placed is left out. Jobs in no group, or in one that was left out, run
         alone where there still is room.
         """
-        columns = GroupColumns.of(round_, self.rules)
+        return self.decision_over(round_, GroupColumns.of(round_, self.rules), values)
+
+    def decision_over(self, round_: Round, columns: GroupColumns, values: Values) -> Decision:
+        """Return the same for the values of some groups."""
         order = priority_order(round_, self.rules.order)
         stay, chosen = _jobs_of(columns, order, values)
         g, spots = round_.amounts.g, group_spots(round_)
         if spots is None:
             shares = shares_anywhere(round_, [jobs for jobs, _ in chosen], stay)
         else:
-            shares = shares_at_spots(round_, chosen, columns.spots, self._cells(round_), values[len(columns.value) :])
+            shares = shares_at_spots(
+                round_, chosen, columns.spots, _cells(round_, columns), values[len(columns.value) :]
+            )
         left = Leftover(round_)
         for jobs, taken in shares.items():
             left.take(taken, *jobs)
@@ -140,7 +165,7 @@ class GroupingFormulation(Formulation):
         """Return how often each group runs in a decision, where spots have their GPUs, and what classes get."""
         columns = GroupColumns.of(round_, self.rules)
         values = np.zeros(len(columns.value), dtype=np.int64)
-        cells = None if group_spots(round_) is None else self._cells(round_)
+        cells = None if group_spots(round_) is None else _cells(round_, columns)
         flows = np.zeros(0 if cells is None else len(cells.pairs), dtype=np.int64)
         position = {
             (columns.members(group), int(columns.spot[group]), int(columns.home[group])): group
@@ -192,6 +217,15 @@ class GroupingFormulation(Formulation):
         of jobs have prices too, and where jobs ask for certain nodes the GPUs of each node have a price of their own.
         """
         columns = GroupColumns.of(round_, self.rules)
+        prices = whole_prices(self.prices_over(round_, columns, model, row_duals), always=("once", "gpus"))
+        if group_spots(round_) is not None:
+            return prices
+        return matching_duals(round_, columns, prices) or prices
+
+    def prices_over(
+        self, round_: Round, columns: GroupColumns, model: Model, row_duals: NDArray[np.float64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the prices by label that duals of the program over some groups stand for."""
         matrix = model.matrix
         duals = np.maximum(0.0, row_duals)
         charged = np.repeat(duals, np.diff(matrix.starts)) * matrix.coefficients
@@ -212,13 +246,8 @@ class GroupingFormulation(Formulation):
             np.maximum.at(more, (kind[kept], columns.home[group[kept]]), rest[group[kept]] / times[kept])
             prices |= columns.homes.prices(columns.count, columns.type_of, prices, more)
         if group_spots(round_) is not None:
-            prices["gpus"] = prices["gpus"][self._cells(round_).of_node]
-            return whole_prices(prices, always=("once", "gpus"))
-        linear = whole_prices(prices, always=("once", "gpus"))
-        return matching_duals(round_, columns, linear) or linear
-
-    def _cells(self, round_: Round) -> Cells:
-        return Cells.of(GroupColumns.of(round_, self.rules).spots, round_.amounts.G)
+            prices["gpus"] = prices["gpus"][_cells(round_, columns).of_node]
+        return prices
 
     def _timed(self, round_: Round, columns: GroupColumns, jobs: tuple[int, ...], share: Ints) -> Placed:
         if len(jobs) == 1:
@@ -227,6 +256,10 @@ class GroupingFormulation(Formulation):
         found = group_periods(columns.stages[columns.type_of[list(jobs)]][None], rules.pattern, worst=rules.worst_order)
         period = int(found.microseconds[0]) / MICROSECONDS_PER_SECOND * SLOWDOWN[rules.slowdown][len(jobs)]
         return Placed(jobs=jobs, share=share, order=tuple(found.orders[0].tolist()), period_seconds=period)
+
+
+def _cells(round_: Round, columns: GroupColumns) -> Cells:
+    return Cells.of(columns.spots, round_.amounts.G)
 
 
 def _jobs_of(

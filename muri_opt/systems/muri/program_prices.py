@@ -121,6 +121,12 @@ def _caps(worth: GroupWorth, largest: int) -> list[NDArray[Any]]:
     return found
 
 
+def adds_alone(rules: GroupRules, members: Members) -> NDArray[np.float64]:
+    """Return what each job adds to a group that has no more GPUs than it, times the period."""
+    counts, times, parts = _done(rules, members)
+    return np.asarray((counts * times).astype(np.float64) / parts)
+
+
 def _done(rules: GroupRules, members: Members) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Return what each job adds at its speed alone, how long it takes alone, and in how many parts that is counted."""
     gpus = members.gpus.astype(object)

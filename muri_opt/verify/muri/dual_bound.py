@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +19,18 @@ from muri_opt.verify.amounts import need_of, word_for
 from muri_opt.verify.demands import asked_of
 from muri_opt.verify.dual_bound import PriceTable, pooled_supply
 from muri_opt.verify.muri.able import able_to_share
-from muri_opt.verify.muri.job_bound import JobCaps
+from muri_opt.verify.muri.job_bound import JobCaps, added
+from muri_opt.verify.muri.pair_scan import MONOTONE, Bidders, most_profitable
 from muri_opt.verify.muri.periods import Ints
 from muri_opt.verify.muri.places import Cheapest
 from muri_opt.verify.muri.rules import Sharing
-from muri_opt.verify.muri.value import Sharers, sharers_of
+from muri_opt.verify.muri.value import MILLION, Sharers, sharers_of
 from muri_opt.verify.sharing_now import RunningJobs
 
 MOST_GROUPS = 3_000_000
 """Groups beyond which they are not all looked at, and no bound is given."""
+LISTED = 50_000
+"""Groups of one size that are rather listed than looked for."""
 _AT_ONCE = 100_000
 
 
@@ -194,11 +198,62 @@ class _Offers:
         """Return by how much the value of any group of the members exceeds what it pays, at most; at least 0."""
         worst, alike = 0, self._alike(members, at_home=False)
         for size in range(1, min(largest, len(members)) + 1):
+            if size > 1 and _number(len(alike[0]), size) > LISTED and self._can_scan:
+                worst = self._scanned(*alike, size, worst)
+                continue
             for groups in _blocks(*alike, size):
                 if groups is None:
                     return None
                 worst = max(worst, self._unpaid(groups))
         return worst
+
+    @property
+    def _can_scan(self) -> bool:
+        """Whether no group has a shorter period than some of its jobs."""
+        sharing = self.sharers.sharing
+        return sharing.run == "lock-step" and sharing.pattern in MONOTONE and not sharing.worst
+
+    def _scanned(self, jobs: Ints, count: Ints, size: int, worst: int) -> int:
+        """Return the same of groups of one size, without looking at each of them (:mod:`.pair_scan`).
+
+        A group pays for the GPUs of its largest job: groups of jobs with no more GPUs than some number are looked at as
+        if they had so many. Those that have fewer are in truth worth more, and pay less: they are looked at by theirs.
+        """
+        places = np.repeat(jobs, np.minimum(count, size))
+        asked = self.sharers.gpus[places].astype(np.int64)
+        for gpus in np.unique(asked).tolist():
+            some = places[asked <= gpus]
+            bidders = self._bidders(some, gpus, size)
+            found = most_profitable(bidders, size, worst / self.denominator)
+            if len(found.groups):
+                worst = max(worst, self._unpaid(some[found.groups]))
+            if found.conceded:
+                worst = max(worst, ceil((found.conceded + bidders.margin) * self.denominator))
+        return worst
+
+    def _bidders(self, places: Ints, gpus: int, size: int) -> Bidders:
+        """Return jobs as members of groups of so many jobs on so many GPUs."""
+        sharers, sharing = self.sharers, self.sharers.sharing
+        adds = added(sharers, places) / float(sharing.slowdown(size))
+        if sharing.objective == "efficiency":
+            adds *= sharers.gpus[places].astype(np.float64) / gpus
+        pays = (self.pay[places] + gpus * self.per_gpu[places]).astype(np.float64) / self.denominator
+        gpu = self.gpu if self.cheapest is None else min(self.at_home, default=0)
+        lost = MILLION if sharing.objective == "gpu-time" else 0
+        horizon, left = sharing.horizon or 1, np.ones(len(places))
+        if sharers.pays:
+            left = np.maximum(0, horizon - sharers.restart[places]).astype(np.float64) / horizon
+        # A group that keeps a part of its value loses only that part of what its GPUs cost.
+        least = float(left.min(initial=1.0)) if lost else 1.0
+        return Bidders(
+            pattern=sharing.pattern,
+            stages=sharers.stages[places].astype(np.float64),
+            adds=adds,
+            pays=pays,
+            left=left,
+            fixed=gpus * (lost * least + gpu / self.denominator),
+            exact=self.cheapest is None and not self.odd_sets and least == 1.0,
+        )
 
     def most_unpaid_at_home(self, home: _AtHome) -> int | None:
         """Return the same of groups that go on as they are."""
@@ -272,10 +327,13 @@ def _blocks(jobs: Ints, count: Ints, size: int) -> Iterator[Ints | None]:
         yield jobs[block[_within(block, count)]]
 
 
+def _number(kinds: int, size: int) -> int:
+    """Return how many groups of so many jobs there are of some kinds."""
+    return comb(kinds + size - 1, size)
+
+
 def _groups(kinds: int, size: int) -> Ints | None:
-    total = 1
-    for i in range(size):
-        total = total * (kinds + i) // (i + 1)
+    total = _number(kinds, size)
     if total > MOST_GROUPS:
         return None
     flat = (kind for group in combinations_with_replacement(range(kinds), size) for kind in group)

@@ -102,6 +102,13 @@ class JobCaps:
         return best // (PARTS * FINE)
 
 
+def added(sharers: Sharers, jobs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what each job adds to the first class, in a group that is not slowed down, times the period."""
+    counts, parts = _counts(sharers, jobs)
+    amount = np.where(sharers.classes.of_job[jobs] == 0, counts * _time(sharers, jobs), 0)
+    return np.asarray(amount.astype(np.float64) / parts)
+
+
 def _counts(sharers: Sharers, jobs: NDArray[np.int64]) -> tuple[Whole, int]:
     """Return what each job adds at the speed that it has alone, and in how many parts of the value that is counted."""
     sharing, gpus = sharers.sharing, sharers.gpus[jobs].astype(object)

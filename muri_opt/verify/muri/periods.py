@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations, permutations
 from typing import Any
@@ -90,6 +90,13 @@ def _steady(data: list[Any], gpu: list[Any], network: list[Any]) -> Any:
     chains = [sum(short), data[0] + data[2], data[1] + data[3]]
     chains += [data[i] + short[(i + 2) % 4] + short[(i + 3) % 4] for i in range(4)]
     return reduce(np.maximum, chains)
+
+
+def steady_periods(seats: Mapping[int, Sequence[Any]]) -> Any:
+    """Return the exact periods of the four slots, by the slot that jobs begin in; nothing is in the others."""
+    by_slot = [seats.get(slot, (0.0, 0.0, 0.0)) for slot in range(4)]
+    data, gpu, network = ([times[r] for times in by_slot] for r in range(3))
+    return _steady(data, gpu, network)
 
 
 def _recurrence(data: list[Any], gpu: list[Any], network: list[Any], seats: Seats) -> Any:

@@ -15,7 +15,7 @@ from sharing_asked_rounds import asked_sharing_round
 from muri_opt import Job, Limits, Node, RefusalError, Round, policy_from
 from muri_opt.rounds import Tenant
 from muri_opt.solve.exact import optimise
-from muri_opt.systems.muri import PAPER, group_jobs, grouping, program_columns
+from muri_opt.systems.muri import PAPER, group_jobs, grouping, program_columns, program_types
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import Spot, group_spots
 from muri_opt.systems.muri.grouping import Grouping
@@ -147,6 +147,6 @@ def test_a_program_of_too_many_spots_is_refused(monkeypatch: pytest.MonkeyPatch)
     round_ = replace(asked_sharing_round(3, "types"), name="again")
     program = formulation_of("muri-s")
     columns = len(program_columns.GroupColumns.of(round_, program.rules).value)
-    monkeypatch.setattr(program_columns, "MOST_COLUMNS", columns - 1)
+    monkeypatch.setattr(program_types, "MOST_COLUMNS", columns - 1)
     with pytest.raises(RefusalError, match="at most"):
         program.build(replace(round_, name="once more"))

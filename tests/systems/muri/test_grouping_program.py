@@ -17,7 +17,7 @@ from muri_opt.modelling import evaluate
 from muri_opt.rounds import Limit, Reason
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.solve.solvers import backend_named, relaxation_duals
-from muri_opt.systems.muri.program_columns import MOST_COLUMNS
+from muri_opt.systems.muri.program_types import MOST_COLUMNS
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
 FOREVER = Limits(seconds=None)
@@ -165,19 +165,26 @@ def test_types_are_equal_jobs_and_a_group_runs_as_often_as_they_allow() -> None:
     assert model.objective.tolist() == [250_000, 250_000, 300_000, 300_000, 250_000]
 
 
-def test_too_many_groups_are_refused_before_they_are_built() -> None:
+def test_too_many_groups_are_refused_by_a_backend_that_is_asked_for() -> None:
     jobs = [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)]
     round_ = sharing_round([20], jobs)
-    for method in ("exact", "exact@cp-sat"):
-        with pytest.raises(RefusalError, match=f"groups of 60 types.*at most {MOST_COLUMNS:,}; take smaller groups"):
-            solve_round(round_, "muri-s", method)
-    heuristic = solve_round(round_, "muri-s", "heuristic")
-    result = solve_round(round_, "muri-s", "auto")
-    assert result.decision == heuristic.decision
-    assert (result.termination.reason, result.termination.limit) == (Reason.FEASIBLE, Limit.SIZE)
-    assert "take smaller groups" in result.termination.detail
-    assert result.certificate.feasible
+    with pytest.raises(RefusalError, match=f"groups of 60 types.*at most {MOST_COLUMNS:,}; take smaller groups"):
+        solve_round(round_, "muri-s", "exact@cp-sat")
     assert solve_round(round_, "muri-s:group=2", "exact@highs").termination.reason is Reason.OPTIMAL
+
+
+def test_of_too_many_groups_some_are_priced() -> None:
+    round_ = sharing_round([8], [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)])
+    heuristic = solve_round(round_, "muri-s", "heuristic")
+    results = [solve_round(round_, "muri-s", method, Limits(work=3)) for method in ("exact", "auto", "auto")]
+    assert heuristic.value is not None
+    for result in results:
+        assert result.certificate.feasible
+        assert "groups were priced" in result.termination.detail
+        assert result.value is not None
+        assert result.bound is not None
+        assert heuristic.value <= result.value <= result.bound <= 1.02 * result.value
+    assert results[1].decision == results[2].decision
 
 
 @pytest.mark.parametrize("method", ["exact@highs", "exact@cp-sat", "exact", "auto"])

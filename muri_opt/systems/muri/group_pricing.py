@@ -1,0 +1,217 @@
+"""Groups that are worth more than they pay at given prices, found among more groups than can be listed.
+
+In lock step a group is worth what its jobs add, over its period. Two jobs half a cycle apart are looked at first: what
+they are above their prices at their own period. The best of these pairs are filled up by the third and the fourth job
+that are above theirs by most, each at the period of the pair with it. That is column generation's pricing problem by
+bounds; which pairs are looked at decides whether it is quick or finds nearly all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
+from muri_opt.systems.muri.interleaving.patterns import pattern_named
+from muri_opt.systems.muri.program_prices import adds_alone
+from muri_opt.systems.muri.program_types import GroupTypes
+
+Floats = NDArray[np.float64]
+PER_JOB: Final = 4
+"""Pairs that a quick look takes of each job."""
+MOST_STEPS: Final = 150_000_000
+"""Pairs times third jobs of one look."""
+PER_STEP: Final = 2.5e-8
+"""Work of a step."""
+SUITED: Final = 8
+"""Jobs that are tried for each of the two free seats of a pair."""
+_BLOCK: Final = 1 << 15
+_NEVER: Final = -1e300
+
+
+class Seen(NamedTuple):
+    """Groups as types, filled up with -1, and by how much each is above what it pays."""
+
+    groups: Ints
+    profit: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Charges:
+    """What jobs of each type pay for themselves (``job``) and for each GPU of their group, and what a GPU costs."""
+
+    job: Floats
+    per_gpu: Floats
+    gpu: float
+
+    def of(self, types: GroupTypes, groups: Ints) -> Floats:
+        """Return what groups pay."""
+        gpus, used = types.gpus_of(groups), groups >= 0
+        each = self.job[groups] + gpus[:, None] * self.per_gpu[groups]
+        paid: Floats = np.where(used, each, 0.0).sum(axis=1) + gpus * self.gpu
+        return paid
+
+
+class GroupPricing:
+    """The types of a round, of which groups of two and more are looked for."""
+
+    def __init__(self, types: GroupTypes, able: Ints) -> None:
+        self.types, self.able = types, able
+        self.steps = 0
+        rules = types.rules
+        self.rule, self.slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
+        amount = adds_alone(rules, types.members(np.arange(len(types.g))))
+        left = 1.0 if rules.horizon is None else np.maximum(0, rules.horizon - types.restart) / rules.horizon
+        self.adds = np.where(types.priority == 0, amount, 0.0) * left
+        unit = 1e-6 if self.rule.in_seconds else 1.0
+        self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
+        self.unit = unit
+
+    def look(self, charges: Charges, *, wide: bool, among: Ints | None = None) -> Seen:
+        """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said."""
+        able = self.able if among is None else among
+        parts = []
+        for gpus in np.unique(self.types.g[able > 0]).tolist():
+            fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
+            kinds = np.flatnonzero(fits & (able > 0))
+            units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
+            parts += [*_Bucket(self, units, gpus, charges).groups(wide=wide)]
+        groups = different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts]))
+        values = self.types.values(groups, np.full(len(groups), -1))[0]
+        return Seen(groups, values - charges.of(self.types, groups))
+
+
+def different(groups: Ints) -> Ints:
+    """Return groups without those that are there twice."""
+    base = int(groups.max(initial=0)) + 2
+    key = np.zeros(len(groups), dtype=np.int64)
+    for member in groups.T:  # at most four, of types that are fewer than the fourth root of what a word holds
+        key = key * base + member + 1
+    return groups[np.unique(key, return_index=True)[1]]
+
+
+class _Bucket:
+    """Jobs that may share so many GPUs: type, what each adds times the period, and what it pays."""
+
+    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges) -> None:
+        types, rules = pricing.types, pricing.types.rules
+        self.pricing, self.units, self.largest = pricing, units, types.largest
+        self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
+        self.times = [times[units] for times in pricing.times]
+        self.adds = pricing.adds[units] * pricing.unit
+        if rules.objective == "efficiency":
+            self.adds = self.adds * types.g[units] / gpus
+        self.pays = charges.job[units] + gpus * charges.per_gpu[units]
+        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0))
+        self.slow = SLOWDOWN[rules.slowdown]
+        self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
+
+    def groups(self, *, wide: bool) -> Iterator[Ints]:
+        """Yield groups of types that may be worth more than they pay."""
+        if self.count < 2 or self.largest < 2:
+            return
+        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
+        yield self._types(first, second)
+        if self.largest == 2:
+            return
+        if self.slots == 4:  # turned by half a cycle, the second is the first
+            key = np.unique(np.minimum(first, second) * self.count + np.maximum(first, second), return_index=True)[1]
+            first, second, score = first[key], second[key], score[key]
+        most = max(1, MOST_STEPS // self.count)
+        if len(first) > most:
+            best = np.argpartition(-score, most)[:most]
+            first, second = first[best], second[best]
+        self.pricing.steps += 2 * len(first) * self.count
+        step = max(1, _BLOCK // self.count)
+        for begin in range(0, len(first), step):
+            yield from self._filled(first[begin : begin + step], second[begin : begin + step])
+
+    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
+        """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
+
+        Or all that could make a group pay: one of the two pairs of four jobs is above half of what its GPUs cost, and
+        two of three jobs are above what is missing with the best third one; and two alone, in any seats, above all.
+        """
+        step = max(1, 8 * _BLOCK // self.count)
+        shortest = np.maximum(self.pricing.unit, sum(self.times))
+        alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
+        for begin in range(0, self.count, step):
+            rows = np.arange(begin, min(self.count, begin + step))
+            score = self._scores(rows, 2 if self.slots >= 4 else 1, self.slow[self.largest])
+            if not wide:
+                best = min(PER_JOB, self.count - 1)
+                row = np.repeat(np.arange(len(rows)), best)
+                second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
+                yield rows[row], second, score[row, second]
+                continue
+            pays = self._scores(rows, 1, self.slow[2]) >= self.fixed
+            pays |= score >= (self.fixed / 2 if self.largest > 3 else self.fixed)
+            if self.largest > 2:
+                pays |= score * (self.slow[self.largest] / self.slow[3]) + alone >= self.fixed
+            row, second = np.nonzero(pays)
+            yield rows[row], second, score[row, second]
+
+    def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
+        """Return what some jobs and every other, so many slots apart, are above their prices."""
+        period = self._period({0: [times[rows, None] for times in self.times], apart: self._every})
+        score: Floats = (self.adds[rows, None] + self.adds) / (period * slow) - self.pays[rows, None] - self.pays
+        score[np.arange(len(rows)), rows] = _NEVER
+        return score
+
+    @property
+    def _every(self) -> list[Floats]:
+        return [times[None] for times in self.times]
+
+    def _period(self, seats: Mapping[int, Sequence[Any]]) -> Any:
+        sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
+        return np.maximum(self.pricing.unit, self.rule.periods(sitting))
+
+    def _filled(self, first: Ints, second: Ints) -> Iterator[Ints]:
+        """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
+        rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
+        suits = []
+        for one, other, free in self.third_seats:
+            seats = {one: [times[first, None] for times in self.times], free: self._every}
+            seats[other] = [times[second, None] for times in self.times]
+            period = self._period(dict(sorted(seats.items())))
+            with_all = (two[:, None] + self.adds) / (period * self.slow[3]) - self.pays
+            with_all[rows, first] = with_all[rows, second] = _NEVER
+            yield self._types(first, second, with_all.argmax(axis=1))
+            if self.largest > 3:
+                half = (two[:, None] / 2 + self.adds) / (period * self.slow[4]) - self.pays
+                half[rows, first] = half[rows, second] = _NEVER
+                suits.append(half)
+        if self.largest < 4 or self.count < 4:
+            return
+        yield from self._fours(first, second, *suits)
+
+    def _fours(self, first: Ints, second: Ints, one: Floats, other: Floats) -> Iterator[Ints]:
+        """Yield the best two jobs for both free seats of each pair that may be above its price with any two."""
+        pays = self.pays[first] + self.pays[second] + self.fixed
+        able = np.flatnonzero(one.max(axis=1) + other.max(axis=1) > pays)
+        if not len(able):
+            return
+        some = min(SUITED, self.count)
+        third = np.argpartition(-one[able], some - 1, axis=1)[:, :some]
+        fourth = np.argpartition(-other[able], some - 1, axis=1)[:, :some]
+        row = np.repeat(np.arange(len(able)), some * some)
+        groups = np.column_stack(
+            [first[able][row], second[able][row], np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()]
+        )
+        apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
+        row, groups = row[apart], groups[apart]
+        seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}
+        worth = self.adds[groups].sum(axis=1) / (self._period(seats) * self.slow[4]) - self.pays[groups].sum(axis=1)
+        line = np.lexsort((-worth, row))
+        rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
+        best = groups[line[rank < 2]]
+        yield self._types(*best.T)
+
+    def _types(self, *jobs: Ints) -> Ints:
+        groups = np.sort(self.units[np.column_stack(jobs)], axis=1)
+        return np.pad(groups, ((0, 0), (0, self.largest - len(jobs))), constant_values=-1)

@@ -1,0 +1,94 @@
+"""Groups that pay too little are found without listing all: the bound is the same as by listing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from muri_opt import Cluster, Job, Node, Round
+from muri_opt.rounds import LinearDuals
+from muri_opt.verify.muri import dual_bound, pair_scan
+from muri_opt.verify.muri.rules import SLOWDOWNS, Sharing
+
+_SCALE = {"efficiency": 300_000, "gpu-time": 1_000_000, "progress": 10_000, "completion": 3_000_000}
+
+
+def _round(rng: Any, count: int, stages: int, *, running: bool) -> Round:
+    pool = rng.integers(0, 100, (4, stages)) / 10
+    jobs = []
+    for j in range(count):
+        times = pool[rng.integers(4)] if rng.integers(2) else rng.integers(0, 100, stages) / 10
+        gpus = int(rng.integers(1, 3))
+        now: Any = {}
+        if j < 3 * running:
+            now = {"state": "running", "placement": {f"r{j}": gpus}, "restart_seconds": 200.0}
+        jobs.append(
+            Job(
+                id=f"j{j}",
+                gpus=gpus,
+                stage_seconds=tuple(map(float, times)),
+                iteration_seconds=float(times.sum()) + 0.5,
+                remaining_iterations=int(rng.integers(1, 100)),
+                **now,
+            )
+        )
+    nodes = [Node(id="n0", gpus=8), *(Node(id=f"r{j}", gpus=2) for j in range(3 * running))]
+    return Round(cluster=Cluster(nodes=tuple(nodes)), jobs=tuple(jobs), resources=tuple("abcdef"[:stages]))
+
+
+def _prices(rng: Any, count: int, scale: int) -> LinearDuals:
+    once = (rng.random(count) * scale * rng.random() * 1.5).astype(int).tolist()
+    return LinearDuals(
+        denominator=int(rng.integers(1, 50)),
+        multipliers={"once": tuple(once), "gpus": (int(rng.random() * scale * 2),)},
+    )
+
+
+def _both(round_: Round, rules: Sharing, duals: LinearDuals, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    listed = dual_bound.sharing_bound._function(round_, rules, duals)
+    with monkeypatch.context() as patched:
+        patched.setattr(dual_bound, "LISTED", 0)
+        return listed, dual_bound.sharing_bound._function(round_, rules, duals)
+
+
+@pytest.mark.parametrize("objective", list(_SCALE))
+@pytest.mark.parametrize("pattern", pair_scan.MONOTONE)
+def test_the_bound_is_the_same_as_by_listing_all_groups(
+    pattern: str, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(len(pattern) + len(objective))
+    unpaid = 0
+    for trial in range(12):
+        stages = 3 if pattern == "muri-4slot-steady" else int(rng.integers(2, 6))
+        count = int(rng.integers(3, 12))
+        round_ = _round(rng, count, stages, running=trial % 3 == 0)
+        rules = Sharing(
+            pattern=pattern,
+            objective=objective,
+            mixed=bool(rng.integers(2)),
+            slowdowns=SLOWDOWNS["muri" if trial % 2 else "none"],
+            horizon=600_000_000 if trial % 3 == 0 else None,
+        )
+        duals = _prices(rng, count, _SCALE[objective])
+        listed, scanned = _both(round_, rules, duals, monkeypatch)
+        assert scanned == listed
+        total = sum(duals.multipliers["once"]) + duals.multipliers["gpus"][0] * round_.cluster.total_gpus
+        unpaid += scanned > total // duals.denominator
+    assert unpaid  # some prices were too low, so that groups were found
+
+
+def test_where_not_all_is_looked_at_more_is_conceded(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    round_, rules = _round(rng, 12, 4, running=False), Sharing()
+    duals = LinearDuals(denominator=1, multipliers={"once": (1_000,) * 12, "gpus": (500_000,)})
+    listed, scanned = _both(round_, rules, duals, monkeypatch)
+    monkeypatch.setattr(pair_scan, "MOST_STEPS", 12 * 3)
+    short = _both(round_, rules, duals, monkeypatch)
+    monkeypatch.setattr(pair_scan, "MOST_STEPS", 10**9)
+    monkeypatch.setattr(pair_scan, "MOST_FOURS", 2)
+    few = _both(round_, rules, duals, monkeypatch)
+    assert listed == scanned == short[0] == few[0]
+    assert short[1] > listed
+    assert few[1] >= listed
