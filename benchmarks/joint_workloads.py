@@ -6,7 +6,8 @@ stages, a curve and the plans that say the same as the curve; every policy is gi
 log-normal, a restart takes 30 s. All by the algorithms of the policies, on real nodes, every decision verified.
 
 A run is a line of a CSV file, written when it is done: the command can be stopped and given again. Figures are means of
-logarithms over workloads, as ratios to ``joint-s`` on the same workload, with 95 % intervals of Student's t.
+logarithms over workloads, as ratios to ``joint-s`` on the same workload. The 95 % intervals, of Student's t, are over
+seeds: the workloads of a seed have the same jobs at every load, and count as one.
 """
 
 from __future__ import annotations
@@ -57,8 +58,9 @@ BLIND = ("fifo:preempt=yes", "tiresias", "muri-l", "afs-p", "max-min-elastic", "
 BLIND += ("joint-l", "joint-l:weights=gittins")
 """Policies that do not know how long jobs are."""
 COLUMNS = ("load", "seed", "policy", "mean", "median", "p99", "makespan", "restarts", "rounds", "cpu_seconds")
-T_975 = {4: 2.776, 29: 2.045}
-"""Student's t by degrees of freedom; the normal quantile for others."""
+T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+"""Student's t by degrees of freedom."""
+MOST_SEEDS = 10
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -176,7 +178,7 @@ def interval(logs: Sequence[float]) -> str:
     middle = mean(logs)
     if len(logs) < 2:
         return f"{exp(middle):.2f}"
-    half = T_975.get(len(logs) - 1, 1.96) * stdev(logs) / sqrt(len(logs))
+    half = T_975[len(logs) - 1] * stdev(logs) / sqrt(len(logs))
     return f"{exp(middle):.2f} ({exp(middle - half):.2f} to {exp(middle + half):.2f})"
 
 
@@ -208,11 +210,10 @@ def tables(rows: Mapping[Run, Mapping[str, str]], loads: Sequence[float]) -> lis
         if logs:
             own = [[one for (at, _), one in logs.items() if at == load] for load in loads]
             cells = [f"{exp(mean(some)):.2f}" if some else "" for some in own]
+            by_seed = [mean(one for (_, of), one in logs.items() if of == seed) for seed in {seed for _, seed in logs}]
             won = "" if policy in SLOWED else str(wins[policy])
             unknown = str(blind[policy]) if policy in BLIND else ""
-            lines.append(
-                f"| `{policy}` | {won} | {unknown} | {interval(list(logs.values()))} | " + " | ".join(cells) + " |"
-            )
+            lines.append(f"| `{policy}` | {won} | {unknown} | {interval(by_seed)} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -220,7 +221,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Do what is not done yet and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, default=Path("joint-workloads.csv"), help="where the runs are kept")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="workloads of each load")
+    parser.add_argument(
+        "--seeds", type=int, default=SEEDS, choices=range(1, MOST_SEEDS + 1), metavar="N", help="workloads of each load"
+    )
     parser.add_argument("--loads", type=float, nargs="+", default=LOADS)
     parser.add_argument("--jobs", type=int, default=JOBS, help="of a workload")
     parser.add_argument("--policies", nargs="+", default=list(FIELDS), choices=FIELDS, metavar="P")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from by_policy import formulation_of
-from joint_rounds import SPECS, joint_round
+from joint_rounds import SPECS, joint_round, mixed_joint_round
 
-from muri_opt import Cluster, Job, Limits, Node, RefusalError, Round, policy_from, read_round, solve_round
+from muri_opt import Cluster, InputError, Job, Limits, Node, RefusalError, Round, policy_from, read_round, solve_round
 from muri_opt.solve.exact import optimise, relax
 from muri_opt.verify import broken_rules, chapter_of
 
@@ -40,6 +40,25 @@ def test_program_and_enumeration_agree_and_nothing_beats_them(first):
         assert int(values @ model.objective) == chapter.value(decision), seed
         for prices in (program.quick_duals(round_), relax(round_, program, None)):
             assert chapter.bound(decision, [prices])[0] >= best, seed
+
+
+@pytest.mark.slow
+def test_the_program_and_brute_force_agree_on_a_thousand_rounds():
+    plain = [(joint_round(seed), seed) for seed in range(10_000, 10_700)]
+    mixed = []
+    for seed in range(20_000, 20_310):
+        try:
+            mixed.append((mixed_joint_round(seed), seed))
+        except InputError:  # a running job that the drawn round has no room for
+            continue
+    compared = 0
+    for round_, seed in plain + mixed:
+        policy = policy_from(SPECS[seed % len(SPECS)])
+        best = optimum_of(round_, policy)
+        answer = optimise(round_, formulation_of(policy), "highs", UNHURRIED, None)
+        assert chapter_of(round_, policy.rules).value(answer.decision) == answer.bound == best, seed
+        compared += 1
+    assert compared >= 1000
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))

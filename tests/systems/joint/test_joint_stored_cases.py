@@ -34,7 +34,7 @@ def ids(paths):
     return [f"{path.parent.name}-{path.stem}" for path in paths]
 
 
-GANGS = stored("small/gangs-*", "small/tenants-*", "toy/*gangs*", "paper/tiresias-60-jobs*", "worst/srtf-gang*")
+GANGS = stored("small/gangs-*", "small/tenants-*", "toy/*gangs*", "paper/tiresias-60-jobs*")
 PLANS = stored("small/plans-*", "small/configurations-*", "toy/five-plans*", "paper/rubick*", "worst/rubick*")
 
 
@@ -54,7 +54,7 @@ def test_jobs_alone_on_the_gpus_they_ask_for_are_gangs(path):
     alone = [key.group[0] for key in JointColumns.of(round_, program.rules).keys]
     weighted = replaced(model, objective=np.array([worth[job] for job in alone], dtype=np.int64))
     found = backend_named("highs").solve(weighted, UNHURRIED, None)
-    assert found.value == solve_round(round_, "fifo:restarts=ignore", "auto", UNHURRIED).value
+    assert found.value == solve_round(round_, "fifo:objective=weighted,restarts=ignore", "auto", UNHURRIED).value
 
 
 @pytest.mark.parametrize("path", PLANS, ids=ids(PLANS))
