@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import check_writable, round_from, write_text
 from muri_opt.cli.output import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _EXAMPLES = """  muri-opt convert old.json new.json --format 2
   muri-opt convert toy/two-gangs round.json
@@ -25,6 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--without", metavar="FIELDS", help="fields of format 2 to drop, such as job.deadline,tenant.weight"
     )
     parser.add_argument("--format", type=int, choices=(1, 2), help="the format (default: 1 where it will do)")
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
@@ -38,14 +44,20 @@ def run(arguments: argparse.Namespace) -> Reply:
     check_writable(arguments.output)
     round_ = round_from(arguments.round)
     said = list[str]()
+    lost: Mapping[str, int] = {}
     if arguments.without is not None:
         round_, lost = without_fields(round_, arguments.without.split(","))
         said.append("without " + ", ".join(f"{field} ({number:,} said it)" for field, number in lost.items()))
     format_ = round_.format if arguments.format is None else ROUND_FORMATS[arguments.format - 1]
     write_text(arguments.output, in_format(round_, format_).decode())
+    mixes = replace(round_, format=format_).used_fields != round_.used_fields
+    if arguments.json:
+        sizes = {"jobs": len(round_.jobs), "nodes": len(round_.cluster.nodes)}
+        content = {"file": arguments.output, "format": format_, **sizes, "dropped": dict(lost), "types_apart": mixes}
+        return Reply(json.dumps(content, indent=1) + "\n")
     what = f"{format_}, {len(round_.jobs):,} jobs, {len(round_.cluster.nodes):,} nodes"
     said.insert(0, f"{arguments.output}: {what}")
-    if replace(round_, format=format_).used_fields != round_.used_fields:
+    if mixes:
         said.append("nodes have several GPU types: as a round of format 2, no gang mixes them")
     return Reply("\n".join(said) + "\n")
 

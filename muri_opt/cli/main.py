@@ -11,70 +11,10 @@ from contextlib import suppress
 from typing import NoReturn
 
 from muri_opt import __version__
-from muri_opt.cli import (
-    check_allocator,
-    compare,
-    convert,
-    defragment,
-    doctor,
-    elastic_gap as elastic,
-    export,
-    failures,
-    fit,
-    gap,
-    generate,
-    group_loss as loss,
-    library,
-    policies,
-    predict,
-    replay,
-    show,
-    solve,
-    trace,
-    verify,
-    what_if,
-    why,
-    worst_case,
-)
-from muri_opt.cli.command import Command
-from muri_opt.cli.kube import command as kube
+from muri_opt.cli.groups import COMMANDS, grouped_commands
 from muri_opt.cli.output import ExitCode, Reply
-from muri_opt.cli.serve import command as serve
-from muri_opt.cli.slurm import command as slurm
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.report.format import printable
-
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        solve.COMMAND,
-        verify.COMMAND,
-        show.COMMAND,
-        why.COMMAND,
-        what_if.COMMAND,
-        gap.COMMAND,
-        loss.COMMAND,
-        elastic.COMMAND,
-        defragment.COMMAND,
-        fit.COMMAND,
-        predict.COMMAND,
-        trace.COMMAND,
-        failures.COMMAND,
-        replay.COMMAND,
-        compare.COMMAND,
-        generate.COMMAND,
-        convert.COMMAND,
-        policies.COMMAND,
-        library.COMMAND,
-        worst_case.COMMAND,
-        check_allocator.COMMAND,
-        serve.COMMAND,
-        slurm.COMMAND,
-        kube.COMMAND,
-        export.COMMAND,
-        doctor.COMMAND,
-    )
-}
 
 _SUMMARY = "Decide one scheduling round of a GPU cluster, with a proof of how good the decision is."
 _EPILOG = """examples:
@@ -125,13 +65,13 @@ def entry_point() -> NoReturn:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = _parser("muri-opt", _SUMMARY, _EPILOG)
+    parser = _parser("muri-opt", f"{_SUMMARY}\n\n{grouped_commands()}", _EPILOG)
     parser.add_argument("--version", action="version", version=f"muri-opt {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.usage = "muri-opt [-h] [--version] COMMAND ..."
+    commands = parser.add_subparsers(prog="muri-opt", metavar="COMMAND", required=True, help=argparse.SUPPRESS)
     for command in COMMANDS.values():
         child = commands.add_parser(
             command.name,
-            help=command.summary,
             description=command.summary,
             epilog=f"examples:\n{command.examples}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -148,7 +88,9 @@ def _parser(name: str, summary: str, epilog: str) -> _Parser:
 
 
 def _reply(argv: list[str]) -> Reply:
-    if argv and not argv[0].startswith("-") and argv[0] not in COMMANDS:
+    if not argv:
+        return Reply(build_parser().format_help())
+    if not argv[0].startswith("-") and argv[0] not in COMMANDS:
         raise unknown_name("command", argv[0], COMMANDS)
     try:
         arguments = build_parser().parse_args(argv)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """  muri-opt show round.json
   muri-opt show round.json result.json --picture round.svg
   muri-opt show round.json result.json --groups groups.svg
-  muri-opt show round.json result.json --job job-7"""
+  muri-opt show round.json result.json --job job-7
+  muri-opt show round.json result.json --json"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--groups", metavar="FILE.svg", help="write a picture of all groups of jobs that share GPUs")
     parser.add_argument("--job", metavar="ID", help="explain one job, and show how it shares its GPUs")
     parser.add_argument("--all", action="store_true", help="list every node and job of a large round")
+    parser.add_argument("--json", action="store_true", help="print who is where, and who waits and why, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> Reply:
@@ -42,6 +44,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     from muri_opt.report.round.round_svg import round_picture
     from muri_opt.report.text.check import check_text
     from muri_opt.report.text.round import decided_text, job_text, round_text
+    from muri_opt.report.text.shown import shown_faults, shown_json
     from muri_opt.verify import verify
 
     round_ = round_from(arguments.round)
@@ -53,7 +56,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     result = result_from(arguments.result)
     certificate = verify(round_, result)
     if certificate.violations:
-        return Reply(check_text(round_, result, certificate), ExitCode.VIOLATION)
+        faults = shown_faults(certificate) if arguments.json else check_text(round_, result, certificate)
+        return Reply(faults, ExitCode.VIOLATION)
     known = replace(result, certificate=certificate)
     if arguments.groups is not None:
         write_text(arguments.groups, groups_picture(round_, known))
@@ -64,6 +68,8 @@ def run(arguments: argparse.Namespace) -> Reply:
         svg = chart.write(arguments.picture)
         if svg is not None:
             write_text(arguments.picture, svg)
+    if arguments.json:
+        return Reply(shown_json(round_, known.decision, job))
     if job is not None:
         shared = "" if chart is None else "\n" + chart.as_text()
         return Reply(job_text(job, known.decision) + shared)
@@ -73,9 +79,12 @@ def run(arguments: argparse.Namespace) -> Reply:
 def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) -> Reply:
     from muri_opt.report.round.round_svg import round_picture
     from muri_opt.report.text.round import job_text, present_text, round_text
+    from muri_opt.report.text.shown import shown_json
 
     if arguments.picture is not None:
         write_text(arguments.picture, round_picture(round_))
+    if arguments.json:
+        return Reply(shown_json(round_, None, job))
     if job is not None:
         return Reply(job_text(job, None))
     return Reply(round_text(round_, whole=arguments.all) + "\n" + present_text(round_, whole=arguments.all))

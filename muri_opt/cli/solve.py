@@ -8,6 +8,7 @@ from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
+from muri_opt.cli.progress import solve_line
 
 POLICY_HELP = (
     "fifo, srtf, srsf, las, max-min, fair-share, muri-s, muri-l, afs-l, afs-p, optimus, max-min-elastic, srtf-elastic, "
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> Reply:
     others = {"gap": arguments.gap, "threads": arguments.threads, "seed": arguments.seed}
     limits = limits_from(arguments, seconds=_SECONDS, **others)
     round_ = round_from(arguments.round)
-    result = solve_round(round_, policy=arguments.policy, method=arguments.method, limits=limits)
+    with solve_line():
+        result = solve_round(round_, policy=arguments.policy, method=arguments.method, limits=limits)
     if arguments.output is not None:
         write_text(arguments.output, result_json(result) + "\n")
     if arguments.picture is not None:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from muri_opt.cli.command import Command
+from muri_opt.cli.dates import seconds_of
 from muri_opt.cli.files import check_writable, write_text
 from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
@@ -18,7 +19,7 @@ _EXAMPLES = """  muri-opt trace --example philly --output jobs.json
   muri-opt trace --example philly-machines --output machines.csv
   muri-opt trace jobs.json --machines machines.csv
   muri-opt trace jobs.json --machines machines.csv --at 3600 --output round.json
-  muri-opt trace jobs.json --at 3600 --cluster 8x8 --output round.json"""
+  muri-opt trace jobs.json --at 2017-10-09T08:00 --cluster 8x8 --output round.json"""
 _SHOWN_TENANTS = 20
 
 
@@ -28,7 +29,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="F", help="philly, philly-csv, openb or helios (default: as the file is)")
     parser.add_argument("--machines", metavar="FILE", help="the machines of the trace: Philly's list or openb's nodes")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
-    parser.add_argument("--at", metavar="SECONDS", type=float, help="write the round of this moment of the trace")
+    parser.add_argument(
+        "--at",
+        metavar="T",
+        help="write the round of this moment: seconds of the trace, or a date as 2017-10-09T08:00:00",
+    )
     parser.add_argument("--cluster", metavar="NxG", help="N nodes of G GPUs, or a file (default: the machines)")
     parser.add_argument("--example", metavar="NAME", help="write a small file of a format to start from instead")
     parser.add_argument("--output", metavar="FILE", help="where to write the round or the example")
@@ -79,7 +84,8 @@ def _moment(arguments: argparse.Namespace) -> Reply:
 
     cluster = None if arguments.cluster is None else cluster_from(arguments.cluster)
     check_writable(arguments.output)
-    moment = _read(arguments).moment_at(arguments.at, cluster)
+    trace = _read(arguments)
+    moment = trace.moment_at(seconds_of("--at", arguments.at, trace.epoch), cluster)
     write_text(arguments.output, msgspec.json.format(canonical_json(moment.round), indent=1).decode() + "\n")
     return Reply(_moment_json(moment) if arguments.json else _moment_text(moment))
 

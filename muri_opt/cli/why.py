@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import add_round, check_writable, round_from, write_text
 from muri_opt.cli.output import Reply, exit_code
+from muri_opt.cli.progress import solve_line
 from muri_opt.cli.show import job_named
 from muri_opt.cli.what_if import add_asking, limits_asked
 
@@ -47,7 +48,8 @@ def why_reply(round_: Round, arguments: argparse.Namespace) -> Reply:
     from muri_opt.solve.round import solve_round
 
     job = job_named(round_, arguments.job)
-    result = solve_round(round_, arguments.policy, arguments.method, limits_asked(arguments))
+    with solve_line():
+        result = solve_round(round_, arguments.policy, arguments.method, limits_asked(arguments))
     starts = start_times(round_, arguments.policy) if arguments.when else None
     text = why_text(job, result, starts)
     if arguments.html is not None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from muri_opt.rounds.decision import Change
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
+from muri_opt.rounds.readable_time import duration
 
 _MOST_NAMES = 6
 
 
 def change_text(change: Change) -> str:
-    """Return a change in words, such as ``wait 300 s`` or ``stop 'a', 'b' (4 GPUs)``."""
+    """Return a change in words, such as ``wait 5 min`` or ``stop 'a', 'b' (4 GPUs)``."""
     parts = []
     if change.wait_seconds is not None:
         span = round(change.wait_seconds * MICROSECONDS_PER_SECOND)
@@ -46,5 +47,5 @@ def listed(words: Sequence[str]) -> str:
 
 
 def time_text(microseconds: int) -> str:
-    """Return ``300 s``, ``0.5 s``."""
-    return f"{microseconds / MICROSECONDS_PER_SECOND:.6f}".rstrip("0").rstrip(".") + " s"
+    """Return ``5 min``, ``0.5 s``."""
+    return duration(microseconds / MICROSECONDS_PER_SECOND)

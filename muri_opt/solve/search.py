@@ -34,6 +34,7 @@ from muri_opt.solve.pace import PACE
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
+from muri_opt.solve.watching import tell
 from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
 from muri_opt.verify import Audit, completed, enumerable_optimum
 
@@ -104,6 +105,7 @@ class Search(Known):
     @contextmanager
     def _step(self, step: str, phase: str) -> Iterator[None]:
         """Count the time of a step in a phase, and remember how much of the processor it took."""
+        tell(step, self.value, self.bound)
         began, used = time.monotonic(), time.thread_time()
         yield
         PACE.took(step, self.policy.spec, len(self.round_.jobs), time.thread_time() - used)
@@ -178,6 +180,7 @@ class Search(Known):
             return
         whole = formulation.is_searched(self.round_)
         answer: Answer | None = None
+        tell("a search of the policy's own", self.value, self.bound)
         with suppress(WorkerError, RefusalError):
             limits = self._prepared()
             if formulation.has_direct:
@@ -304,6 +307,7 @@ class Search(Known):
         return msgspec.structs.replace(draft, certificate=audit.certificate(draft, seek_bound=self.bound_in_time))
 
     def _optimise(self, backend: str) -> Answer:
+        tell(backend, self.value, self.bound)
         limits, start = self._prepared(backend), self.decision
         answer: Answer = self._in_worker(optimise, self.round_, self.program, backend, limits, start)
         self.spent += answer.work

@@ -35,7 +35,7 @@ def test_one_job_is_explained(run, toy, solved):
     assert code == 0
     assert told["decision"] == "waits, for quota"
     assert told["because"].startswith("asks for 8 GPUs; tenant 'language'")
-    assert told["remaining"] == "14,400 s (18,000 iterations of 0.8 s)"
+    assert told["remaining"] == "4 h (18,000 iterations of 0.8 s)"
     shares = {share["jobs"][0]: share["gpus"] for share in json.loads(solved.read_text())["decision"]["assignments"]}
     where = ", ".join(f"{node} x{gpus}" for node, gpus in shares["llama"].items())
     assert f"decision     starts on {where}\n" in run("show", toy, solved, "--job", "llama")[1]
@@ -116,9 +116,9 @@ def test_what_only_format_2_says_is_shown(run, tmp_path):
         "preemptible  no",
         "movable      yes",
         "held         asked",
-        "not before   60 s",
-        "deadline     3,600 s",
-        "time limit   600 s",
+        "not before   1 min",
+        "deadline     1 h",
+        "time limit   10 min",
         "model        bert",
     ]
 

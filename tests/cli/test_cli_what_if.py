@@ -40,7 +40,7 @@ def test_why_a_job_waits_and_when_it_would_start(run, round_file, tmp_path):
     code, out, err = run("why", round_file(jobs=jobs), "<b>", "--when", "--html", page)
     assert (code, err) == (0, "")
     assert "because      asks for 8 GPUs; 0 of 8 are free\nremedy       stop 'a' (8 GPUs)\n" in out
-    assert "would start  in 1.5 h\n" in out
+    assert "would start  in 1 h 30 min\n" in out
     assert "Job &lt;b&gt;" in page.read_text()
     assert "<b>" not in page.read_text()
     found = json.loads(run("why", round_file(jobs=jobs), "<b>", "--when", "--json")[1])

@@ -10,7 +10,7 @@ WAIT = Waiting(
     job="a",
     reason=WaitingReason.BACKOFF,
     detail="in back-off",
-    remedy="wait 90 s",
+    remedy="wait 1 min 30 s",
     changes=(Change(wait_seconds=90.0), Change(preempt=("b\n",), gpus=2), Change(add_gpus=1, gpus=1)),
 )
 
@@ -19,7 +19,7 @@ def test_the_remedy_comes_first_and_every_other_change_has_a_line():
     _, _, row, *rest = waiting_lines([WAIT])
     assert row.split() == ["a", "backoff", "in", "back-off"]
     assert [line.strip() for line in rest] == [
-        "remedy: wait 90 s",
+        "remedy: wait 1 min 30 s",
         "or stop 'b\\n' (2 GPUs)",
         "or add a node of 1 GPU",
     ]
@@ -30,7 +30,7 @@ def test_one_job_is_explained_with_all_changes():
     lines = job_text(Job(id="a", gpus=2), Decision(waiting=(WAIT,))).splitlines()
     assert lines[-4:] == [
         "because      in back-off",
-        "remedy       wait 90 s",
+        "remedy       wait 1 min 30 s",
         "             or stop 'b\\n' (2 GPUs)",
         "             or add a node of 1 GPU",
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from muri_opt.report.format import amount, cut
+from muri_opt.report.format import cut
 from muri_opt.rounds import Job
+from muri_opt.rounds.readable_time import duration, moment
 
 _WIDTH = 60
 
@@ -21,9 +22,9 @@ def demand_lines(job: Job) -> Iterator[tuple[str, str]]:
     yield "preemptible", _yes_or_no(job.preemptible)
     yield "movable", _yes_or_no(job.movable)
     yield "held", "" if job.held is None else cut(job.held, _WIDTH) or "without a reason"
-    yield "not before", _seconds(job.not_before)
-    yield "deadline", _seconds(job.deadline)
-    yield "time limit", _seconds(job.time_limit_seconds)
+    yield "not before", "" if job.not_before is None else moment(job.not_before)
+    yield "deadline", "" if job.deadline is None else moment(job.deadline)
+    yield "time limit", "" if job.time_limit_seconds is None else duration(job.time_limit_seconds)
     yield "model", cut(job.model or "", _WIDTH)
 
 
@@ -47,7 +48,3 @@ def _within(job: Job) -> str:
 
 def _yes_or_no(said: bool | None) -> str:
     return "" if said is None else "yes" if said else "no"
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{amount(seconds)} s"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from textwrap import wrap
 from typing import TypedDict
 
-from muri_opt.report.tables import table
+from muri_opt.report.tables import indented, table
 from muri_opt.rounds.used_fields import FIELDS
-from muri_opt.systems import POLICIES, policy_from, systems
+from muri_opt.systems import POLICIES, has_program, policy_from, systems, unit_of
+from muri_opt.systems.policy import Allowed, Policy, Span
 
 HONOURED, REFUSED = "honoured", "refused"
 
@@ -38,6 +41,92 @@ def policies_text(found: Mapping[str, Described]) -> str:
         lines += ["", ", ".join(names), f"  honours: {', '.join(honours) or 'no field of format 2'}"]
         lines.append(f"  refuses: {', '.join(field for field in FIELDS if field not in honours) or 'none'}")
     return "\n".join(lines) + "\n"
+
+
+class Parameter(TypedDict):
+    """A parameter of a policy: its default, and what it may be."""
+
+    default: str
+    allowed: str
+
+
+class Detailed(Described):
+    """Everything about one policy.
+
+    ``not_promised`` are invariants of the testing kit that it does not keep.
+    """
+
+    policy: str
+    system: str
+    value: str
+    exact: bool
+    parameters: dict[str, Parameter]
+    not_promised: list[str]
+    example: str
+
+
+def detailed(name: str, example: str) -> Detailed:
+    """Return everything about a policy, with the parameters that are given, and a command that uses it."""
+    policy = policy_from(name)
+    owner = next((system for system in systems() if policy.name in system.policies), None)
+    honours = [field for field in FIELDS if field in policy.honoured]
+    return {
+        "policy": policy.spec,
+        "summary": policy.summary,
+        "system": "" if owner is None else owner.name,
+        "value": unit_of(policy.rules),
+        "exact": has_program(policy.rules),
+        "needs": list(policy.needs),
+        "parameters": _parameters(policy),
+        "honours": honours,
+        "not_promised": [] if owner is None else sorted(owner.not_promised.get(policy.name, ())),
+        "example": example,
+    }
+
+
+def detailed_text(found: Detailed) -> str:
+    """Return one policy for people: what it does, needs, counts, promises, and all its parameters."""
+    proof = (
+        "the value and, where there is a bound, the bound are checked by the verifier's own code"
+        + "; method exact solves its program" * found["exact"]
+    )
+    kept = ", ".join(found["not_promised"])
+    pairs = [
+        ("policy", found["policy"]),
+        ("does", found["summary"]),
+        ("needs", ", ".join(found["needs"]) or "nothing beside id and gpus of jobs"),
+        ("counts", found["value"]),
+        ("promises", proof),
+        ("", f"all invariants of the testing kit but {kept}" if kept else "all invariants of the testing kit"),
+        ("honours", ", ".join(found["honours"]) or "no field of format 2"),
+        ("refuses", ", ".join(field for field in FIELDS if field not in found["honours"]) or "none"),
+    ]
+    lines = [line for label, text in pairs for line in _wrapped(label, text)]
+    if found["parameters"]:
+        rows = [(name, one["default"], one["allowed"]) for name, one in found["parameters"].items()]
+        lines += ["", "parameters", *indented(table(("name", "default", "may be"), rows))]
+    return "\n".join([*lines, "", "example", f"  {found['example']}"]) + "\n"
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    first, *others = wrap(text, 107, break_on_hyphens=False) or [""]
+    return [f"{label:<13}{first}", *(f"{'':<13}{line}" for line in others)]
+
+
+def _parameters(policy: Policy) -> dict[str, Parameter]:
+    usual = {field.name: field.default for field in fields(policy)}
+    return {
+        name: {"default": str(usual[name]), "allowed": _allowed_text(allowed)}
+        for name, allowed in policy.choices.items()
+    }
+
+
+def _allowed_text(allowed: Allowed) -> str:
+    if not isinstance(allowed, Span):
+        return ", ".join(allowed)
+    kind = "whole number" if allowed.whole else "number"
+    most = "" if allowed.most == float("inf") else f" to {allowed.most:g}"
+    return ", ".join([f"{kind} from {allowed.least:g}{most}", *allowed.words])
 
 
 def honours_table() -> str:

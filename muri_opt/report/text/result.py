@@ -24,6 +24,7 @@ from muri_opt.rounds import (
 )
 from muri_opt.rounds.job_changes import Changes, kind_of
 from muri_opt.rounds.percent import percent
+from muri_opt.rounds.readable_time import duration
 from muri_opt.rounds.sharing_now import sharing_now
 
 _NAME = 32
@@ -146,7 +147,7 @@ def change_of(job: Job, assignment: Assignment, together: set[str] | None = None
 def changes_text(found: Changes) -> str:
     """Return what is to be done in one line, such as ``2 start, 1 moves; 30 s of restarts``."""
     words = [f"{number:,} {_verb(kind, number)}" for kind, number in found.counts.items()]
-    lost = f"; {amount(found.restart_seconds)} s of restarts" if found.restart_seconds else ""
+    lost = f"; {duration(found.restart_seconds)} of restarts" if found.restart_seconds else ""
     return (", ".join(words) or "none") + lost
 
 

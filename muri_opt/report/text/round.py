@@ -21,6 +21,7 @@ from muri_opt.report.text.result import (
     waiting_lines,
 )
 from muri_opt.rounds import Decision, Job, Node, Result, Round, Waiting
+from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.rounds.tenant_tree import oversubscribed
 
 _LETTERS = ascii_uppercase + ascii_lowercase
@@ -32,7 +33,7 @@ def round_text(round_: Round, *, whole: bool = False) -> str:
     """Return the summary of a round: its nodes, its jobs by state and size, its tenants."""
     jobs = round_.jobs
     pairs = [
-        ("now", f"{amount(round_.now)} s"),
+        ("now", moment(round_.now)),
         ("nodes", _node_kinds(round_.cluster.nodes)),
         ("jobs", ", ".join(filter(None, (_asking(jobs, state) for state in ("running", "waiting")))) or "none"),
     ]
@@ -169,11 +170,11 @@ def _state(job: Job) -> str:
 def _facts(job: Job) -> Iterable[tuple[str, str]]:
     yield "tenant", cut(job.tenant or "", _NAME)
     yield "user", cut(job.user or "", _NAME)
-    yield "submitted", _seconds(job.submitted)
+    yield "submitted", "" if job.submitted is None else moment(job.submitted)
     if job.remaining_iterations is not None and job.iteration_seconds is not None:
         left = job.remaining_iterations * job.iteration_seconds
         each = amount(job.iteration_seconds)
-        yield "remaining", f"{amount(left)} s ({count(job.remaining_iterations, 'iteration')} of {each} s)"
+        yield "remaining", f"{duration(left)} ({count(job.remaining_iterations, 'iteration')} of {each} s)"
     yield "attained", "" if job.attained_gpu_seconds is None else f"{amount(job.attained_gpu_seconds)} GPU seconds"
     yield "waited", _seconds(job.waiting_seconds)
     yield "plan", cut(job.plan or "", _NAME)
@@ -181,7 +182,7 @@ def _facts(job: Job) -> Iterable[tuple[str, str]]:
 
 
 def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{amount(seconds)} s"
+    return "" if seconds is None else duration(seconds)
 
 
 def _verdict(job: Job, decision: Decision) -> list[tuple[str, str]]:

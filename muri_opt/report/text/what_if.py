@@ -9,17 +9,17 @@ import msgspec
 
 from muri_opt.replay.what_if.start_times import StartTimes
 from muri_opt.replay.what_if.what_if import WhatIf
-from muri_opt.report.format import amount, count, cut, integer, printable
+from muri_opt.report.format import count, cut, integer, printable
 from muri_opt.report.tables import indented, shortened, table
 from muri_opt.report.text.result import header, labelled, nodes_text, waiting_lines
 from muri_opt.report.text.round import job_text
 from muri_opt.rounds import Job, Result, Waiting
 from muri_opt.rounds.percent import percent
+from muri_opt.rounds.readable_time import duration
 
 FORMAT = "muri-opt/what-if/1"
 WHY_FORMAT = "muri-opt/why/1"
 _NAME = 32
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
 def what_if_text(found: WhatIf, *, whole: bool = False) -> str:
@@ -87,18 +87,6 @@ def why_content(job: Job, result: Result, starts: StartTimes | None) -> dict[str
     return content
 
 
-def duration(seconds: float) -> str:
-    """Return a time in the unit people read it in.
-
-    >>> duration(45.0), duration(5400.0), duration(200_000.0)
-    ('45 s', '1.5 h', '2.3 d')
-    """
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{amount(seconds / size, 1)} {unit}"
-    return f"{amount(seconds, 1)} s"
-
-
 def _waits(job: Job, result: Result) -> Waiting | None:
     waiting = () if result.decision is None else result.decision.waiting
     return next((wait for wait in waiting if wait.job == job.id), None)
@@ -107,7 +95,7 @@ def _waits(job: Job, result: Result) -> Waiting | None:
 def _start_words(job: Job, starts: StartTimes) -> str:
     seconds = starts.seconds.get(job.id)
     if seconds is not None:
-        return f"in {duration(seconds)}"
+        return f"in {duration(seconds, 1)}"
     return f"not known: {starts.stopped or 'the job is held'}"
 
 
@@ -163,7 +151,7 @@ def _times(now: StartTimes, then: StartTimes, whole: bool) -> list[str]:
 
 def _when(starts: StartTimes, job: str) -> str:
     seconds = starts.seconds.get(job)
-    return "not known" if seconds is None else duration(seconds)
+    return "not known" if seconds is None else duration(seconds, 1)
 
 
 def _outcome(result: Result) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from muri_opt.errors import InputError, unknown_name
@@ -108,24 +109,20 @@ def judge(contestant: str, answer: Answer, instances: Mapping[str, Instance]) ->
 
 
 def _judged(contestant: str, answer: Answer, instance: Instance, known: Optimum) -> Judged:
-    about = {
-        "contestant": contestant,
-        "file": answer.file,
-        "instance": instance.name,
-        "policy": known.policy,
-        "known": known,
-    }
+    judged = partial(
+        Judged, contestant=contestant, file=answer.file, instance=instance.name, policy=known.policy, known=known
+    )
     round_, rules = instance.round(), policy_from(known.policy).rules
     decision, faults = _checked(round_, rules, answer)
     if decision is None or faults:
-        return Judged(**about, verdict=Verdict.REFUSED, violations=tuple(faults))
+        return judged(verdict=Verdict.REFUSED, violations=tuple(faults))
     value = decision_value(round_, rules, decision)
     if answer.value is not None and answer.value != value:
         said = Violation(rule="value", where="value", detail=f"said {answer.value}; it is {value}")
-        return Judged(**about, verdict=Verdict.REFUSED, violations=(said,))
+        return judged(verdict=Verdict.REFUSED, violations=(said,))
     proved = _better_bound(round_, rules, decision, answer, known)
     bound, proof = (None, None) if proved is None else proved
-    return Judged(**about, verdict=_verdict(value, known, bound), value=value, bound=bound, proof=proof)
+    return judged(verdict=_verdict(value, known, bound), value=value, bound=bound, proof=proof)
 
 
 def _checked(round_: Round, rules: Mapping[str, str], answer: Answer) -> tuple[Decision | None, list[Violation]]:

@@ -14,6 +14,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.rounds.eligibility import is_lost
+from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
@@ -47,8 +48,8 @@ def kept_back(round_: Round, job: int, otherwise: Binding | None = None) -> Bind
         said.append(f"is held: {one.held}" if one.held else "is held")
         remedies.append("release it")
     if one.not_before is not None and one.not_before > round_.now:
-        said.append(f"is not to start before {one.not_before:g} s; now it is {round_.now:g} s")
-        remedies.append(f"wait for {one.not_before - round_.now:g} s")
+        said.append(f"is not to start before {moment(one.not_before)}; now it is {moment(round_.now)}")
+        remedies.append(f"wait for {duration(one.not_before - round_.now)}")
     if otherwise is not None and otherwise.reason is not WaitingReason.PRIORITY:
         said.append(otherwise.detail)
         remedies.append(otherwise.remedy)

@@ -11,6 +11,7 @@ from muri_opt.rounds import Round, Waiting
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import Decision
+from muri_opt.rounds.readable_time import duration
 from muri_opt.systems.capacity import held_gpus
 from muri_opt.systems.capacity.decision import Placed, assignments_of, group_decision
 from muri_opt.systems.deadline.choices import Choices
@@ -76,10 +77,11 @@ def _standing(round_: Round, enough: Mapping[int, int], job: int) -> str:
     if deadline is None:
         return ""
     if deadline < round_.now:
-        return f"its deadline passed {round_.now - deadline:g} s ago: it has what others leave"
+        return f"its deadline passed {duration(round_.now - deadline)} ago: it has what others leave"
+    left = duration(deadline - round_.now)
     if job not in enough:
-        return f"no share that it may have keeps its deadline in {deadline - round_.now:g} s: it has what others leave"
-    return f"{gpus_text(enough[job])} from now on would keep its deadline in {deadline - round_.now:g} s"
+        return f"no share that it may have keeps its deadline in {left}: it has what others leave"
+    return f"{gpus_text(enough[job])} from now on would keep its deadline in {left}"
 
 
 def deadlines_kept(round_: Round, decision: Decision) -> dict[str, bool]:

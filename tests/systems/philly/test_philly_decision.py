@@ -73,20 +73,20 @@ HALF = [Job(id=f"half-{s}", gpus=2, cpus=4, state="running", placement={f"n{s}":
             "philly",
             "fragmentation",
             "asks for 4 GPUs; 8 of 16 are free, at most 2 together on 1 node, 4 in one rack; must sit together, "
-            "in one rack in 600 s, anywhere in 1800 s",
+            "in one rack in 10 min, anywhere in 30 min",
         ),
         (
             asks("w", None, 6, 700.0),
             "philly",
             "fragmentation",
-            "asks for 6 GPUs; 8 of 16 are free, at most 4 in one rack; may sit in one rack, anywhere in 1100 s",
+            "asks for 6 GPUs; 8 of 16 are free, at most 4 in one rack; may sit in one rack, anywhere in 18 min 20 s",
         ),
         (
             asks("w", None, 4),
             "philly:rack_after=1800",
             "fragmentation",
             "asks for 4 GPUs; 8 of 16 are free, at most 2 together on 1 node, 4 in one rack; must sit together, "
-            "anywhere in 1800 s",
+            "anywhere in 30 min",
         ),
         (
             asks("w", None, 8, 1900.0, cpus=32),
@@ -99,14 +99,14 @@ HALF = [Job(id=f"half-{s}", gpus=2, cpus=4, state="running", placement={f"n{s}":
             asks("w", None, 1, 160.0),
             "philly:backoff=100",
             "backoff",
-            "asks for 1 GPU; in back-off for 90 s more, then tried for 150 s",
+            "asks for 1 GPU; in back-off for 1 min 30 s more, then tried for 2 min 30 s",
         ),
         (
             asks("w", "t", 4),
             "philly",
             "quota",
             "asks for 4 GPUs; tenant 't' has 3 left of its quota of 3; 8 of 16 are free, at most 2 together on 1 node, "
-            "4 in one rack; must sit together, in one rack in 600 s, anywhere in 1800 s",
+            "4 in one rack; must sit together, in one rack in 10 min, anywhere in 30 min",
         ),
     ],
 )
@@ -120,13 +120,13 @@ def test_a_tenant_over_its_quota_is_told_by_how_much() -> None:
     assert said(wait) == ("quota", "asks for 2 GPUs; tenant 't' is 3 over its quota of 1; 1 of 8 are free")
 
 
-@pytest.mark.parametrize(("waited", "left"), [(0.0, 1800), (700.0, 1100)])
-def test_a_gang_larger_than_any_rack_sits_together_or_anywhere(waited: float, left: int) -> None:
+@pytest.mark.parametrize(("waited", "left"), [(0.0, "30 min"), (700.0, "18 min 20 s")])
+def test_a_gang_larger_than_any_rack_sits_together_or_anywhere(waited: float, left: str) -> None:
     busy = [runs(f"r{s}", None, {f"n{s}": 2}) for s in range(3)]
     wait = only_wait(round_of([*busy, asks("w", None, 9, waited)], racks="abcd"))
     assert said(wait) == (
         "fragmentation",
-        f"asks for 9 GPUs; 10 of 16 are free, at most 8 together on 3 nodes; must sit together, anywhere in {left} s",
+        f"asks for 9 GPUs; 10 of 16 are free, at most 8 together on 3 nodes; must sit together, anywhere in {left}",
     )
 
 
@@ -154,14 +154,14 @@ def test_who_is_preempted_is_told_so_and_waits_by_the_rules_of_the_queue() -> No
     assert said(wait) == (
         "stopped",
         "asks for 2 GPUs; tenant 't' has 0 left of its quota of 0; 2 of 12 are free, at most 1 in one rack; "
-        "may sit in one rack, anywhere in 1800 s",
+        "may sit in one rack, anywhere in 30 min",
     )
 
 
 def test_in_back_off_every_change_waits_for_its_end() -> None:
     wait = only_wait(round_of([*HALF, asks("w", None, 4, 160.0)]), "philly:backoff=100")
     assert [change.wait_seconds for change in wait.changes] == [90.0, 440.0]
-    assert wait.remedy == "wait 90 s and add a node of 4 GPUs to rack 'a'"
+    assert wait.remedy == "wait 1 min 30 s and add a node of 4 GPUs to rack 'a'"
 
 
 @pytest.mark.parametrize(

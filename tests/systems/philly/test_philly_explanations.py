@@ -41,7 +41,8 @@ def test_quotas_of_a_line_rules_of_nodes_and_holders_are_named_together() -> Non
     assert wait.detail == (
         "asks for 4 GPUs; 2 are free where it may start ('j0' holds 2 GPUs); others are free: 8 on nodes that drain, "
         "8 of other types than 'a', 1 on nodes without the label 'x'; tenant 'team' has 1 left of its quota of 3; "
-        "tenant 'org' has 0 left of its quota of 2; must sit together, in one rack in 592 s, anywhere in 1792 s"
+        "tenant 'org' has 0 left of its quota of 2; must sit together, in one rack in 9 min 52 s, "
+        "anywhere in 29 min 52 s"
     )
     assert wait.changes == (Change(add_gpus=4, gpus=4),)
 

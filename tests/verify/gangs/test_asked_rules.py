@@ -136,8 +136,13 @@ def test_a_job_that_is_held_or_begins_later_is_told_so() -> None:
     waiting = policy_from("fifo").decide(round_, 0).waiting
     assert [(wait.reason.value, wait.detail, wait.remedy, wait.changes) for wait in waiting] == [
         ("held", "is held: asked", "release it", ()),
-        ("not-before", "is not to start before 101 s; now it is 100 s", "wait 1 s", (Change(wait_seconds=1.0),)),
-        ("held", "is held; is not to start before 101 s; now it is 100 s", "release it and wait for 1 s", ()),
+        (
+            "not-before",
+            "is not to start before 1 min 41 s; now it is 1 min 40 s",
+            "wait 1 s",
+            (Change(wait_seconds=1.0),),
+        ),
+        ("held", "is held; is not to start before 1 min 41 s; now it is 1 min 40 s", "release it and wait for 1 s", ()),
     ]
 
 

@@ -84,7 +84,7 @@ RUBICK_SECONDS: Final[Quantiles] = ((0, 1), (0.25, 2), (0.5, 8), (0.75, 162), (0
 RUBICK_GUARANTEED: Final = 0.478
 """The part of the jobs with a guarantee in the authors' workload of two tenants."""
 
-AITURBO_SHAPES: Final = {
+AITURBO_SHAPES: Final[dict[tuple[int, int], int]] = {
     (2, 2): 2232,
     (1, 2): 1239,
     (2, 4): 912,
