@@ -105,7 +105,8 @@ def configurations(draws: Draws, jobs: int, _nodes: int) -> Fields:
     seconds = np.where(known, times[True], times[False])
     steps = draws.uniform(jobs, *_STEP_SECONDS).round(3).tolist()
     slower = draws.uniform(jobs, *_CORE_SLOWDOWN).round(3).tolist()
-    made = [tuple(_shape_plans(*shapes[at], steps[j], slower[j])) for j, at in enumerate(turn)]
+    asks = [shapes[int(at)] for at in turn]
+    made = [tuple(_shape_plans(servers, workers, steps[j], slower[j])) for j, (servers, workers) in enumerate(asks)]
     asked = [own[0] for own in made]
     gpus = np.array([plan.gpus for plan in asked], dtype=np.int64)
     rows = _rows(draws, gpus, seconds, np.array([round(1 / plan.throughput, 6) for plan in asked]))
