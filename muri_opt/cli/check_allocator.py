@@ -24,7 +24,7 @@ _EXAMPLES = """  muri-opt check-allocator --command 'python3 mine.py'
 
 A program reads lines {"id": 1, "do": "solve", "round": {...}} and writes lines {"id": 1, "answer": {"j0": {"n0": 2}}}:
 the GPUs per node of each job that runs. A program that ends, hangs or writes something else has a fault, too. Code 1:
-an invariant is broken; the smallest round is told. Code 4: none is, but something of one was in no round."""
+an invariant is broken; the smallest round is told. Code 4: none is, but one, or some aspect of one, was not tested."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
