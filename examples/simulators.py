@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from examples.common.one_run import THEIRS
-
+THEIRS = "theirs"
+"""The method of a policy that the simulator has itself."""
 COMPLETION = "rubick:objective=completion"
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """What is run in a simulator: its traces, policies of theirs, policies and methods of ours, also for one trace."""
+    """What is run in a simulator: ``jobs`` of each trace under policies of theirs and policies and methods of ours.
+
+    ``only`` are further policies and methods of ours, by the one trace that they are run on.
+    """
 
     traces: tuple[str, ...]
     theirs: tuple[str, ...]

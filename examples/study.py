@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from examples.common.links import ROOT
-from examples.common.table import KEY, read_rows, tables
 from examples.simulators import SIMULATORS
+from examples.tables import KEY, read_rows, tables
 
 SERVER = f"{sys.executable} -m muri_opt serve --stdio"
 

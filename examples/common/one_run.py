@@ -11,9 +11,7 @@ from pathlib import Path
 
 from examples.common.links import Recording, over_stdio
 from examples.common.measures import Measures
-
-THEIRS = "theirs"
-"""The method of a policy that the simulator has itself."""
+from examples.simulators import SIMULATORS, THEIRS
 
 
 class Run:
@@ -38,11 +36,14 @@ class Run:
         return row
 
 
-def main(run, traces, name):
-    """Run once, as the command line says; ``run`` makes a :class:`Run` of what was said and a link, or none."""
+def main(run, name):
+    """Run the simulator of a name once, as the command line says.
+
+    ``run`` makes a :class:`Run` of the options and of a link to the server, which is ``None`` for a policy of theirs.
+    """
     parser = argparse.ArgumentParser(description=f"One run of the simulator of {name}, as a row of JSON.")
     parser.add_argument("--folder", type=Path, required=True, help="the folder with their code")
-    parser.add_argument("--trace", choices=traces, required=True)
+    parser.add_argument("--trace", choices=SIMULATORS[name].traces, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--policy", required=True, help="a policy of theirs, or one of muri-opt")

@@ -11,20 +11,10 @@ import logging
 import random
 import sys
 import types
-from pathlib import Path
 
 from examples.common.one_run import Run, main
 from examples.gavel.adapter import GavelRounds
 
-TRACES = ("makespan", "arrivals", "one-type")
-POLICIES = (
-    "fifo_perf",
-    "max_min_fairness_perf",
-    "finish_time_fairness_perf",
-    "max_sum_throughput_perf",
-    "min_total_duration_perf",
-)
-"""Policies of theirs, by the names that Gavel has for them."""
 SERVER_GPUS = 4
 UNUSED = ("matrix_completion", "runtime", "runtime.rpc", "runtime.rpc.scheduler_server", "runtime.rpc.scheduler_client")
 """What Gavel imports and a simulation does not use: its servers' messages are generated, and not there."""
@@ -118,4 +108,4 @@ class GavelRun(Run):
 
 
 if __name__ == "__main__":
-    main(GavelRun, TRACES, Path(__file__).parent.name)
+    main(GavelRun, "gavel")

@@ -18,8 +18,6 @@ from pathlib import Path
 from examples.common.one_run import Run, main
 from examples.muri.adapter import SessionGroups
 
-TRACES = ("trace1", "trace2", "trace2_pr")
-"""Of the authors; in the last all jobs come at once. The other two leave most of the GPUs idle most of the time."""
 NODES, NODE_GPUS = 4, 8
 MURI = "multi-resource-blossom-same-gpu"
 SOLO = 1.015
@@ -99,4 +97,4 @@ class MuriRun(Run):
 
 
 if __name__ == "__main__":
-    main(MuriRun, TRACES, Path(__file__).parent.name)
+    main(MuriRun, "muri")

@@ -12,14 +12,10 @@ import os
 import sys
 import warnings
 from functools import partial
-from pathlib import Path
 
 from examples.common.one_run import Run, main
 from examples.sia.adapter import SiaRounds
 
-TRACES = ("philly", "saturn", "one-type")
-POLICIES = ("sia", "sia_fix", "gavel")
-"""Policies of theirs, by the names that their command line has for them."""
 SERVERS = {"aws": 4, "dgx-ext": 1, "rtx": 2}
 ONE_TYPE = {"aws": 8}
 """Servers by type: 40 GPUs of three types, or 32 of one."""
@@ -181,4 +177,4 @@ class SiaRun(Run):
 
 
 if __name__ == "__main__":
-    main(SiaRun, TRACES, Path(__file__).parent.name)
+    main(SiaRun, "sia")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
 from muri_opt.cli.files import write_text
@@ -24,7 +24,7 @@ _EXAMPLES = """  muri-opt check-allocator --command 'python3 mine.py'
 
 A program reads lines {"id": 1, "do": "solve", "round": {...}} and writes lines {"id": 1, "answer": {"j0": {"n0": 2}}}:
 the GPUs per node of each job that runs. A program that ends, hangs or writes something else has a fault, too. Code 1:
-an invariant is broken; the smallest round is told. Code 4: none is, but something of one was in no round."""
+an invariant is broken; the smallest round is told. Code 4: none is, but one, or some aspect of one, was not tested."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -72,10 +72,16 @@ def run(arguments: argparse.Namespace) -> Reply:
             seed=arguments.seed,
             seconds=arguments.seconds,
         )
-    for one in report.broken if arguments.output is not None else ():
-        write_text(str(Path(arguments.output) / f"{one.breach.invariant}.json"), one.json + "\n")
-    code = ExitCode.ANSWER if report.ok else ExitCode.VIOLATION if report.broken else ExitCode.NOTHING_FOUND
-    return Reply(_json(report) if arguments.json else f"{report}\n", code)
+    if arguments.output is not None:
+        for one in report.broken:
+            write_text(str(Path(arguments.output) / f"{one.breach.invariant}.json"), one.json + "\n")
+    return Reply(_json(report) if arguments.json else f"{report}\n", _code(report))
+
+
+def _code(report: Report) -> ExitCode:
+    if report.broken:
+        return ExitCode.VIOLATION
+    return ExitCode.ANSWER if report.ok else ExitCode.NOTHING_FOUND
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -141,19 +147,20 @@ def _names(text: str) -> list[str]:
 def _json(report: Report) -> str:
     import msgspec
 
-    def broken(one: Any) -> dict[str, Any]:
-        return {
+    broken = [
+        {
             "invariant": one.breach.invariant,
             "amount": one.breach.amount,
             "detail": one.breach.detail,
             "after_examples": one.after_examples,
             "round": one.round_,
         }
-
+        for one in report.broken
+    ]
     answer = {
         "ok": report.ok,
         "examples": report.examples,
-        "broken": [broken(one) for one in report.broken],
+        "broken": broken,
         "kept": report.kept,
         "untested": report.untested,
         "worst": report.worst,

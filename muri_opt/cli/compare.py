@@ -108,13 +108,13 @@ def _text(rows: Sequence[CompareRow], summary: Summary, folder: str) -> str:
     from muri_opt.report.tables import table
     from muri_opt.studies.compare import repeats
     from muri_opt.studies.compare.summary import HEAD, WORDS
-    from muri_opt.studies.runner.intervals import METHODS
+    from muri_opt.studies.runner.intervals import STATISTICS
 
     cells = [one.cells() for one in summary.methods]
     lines = [*table(HEAD, cells, right=range(WORDS, len(HEAD))), ""]
     missing = [one.cells() for one in summary.repeats if one.loss.mean > 0 or one is summary.repeats[0]]
     if len(missing) > 1:
-        lines += [*table(repeats.HEAD, missing, right=range(repeats.WORDS, len(repeats.HEAD))), METHODS, ""]
+        lines += [*table(repeats.HEAD, missing, right=range(repeats.WORDS, len(repeats.HEAD))), STATISTICS, ""]
     lines += summary.lines()
     for what, entries in summary.lists().items():
         if entries:

@@ -6,9 +6,6 @@ import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-METHODS = ("heuristic", "auto", "exact", "exact@highs", "exact@cp-sat", "exact@cbc", "exact@scip", "exact@exhaustive")
-ENGINES = ("processes", "ray", "here")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
@@ -69,6 +66,8 @@ def _known_values() -> Mapping[str, tuple[str, ...]]:
     from muri_opt.rounds.generate.any_family import DESCRIPTIONS
     from muri_opt.rounds.generate.families import FAMILIES as GENERATED
     from muri_opt.studies.library import FAMILIES, shipped_rounds
+    from muri_opt.studies.runner.executors import ENGINES
+    from muri_opt.studies.runner.methods import METHODS
     from muri_opt.systems import POLICIES
 
     return {
@@ -76,7 +75,7 @@ def _known_values() -> Mapping[str, tuple[str, ...]]:
         "policies": tuple(POLICIES),
         "method": METHODS,
         "methods": METHODS,
-        "engine": ENGINES,
+        "engine": tuple(ENGINES),
         "round": tuple(shipped_rounds()),
         "generate family": tuple(DESCRIPTIONS),
         "worst-case family": tuple(GENERATED),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.cli.progress import Bar
@@ -26,7 +26,7 @@ def challenge(found: Sequence[Instance], contestants: Sequence[str], *, json: bo
         raise InputError("answers", "nothing", "files with results, or folders of them: one for each contestant")
     known = by_round(tuple(found))
     answers = [(name, answer) for name in contestants for answer in read_answers(name)]
-    judged = list[Any]()
+    judged: list[Judged] = []
     with Bar("answers") as bar:
         for over, (name, answer) in enumerate(answers):
             bar(over, len(answers))
@@ -56,14 +56,14 @@ def _text(judged: Sequence[Judged], ranked: Sequence[Standing]) -> str:
 def _row(one: Judged) -> list[str]:
     from muri_opt.rounds.percent import percent
 
-    values = [None if one.value is None else one.value, one.known.value, one.known.bound]
+    values = (one.value, one.known.value, one.known.bound)
     return [
         one.instance,
         one.policy,
         *("-" if value is None else f"{value:,}" for value in values),
         one.verdict.value,
-        percent(one.gap, "-"),
-        percent(one.open, "-"),
+        percent(one.to_best, "-"),
+        percent(one.to_bound, "-"),
     ]
 
 
@@ -117,8 +117,8 @@ def _json(judged: Sequence[Judged], ranked: Sequence[Standing]) -> str:
             "value": one.value,
             "best_value": one.known.value,
             "best_bound": one.known.bound,
-            "gap_to_best": one.gap,
-            "gap_to_bound": one.open,
+            "gap_to_best": one.to_best,
+            "gap_to_bound": one.to_bound,
             "better_bound": one.bound,
             "proof": one.proof,
             "violations": one.violations,

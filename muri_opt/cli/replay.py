@@ -209,7 +209,7 @@ def _text(
     from muri_opt.replay.workloads.skipped_rows import NOTES
     from muri_opt.report.format import count, printable
     from muri_opt.report.tables import LONG, table
-    from muri_opt.studies.runner.intervals import METHODS
+    from muri_opt.studies.runner.intervals import STATISTICS
 
     lines = []
     if 0 < len(rows) <= LONG:
@@ -219,7 +219,7 @@ def _text(
     repeated = [one for one in repeats_of(rows) if one.figure == "mean"]
     if repeated:
         shown = [[printable(cell) for cell in one.cells()] for one in repeated]
-        lines += [*table(HEAD, shown, right=range(WORDS, len(HEAD))), METHODS, ""]
+        lines += [*table(HEAD, shown, right=range(WORDS, len(HEAD))), STATISTICS, ""]
     lines += [printable(_limit(workload, bounds)) for workload, bounds in limits.items()]
     for workload, notes in {row.run.workload: row.notes for row in rows}.items():
         lines += [f"{printable(workload)}: {count(number, 'job')} {NOTES[reason]}" for reason, number in notes.items()]

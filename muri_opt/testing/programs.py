@@ -25,7 +25,7 @@ MOST_BYTES: Final = 64 << 20
 REFUSED: Final = 422
 """The status of a problem by which a program declines a round."""
 SHOWN: Final = 200
-"""How much is told of a line, or of what a program wrote before it ended."""
+"""How many characters are told of a line, and how many bytes of what a program wrote to its standard error."""
 _BLOCK: Final = 1 << 16
 
 
@@ -70,7 +70,7 @@ class Program:
         self._asked += 1
         message = {"id": self._asked, "do": "solve", "round": msgspec.Raw(canonical_json(round_))}
         try:
-            line = process.asked(msgspec.json.encode(message), last=self.each_round)
+            line = process.ask(msgspec.json.encode(message), last=self.each_round)
         except NoAnswerError:
             self._end(process)
             raise
@@ -79,7 +79,7 @@ class Program:
         return answered(line, self._asked)
 
     def stop_call(self) -> None:
-        """End the process, and with it the call that waits for its answer; the next call starts another one."""
+        """End the process, and with it the call that waits for its answer; the next call starts another process."""
         if self._process is not None:
             self._end(self._process)
 
@@ -128,7 +128,7 @@ class _Process:
         self._read = b""
         self._killed = False
 
-    def asked(self, message: bytes, *, last: bool) -> bytes:
+    def ask(self, message: bytes, *, last: bool) -> bytes:
         """Write a line and return the line that answers it."""
         if self._read:
             raise NoAnswerError(f"wrote more than one line for a round: {_shown(self._read)}")

@@ -9,7 +9,7 @@ from typing import Final
 from muri_opt.replay.studies.repeats import FIGURES, HEAD, WORDS, repeats_of
 from muri_opt.replay.studies.runs import RunRow
 from muri_opt.studies.runner.atomic_write import replace_file
-from muri_opt.studies.runner.intervals import METHODS
+from muri_opt.studies.runner.intervals import STATISTICS
 from muri_opt.studies.runner.result_tables import Cell, Columns, columns_from, markdown_table
 
 _COMPARED: Final = ("workload", "cluster", "clock", "interval", "seed")
@@ -62,6 +62,6 @@ def write_markdown(rows: Sequence[RunRow], path: Path) -> None:
     lines = markdown_table(head, cells, head.index("jobs"))
     repeated = repeats_of(rows)
     if repeated:
-        lines += ["", f"Ratios and tests are to the first policy; {METHODS}.", ""]
+        lines += ["", f"Ratios and tests are to the first policy; {STATISTICS}.", ""]
         lines += markdown_table(HEAD, [one.cells() for one in repeated], WORDS)
     replace_file(path, "".join(f"{line}\n" for line in lines).encode())

@@ -16,7 +16,7 @@ from muri_opt.studies.compare.profile import methods_of
 from muri_opt.studies.compare.repeats import HEAD as REPEATS_HEAD
 from muri_opt.studies.compare.rows import CompareRow
 from muri_opt.studies.compare.summary import HEAD, Summary, summary_of
-from muri_opt.studies.runner.intervals import METHODS
+from muri_opt.studies.runner.intervals import STATISTICS
 
 _FEW: Final = 12
 """A list or table of more lines is folded."""
@@ -59,7 +59,7 @@ def repeats_html(summary: Summary) -> str:
     """Return the mean losses with their intervals, and how they compare with those of the first line."""
     if not summary.repeats:
         return "<p>No method has losses on two rounds.</p>"
-    caption = f"Differences, in points, and tests are to the first line; {METHODS}."
+    caption = f"Differences, in points, and tests are to the first line; {STATISTICS}."
     cells = [one.cells() for one in summary.repeats]
     lines = [line_html(first, map(escaped, more)) for first, *more in cells]
     return table_html("repeats", caption, REPEATS_HEAD, lines)

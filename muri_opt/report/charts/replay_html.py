@@ -17,7 +17,7 @@ from muri_opt.report.charts.replay_groups import Group, groups_of
 from muri_opt.report.charts.replay_heat import heat_maps, heat_style
 from muri_opt.report.charts.scales import time_unit
 from muri_opt.report.format import amount, count
-from muri_opt.studies.runner.intervals import METHODS
+from muri_opt.studies.runner.intervals import STATISTICS
 
 _TIMES: Final = {
     "mean": "mean JCT",
@@ -51,7 +51,7 @@ def _repeated(repeats: Sequence[Repeats]) -> str:
     """Return the section of means with their intervals; nothing where nothing was repeated."""
     if not repeats:
         return ""
-    caption = f"Times in seconds; ratios and tests are to the first policy; {METHODS}."
+    caption = f"Times in seconds; ratios and tests are to the first policy; {STATISTICS}."
     cells = [one.cells() for one in repeats]
     lines = [line_html(first, map(escaped, more)) for first, *more in cells]
     return f"<section>\n<h2>Repetitions</h2>\n{table_html('repeats', caption, HEAD, lines)}\n</section>\n"

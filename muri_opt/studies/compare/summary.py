@@ -13,7 +13,7 @@ from muri_opt.rounds.percent import percent
 from muri_opt.studies.compare.pairs import Pair, pairs_of
 from muri_opt.studies.compare.repeats import HEAD as REPEATS_HEAD, WORDS as REPEATS_WORDS, LossRepeats, loss_repeats
 from muri_opt.studies.compare.rows import VIOLATED, CompareRow
-from muri_opt.studies.runner.intervals import METHODS
+from muri_opt.studies.runner.intervals import STATISTICS
 from muri_opt.studies.runner.methods import HEURISTIC
 from muri_opt.studies.runner.result_tables import markdown_table
 
@@ -121,7 +121,7 @@ class Summary:
         """Return the text of ``comparison.md``: the table, the sentences and all lists in full."""
         lines = [*markdown_table(HEAD, [one.cells() for one in self.methods], WORDS), ""]
         if self.repeats:
-            lines += [f"Differences in points and tests are to the first line; {METHODS}.", ""]
+            lines += [f"Differences in points and tests are to the first line; {STATISTICS}.", ""]
             cells = [one.cells() for one in self.repeats]
             lines += [*markdown_table(REPEATS_HEAD, cells, REPEATS_WORDS), ""]
         lines += [f"- {line}" for line in self.lines()]

@@ -8,10 +8,9 @@ after another, each time the one that gains most, until all are: what the value 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from muri_opt.errors import InputError, RefusalError
 from muri_opt.modelling import Model
@@ -30,8 +29,8 @@ KINDS: Final = {
 }
 """What may be decided beside who runs, and what that means."""
 SYSTEMS: Final = {"shares": "elastic shares", "plans": "plans", "sharing": "groups", "placement": "gangs that move"}
+"""The single system that decides each kind, for people."""
 _ALONE: Final = "gangs"
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,24 +85,32 @@ def joint_gain(round_: Round, policy: str | Policy = "joint-s", limits: Limits |
     search = _Search(round_, JointFormulation(rules=rules), limits or Limits())
     singles = {_ALONE: search.best(())}
     singles |= {SYSTEMS[kind]: search.best((kind,)) for kind in KINDS}
-    best = max(singles, key=lambda name: singles[name][0])
+    best = max(singles, key=lambda name: singles[name].value)
     allowed: tuple[str, ...] = tuple(kind for kind in KINDS if SYSTEMS[kind] == best)
     reached, steps = singles[best], list[GainStep]()
     while len(allowed) < len(KINDS):
         found = {kind: search.best((*allowed, kind)) for kind in KINDS if kind not in allowed}
-        kind = max(found, key=lambda one: found[one][0])
-        value, optimal, _ = found[kind]
-        steps.append(GainStep(kind=kind, value=value, gain=value - reached[0], optimal=optimal))
+        kind = max(found, key=lambda one: found[one].value)
+        gain = found[kind].value - reached.value
+        steps.append(GainStep(kind=kind, value=found[kind].value, gain=gain, optimal=found[kind].optimal))
         allowed, reached = (*allowed, kind), found[kind]
     return JointGain(
         policy=chosen.spec,
         value_unit=unit_of(chosen.rules),
-        singles={name: value for name, (value, _, _) in singles.items()},
+        singles={name: one.value for name, one in singles.items()},
         best=best,
         steps=tuple(steps),
-        decisions=(singles[best][2], reached[2]),
-        optimal=reached[1] and all(one[1] for one in singles.values()),
+        decisions=(singles[best].decision, reached.decision),
+        optimal=reached.optimal and all(one.optimal for one in singles.values()),
     )
+
+
+class _Best(NamedTuple):
+    """The best that was found with some kinds of columns, and whether a solver says that nothing is better."""
+
+    value: int
+    optimal: bool
+    decision: Decision
 
 
 class _Search:
@@ -114,48 +121,51 @@ class _Search:
         self._columns = JointColumns.of(round_, program.rules)
         self._model: Model = program.build(round_)
         self._budget = Budget(limits=limits)
-        self._kinds = [self._kinds_of(at, key) for at, key in enumerate(self._columns.keys)]
-        self._known: dict[frozenset[str], tuple[int, bool, Decision]] = {}
+        self._kinds = [self._kinds_of(key) for key in self._columns.keys]
+        self._known: dict[frozenset[str], _Best] = {}
 
-    def best(self, allowed: tuple[str, ...]) -> tuple[int, bool, Decision]:
-        """Return the best value with these kinds, whether it is shown to be, and its decision."""
-        key = frozenset(allowed)
-        if key not in self._known:
-            columns = np.flatnonzero([kinds <= key for kinds in self._kinds])
-            values, sure = np.zeros(len(self._columns.keys), dtype=np.int64), True
-            if len(columns):
-                outcome = backend_named(FIRST_BACKEND).solve(
-                    restricted(self._model, columns), self._budget.share(0.2).left(), None
-                )
-                sure = outcome.termination.reason is Reason.OPTIMAL
-                if outcome.values is not None:
-                    values[columns] = outcome.values
-            decision = self._program.decode(self._round, values)
-            self._known[key] = int(values @ self._model.objective), sure, decision
-        return self._known[key]
+    def best(self, allowed: tuple[str, ...]) -> _Best:
+        """Return the best with these kinds of columns only."""
+        kinds = frozenset(allowed)
+        if kinds not in self._known:
+            self._known[kinds] = self._solved(kinds)
+        return self._known[kinds]
 
-    def _kinds_of(self, at: int, key: Key) -> frozenset[str]:
-        """Return which kinds a column is of, beside a job that runs with the GPUs it asks for, or as it does."""
+    def _solved(self, allowed: frozenset[str]) -> _Best:
+        columns = np.flatnonzero([kinds <= allowed for kinds in self._kinds])
+        values, optimal = np.zeros(len(self._columns.keys), dtype=np.int64), True
+        if len(columns):
+            limits = self._budget.share(0.2).left()
+            outcome = backend_named(FIRST_BACKEND).solve(restricted(self._model, columns), limits, None)
+            optimal = outcome.termination.reason is Reason.OPTIMAL
+            if outcome.values is not None:
+                values[columns] = outcome.values
+        decision = self._program.decode(self._round, values)
+        return _Best(value=int(values @ self._model.objective), optimal=optimal, decision=decision)
+
+    def _kinds_of(self, key: Key) -> frozenset[str]:
+        """Return which kinds a column is of: none for a job as it runs, or alone with the GPUs it asks for."""
         jobs = [self._round.jobs[job] for job in key.group]
-        stays = key.spot is not None and self._stays(at, key)
         found = {"sharing"} if len(jobs) > 1 else set[str]()
-        if stays:
+        if self._stays(key):
             return frozenset(found)
         if any(job.state == "running" for job in jobs):
             found.add("placement")
         if key.way is not None:
-            same = [way for way in self._columns.models.ways_of(key.group[0]) if way.gpus == jobs[0].gpus]
-            fastest = min((way.period for way in same), default=0)
-            if self._columns.models.ways_of(key.group[0])[key.way].period != fastest or key.gpus != jobs[0].gpus:
+            ways = self._columns.models.ways_of(key.group[0])
+            fastest = min((way.period for way in ways if way.gpus == jobs[0].gpus), default=0)
+            if ways[key.way].period != fastest or key.gpus != jobs[0].gpus:
                 found.add("plans")
         elif any(key.gpus != job.gpus for job in jobs):
             found.add("shares")
         return frozenset(found)
 
-    def _stays(self, at: int, key: Key) -> bool:
-        """Return whether a column is where all its jobs are now, and loses nothing by it."""
+    def _stays(self, key: Key) -> bool:
+        """Return whether a column has all its jobs where they run now, by the plan that they run by."""
+        if key.spot is None:
+            return False
         nodes = self._round.cluster.nodes
-        here = {nodes[node].id: gpus for node, gpus in key.spot or ()}
+        here = {nodes[node].id: gpus for node, gpus in key.spot}
         jobs = [self._round.jobs[job] for job in key.group]
         same = all(job.state == "running" and dict(job.placement or {}) == here for job in jobs)
         ways = self._columns.models.ways_of(key.group[0])

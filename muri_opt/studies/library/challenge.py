@@ -58,13 +58,13 @@ class Judged:
         return self.instance, self.policy
 
     @property
-    def gap(self) -> float | None:
+    def to_best(self) -> float | None:
         """How far the value is from the best that is known, as a part of itself; ``None`` where it is refused."""
         return None if self.value is None else relative_gap(self.value, max(self.value, self.known.value))
 
     @property
-    def open(self) -> float | None:
-        """How far the value is from the bound; ``None`` without a value or a bound."""
+    def to_bound(self) -> float | None:
+        """How far the value is from the bound, as a part of itself; ``None`` without a value or a bound."""
         bound = self.known.bound if self.bound is None else self.bound
         return None if self.value is None or bound is None else relative_gap(self.value, bound)
 

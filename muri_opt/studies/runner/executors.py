@@ -22,6 +22,10 @@ R = TypeVar("R")
 MOST_PROCESSES: Final = 1000
 
 
+def _cores() -> int:
+    return os.cpu_count() or 1  # not every system says
+
+
 class Executor(Protocol):
     """Does calls, ``slots`` of them at a time; closing it stops those under way."""
 
@@ -45,7 +49,7 @@ class Processes:
     """
 
     def __init__(self, jobs: int | None) -> None:
-        self.slots = os.cpu_count() or 1 if jobs is None else jobs
+        self.slots = _cores() if jobs is None else jobs
         self._threads = ThreadPoolExecutor(self.slots)
         self._lock = threading.Lock()
         self._started: list[Worker] = []
@@ -141,7 +145,7 @@ class Pool:
     """
 
     def __init__(self, executor: futures.Executor, jobs: int | None, *, ours: bool) -> None:
-        self.slots = os.cpu_count() or 1 if jobs is None else jobs
+        self.slots = _cores() if jobs is None else jobs
         self._executor = executor
         self._ours = ours
 

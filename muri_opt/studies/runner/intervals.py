@@ -19,8 +19,8 @@ LEAST: Final = 2
 """Fewer repetitions say nothing of their spread."""
 MOST_COUNTED: Final = 200
 """Of more pairs the normal distribution is near enough, with the correction for ties."""
-METHODS: Final = "intervals: 95 %, Student's t; p: Wilcoxon signed-rank test of the pairs, two-sided"
-"""Which methods these are, for tables."""
+STATISTICS: Final = "intervals: 95 %, Student's t; p: Wilcoxon signed-rank test of the pairs, two-sided"
+"""The line under tables that says how their intervals and tests are computed."""
 
 Floats = NDArray[np.float64]
 
@@ -98,8 +98,8 @@ def paired(values: Sequence[float], firsts: Sequence[float]) -> Paired:
 def signed_rank_p(differences: Floats) -> float | None:
     """Return the two-sided p-value of Wilcoxon's signed-rank test; ``None`` where all differences are 0.
 
-    Differences of 0 are left out, equal ones share their mean rank. Under the null hypothesis every sign is a fair
-    coin, so the sums of the ranks with a plus are counted by adding one rank after the other.
+    Differences of 0 are left out, equal ones share their mean rank. Under the null hypothesis a difference is as likely
+    to be positive as negative: the distribution of the sum of the positive ranks is built by adding rank after rank.
     """
     found = differences[differences != 0]
     if not len(found):

@@ -52,16 +52,16 @@ def short(result, **more):
 def test_an_optimum_a_worse_and_an_equal_answer_are_told_apart(judged):
     best, worse = solved(), solved("heuristic")
     optimal, less = judged(result_json(best)), judged(result_json(worse))
-    assert (optimal.verdict, optimal.value, optimal.gap, optimal.open) == (Verdict.OPTIMAL, 114, 0.0, 0.0)
-    assert (less.verdict, less.value, less.gap, less.share) == (Verdict.WORSE, 102, 12 / 102, 102 / 114)
+    assert (optimal.verdict, optimal.value, optimal.to_best, optimal.to_bound) == (Verdict.OPTIMAL, 114, 0.0, 0.0)
+    assert (less.verdict, less.value, less.to_best, less.share) == (Verdict.WORSE, 102, 12 / 102, 102 / 114)
     equal = judged(short(best), bound=120)
-    assert (equal.verdict, equal.open) == (Verdict.EQUAL, 6 / 114)
+    assert (equal.verdict, equal.to_bound) == (Verdict.EQUAL, 6 / 114)
 
 
 def test_a_better_value_and_a_better_bound_are_found(judged):
     value, decision = solved("heuristic").value, short(solved("heuristic"))["assignments"]
     better = judged(short(solved()), value=value, bound=120, decision={"assignments": decision, "waiting": {}})
-    assert (better.verdict, better.value, better.gap) == (Verdict.BETTER, 114, 0.0)
+    assert (better.verdict, better.value, better.to_best) == (Verdict.BETTER, 114, 0.0)
     assert better.share == 114 / 102
     proving = judged(result_json(solved("exact@highs")), bound=120)
     assert (proving.bound, proving.verdict) == (114, Verdict.BETTER)
@@ -93,7 +93,7 @@ FAULTS = {
 def test_a_decision_that_breaks_a_rule_is_refused_with_the_reason(judged, rule):
     seats = FAULTS[rule](short(solved())["assignments"])
     found = judged(short(solved(), assignments=seats))
-    assert (found.verdict, found.value, found.share, found.gap) == (Verdict.REFUSED, None, 0.0, None)
+    assert (found.verdict, found.value, found.share, found.to_best) == (Verdict.REFUSED, None, 0.0, None)
     assert rule in {one.rule for one in found.violations}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 Quantiles = Sequence[tuple[float, float]]
-"""Points of a distribution: the part of the jobs that is below, and the value."""
+"""Points of a distribution: the part of the jobs with at most this value, and the value."""
 
 TIRESIAS_SIZES: Final = {1: 30, 2: 10, 4: 10, 8: 10}
 """GPUs of the 60 jobs of the trace in the repository of Tiresias (NSDI 2019)."""
@@ -20,9 +20,7 @@ SIMULATED_SECONDS: Final[Quantiles] = ((0.0, 120.0), (1.0, 7200.0))
 MURI_SIZES: Final = {1: 2386, 2: 307, 4: 1087, 8: 1525, 16: 46, 32: 173}
 """GPUs of the jobs of ``cluster_trace`` and the traces 1, 3 and 4 of Rivendile/Muri."""
 
-MURI_SECONDS: Final[Quantiles] = (
-    *((0.0, 1.0), (0.25, 438.0), (0.5, 3391.0), (0.75, 43_733.0), (0.9, 189_277.0), (1.0, 927_475.0)),
-)
+MURI_SECONDS: Final[Quantiles] = ((0, 1), (0.25, 438), (0.5, 3391), (0.75, 43_733), (0.9, 189_277), (1, 927_475))
 """Seconds of service of the jobs of trace 3 there."""
 
 PHILLY_RUNNING: Final = {1: 5888, 2: 521, 4: 1363, 8: 1974, 16: 234, 32: 19}

@@ -131,7 +131,7 @@ def busy(draws: Draws, jobs: int, nodes: int) -> Fields:
 
 
 def _sizes(draws: Draws, jobs: int, sizes: Mapping[int, int], nodes: int) -> Ints:
-    """Return the GPUs of jobs; who asks for more than the cluster has asks for all of it."""
+    """Return the GPUs of jobs, drawn by the counts of ``sizes``, and at most those of the cluster."""
     return np.minimum(draws.pick(jobs, list(sizes), list(sizes.values())), nodes * NODE_GPUS)
 
 
@@ -165,7 +165,7 @@ def _row(job: int, gpus: int, waited: float, restart: int, left: int, iteration:
 
 
 def _speed_ups(model: str) -> Iterator[tuple[int, float]]:
-    """Yield what so many GPUs do more than one: as many batches at once, in the time of an iteration there."""
+    """Yield numbers of GPUs with their speed-up over one: each does a batch in the measured time of an iteration."""
     alone = MURI_STAGES[1][model][0]
     for gpus in (1, 2, 4, 8):
         yield gpus, round(gpus * alone / MURI_STAGES[gpus][model][0], 4)

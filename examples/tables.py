@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-import math
 from pathlib import Path
+
+from muri_opt.studies.runner.intervals import interval_of
 
 KEY = ("simulator", "trace", "seed", "policy", "method")
 """What names a run."""
@@ -21,8 +22,7 @@ COLUMNS = {
 }
 """Fields of a row with their headings and formats."""
 WITH_INTERVAL = ("mean", "ftf_worst", "stops")
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Two-sided 95 % points of Student's distribution with 1, 2, ... degrees of freedom."""
+"""Fields whose mean is shown with half of its confidence interval."""
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -31,19 +31,6 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def half_width(values: list[float]) -> float:
-    """Return half of the 95 % confidence interval of a mean, by Student's distribution; not a number of one value.
-
-    >>> round(half_width([1.0, 2.0, 3.0]), 3)
-    2.484
-    """
-    if len(values) < 2:
-        return math.nan
-    mean = sum(values) / len(values)
-    variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return STUDENT[min(len(values) - 2, len(STUDENT) - 1)] * math.sqrt(variance / len(values))
 
 
 def tables(rows: list[dict[str, str]]) -> str:
@@ -71,9 +58,10 @@ def tables(rows: list[dict[str, str]]) -> str:
 def _line(policy: str, method: str, runs: list[dict[str, str]]) -> str:
     shown = [f"`{policy}`", method]
     for field, (_, form) in COLUMNS.items():
-        text = form.format(_mean(runs, field))
-        if field in WITH_INTERVAL and len(runs) > 1:
-            text += " ± " + form.format(half_width([float(row[field]) for row in runs]))
+        found = interval_of([float(row[field]) for row in runs])
+        text = form.format(found.mean)
+        if field in WITH_INTERVAL and found.high is not None:
+            text += " ± " + form.format(found.high - found.mean)
         shown.append(text)
     shown.append(f"{_mean(runs, 'proved'):.0%}" if runs[0]["proved"] else "")
     shown += [str(sum(int(row["violations"]) for row in runs)), str(len(runs))]
