@@ -117,7 +117,7 @@ def test_a_program_may_decline_a_round():
     with saying('{"problem": {"status": 422, "detail": "no GPU types, please"}}') as program:
         with pytest.raises(RefusedError, match="no GPU types"):
             answer(program, ROUND, 60)
-        report = find_breaches(program, SAFETY, max_examples=3)
+        report = find_breaches(program, SAFETY, max_examples=3, seconds=STARTS)
     assert (report.refused, report.ok) == (3, False)
 
 
