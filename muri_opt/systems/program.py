@@ -13,10 +13,10 @@ from muri_opt.rounds import Budget, Decision, LinearDuals, Prices, Round
 
 
 class Searched(NamedTuple):
-    """What a search found: a decision, the multipliers that bound the round, and in words how."""
+    """What a search found: a decision, the multipliers that bound the round if it has some, and in words how."""
 
     decision: Decision
-    duals: LinearDuals
+    duals: LinearDuals | None
     detail: str
 
 

@@ -1,12 +1,14 @@
 """Python's collector waits while an answer that is due soon is worked out, and no longer."""
 
 import gc
+import os
 from collections.abc import Iterator
 from threading import Event, Thread
 
 import pytest
 
 from muri_opt import Cluster, Decision, InputError, Job, Limits, Node, Round, Session, solve_round
+from muri_opt.solve import collector
 from muri_opt.solve.collector import LONGEST, collector_waits
 
 ROUND = Round(now=0.0, cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=(Job(id="a", gpus=1, submitted=0.0),))
@@ -79,4 +81,40 @@ def test_it_waits_for_the_last_of_several_threads() -> None:
     leave.set()
     thread.join()
     assert still_off
+    assert gc.isenabled()
+
+
+def test_calls_that_overlap_without_end_do_not_keep_it_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(collector.time, "monotonic", lambda: now)
+    first, second, third = (collector_waits(Limits(seconds=1)) for _ in range(3))
+    first.__enter__()
+    now = LONGEST
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not gc.isenabled()
+    now = LONGEST + 1
+    third.__enter__()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()
+    third.__exit__(None, None, None)
+    assert gc.isenabled()
+    with collector_waits(Limits(seconds=1)):
+        assert not gc.isenabled()
+
+
+def test_it_goes_on_in_a_process_that_is_forked_meanwhile() -> None:
+    with collector_waits(Limits(seconds=1)):
+        child = os.fork()
+        if not child:
+            try:
+                on = gc.isenabled()
+                collector._PAUSES.end()
+                with collector_waits(Limits(seconds=1)):
+                    off = not gc.isenabled()
+                os._exit(0 if on and off and gc.isenabled() else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        assert not gc.isenabled()
     assert gc.isenabled()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from muri_opt.cli.slurm.reader import Reading
     from muri_opt.rounds import Round
 
+MOST_INTERVAL = 86_400.0
+MOST_ROUNDS = 1_000_000_000
 _EXAMPLES = """  muri-opt slurm snapshot --output round.json
   muri-opt slurm snapshot --jobs squeue.json --nodes sinfo.json
   muri-opt slurm why 1234 --when
@@ -124,6 +126,11 @@ def _apply(arguments: argparse.Namespace) -> Reply:
 
 
 def _loop(arguments: argparse.Namespace) -> Reply:
+    from muri_opt.rounds.quantities import finite, whole
+
+    finite("--interval", arguments.interval, MOST_INTERVAL)  # before any command is given
+    if arguments.rounds is not None:
+        whole("--rounds", arguments.rounds, MOST_ROUNDS, least=1)
     applying, source = _applying(arguments)
     rounds = 0
     while arguments.rounds is None or rounds < arguments.rounds:
@@ -133,7 +140,8 @@ def _loop(arguments: argparse.Namespace) -> Reply:
         released = applying.apply(plan)
         applying.note("round", candidates=len(plan.candidates), released=len(released), gap=plan.result.gap)
         rounds += 1
-        time.sleep(arguments.interval)
+        if rounds != arguments.rounds:
+            time.sleep(arguments.interval)
     return Reply()
 
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generate_columns
 from muri_opt.modelling import Model, Relax, Relaxed, SolveStages, Stage, Values
-from muri_opt.rounds import Budget, Decision, Limits, Round
+from muri_opt.rounds import Budget, Decision, Limits, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Seen, different
 from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_types import GroupTypes
 from muri_opt.systems.pooled_limits import whole_prices
 from muri_opt.systems.program import Searched
@@ -34,6 +35,8 @@ CHECK: Final = 2.5e-9
 """Seconds that checking prices takes, for each three jobs that may share."""
 PRICING: Final = 0.55
 """Part of the budget that is for prices; what is left of it is for a decision."""
+SHORT: Final = 0.75
+"""Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
 FEW: Final = 40
 """Jobs up to which the rest of a program is left to a solver."""
 ENOUGH: Final = 20.0
@@ -73,20 +76,30 @@ def search_groups(
     relax: Relax,
     solve: SolveStages,
 ) -> Searched | None:
-    """Return a decision over priced groups and the prices that bound the round, or ``None`` where time is short."""
+    """Return a decision over priced groups and the prices that bound the round.
+
+    Where there is no time to check such prices, those of single jobs bound it instead; and ``None`` is returned if
+    there is a decision to ``start`` from.
+    """
     left = budget.limits.seconds
     check = seconds_to_check(types)
-    if left is not None and left < 4 * check:
+    is_short = left is not None and left < 4 * check
+    if is_short and start is not None:
         return None
-    within = budget if left is None else budget.until(1 - check / left)
+    within = budget if left is None else budget.until(SHORT if is_short else 1 - check / left)
     master = _Master(program, round_, types, relax)
     master.take(_started(round_, types, start))
-    prices = master.priced(within.until(PRICING))
+    duals: LinearDuals | None
+    if is_short:
+        master.look_quickly(within.until(PRICING))
+        duals = job_prices(round_, types.rules)
+    else:
+        duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
     values = master.rounded(within, solve)
     found = f"{len(master.groups):,} groups were priced of those that there are"
     return Searched(
         decision=program.decision_over(round_, master.columns, values),
-        duals=whole_prices(dict(prices), always=("once", "gpus")),
+        duals=duals,
         detail=found,
     )
 
@@ -144,11 +157,14 @@ class _Master:
         each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
         return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
 
+    def look_quickly(self, budget: Budget) -> None:
+        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over."""
+        self.told = first = self.first_prices()
+        generate_columns(self, first, budget, enough=lambda _: self.dry)
+
     def priced(self, budget: Budget) -> Prices:
         """Return the best prices in the budget: first by quick looks, then by wide ones."""
-        first = self.first_prices()
-        self.told = first
-        generate_columns(self, first, budget, enough=lambda _: self.dry)
+        self.look_quickly(budget)
         self.wide = True
         mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.4, few=5, least=0.05)
         return generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE).multipliers

@@ -2,8 +2,10 @@
 
 In lock step a group is worth at most the sum of what its jobs add, over its period. No period is shorter with fewer
 jobs, each where it sits. So a pair of the group alone, at its own period, is above what it pays by no less than in the
-group; of four jobs half the profit is that of one of their two pairs of opposite seats. Only pairs with so much are
-looked at further: with every third job, and with every two that could make up for the rest together.
+group; of four jobs in four slots half the profit is that of one of their two pairs of opposite slots, and turning the
+cycle by one slot makes either pair the first. In longer cycles a pair must be above what the best other pair leaves.
+Only pairs with so much are looked at further: with every third job, and with every two that could make up for the rest
+together.
 
 All this is done in floats, with a margin for their rounding. What is found is counted by others, in whole numbers.
 """
@@ -119,8 +121,8 @@ class _Scan:
             for first, second, profit in self._pairs(*seats, whole=True, least=self.floor - self.margin):
                 self._keep(np.column_stack([first, second]), profit)
             return
-        apart = (seats[2] - seats[0]) % self.slots
-        opposite = self.size == 4 and 2 * apart == self.slots and seats[3] - seats[1] == apart
+        # In a cycle of four slots, and in no longer one, either pair may be turned into the place of the other.
+        opposite = self.size == self.slots == 4
         needs = self._needs(best := self._best_rest(seats, opposite=opposite), opposite=opposite)
         pairs = [*self._pairs(seats[0], seats[2], whole=not opposite, least=needs - self.bidders.fixed)]
         first, second = (np.concatenate([pair[place] for pair in pairs]) for place in (0, 1))

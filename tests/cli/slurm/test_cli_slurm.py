@@ -49,6 +49,9 @@ def test_what_is_wrong_is_one_complaint(files, capsys, tmp_path):
     for words, complaint in (
         (("snapshot", *files[:2]), "both, or none to ask Slurm"),
         (("plan", *files), "--partition: found none"),
+        (("loop", "--partition", "train", "--interval", "-1"), "--interval: found -1"),
+        (("loop", "--partition", "train", "--interval", "nan"), "--interval: found nan"),
+        (("loop", "--partition", "train", "--rounds", "0"), "--rounds: found 0"),
         (("apply", *files, "--partition", "train"), "commands are given to the Slurm that they are made for"),
         (("snapshot", "--jobs", str(tmp_path / "no"), *files[2:]), "No such file"),
         (("snapshot", "--jobs", files[3], *files[2:]), "'jobs', as squeue --json prints them"),

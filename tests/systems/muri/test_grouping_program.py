@@ -15,8 +15,9 @@ from muri_opt import Limits, Node, Proof, Round, policy_from, solve_round
 from muri_opt.errors import RefusalError
 from muri_opt.modelling import evaluate
 from muri_opt.rounds import Limit, Reason
-from muri_opt.solve.exact import optimise, relax
+from muri_opt.solve.exact import optimise, relax, search_chapter
 from muri_opt.solve.solvers import backend_named, relaxation_duals
+from muri_opt.systems.muri import program_search
 from muri_opt.systems.muri.program_types import MOST_COLUMNS
 from muri_opt.verify.muri.dual_bound import sharing_bound
 
@@ -185,6 +186,20 @@ def test_of_too_many_groups_some_are_priced() -> None:
         assert result.bound is not None
         assert heuristic.value <= result.value <= result.bound <= 1.02 * result.value
     assert results[1].decision == results[2].decision
+
+
+def test_where_prices_cannot_be_checked_in_time_there_is_still_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = sharing_round([8], [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)])
+    program, limits = formulation_of(policy_from("muri-s")), Limits(seconds=600, work=1)
+    monkeypatch.setattr(program_search, "CHECK", 1.0)
+    answer = search_chapter(round_, program, limits, None)
+    assert answer is not None
+    assert answer.decision is not None
+    assert broken_rules(round_, answer.decision, "muri-s") == []
+    bound = sharing_bound(round_, settings_of("muri-s"), answer.duals)
+    heuristic = policy_from("muri-s").decide(round_, seed=0)
+    assert decision_value(round_, "muri-s", heuristic) <= decision_value(round_, "muri-s", answer.decision) <= bound
+    assert search_chapter(round_, program, limits, heuristic) is None
 
 
 @pytest.mark.parametrize("method", ["exact@highs", "exact@cp-sat", "exact", "auto"])

@@ -61,7 +61,7 @@ def test_the_bound_is_the_same_as_by_listing_all_groups(
     rng = np.random.default_rng(len(pattern) + len(objective))
     unpaid = 0
     for trial in range(12):
-        stages = 3 if pattern == "muri-4slot-steady" else int(rng.integers(2, 6))
+        stages = 3 if pattern == "muri-4slot-steady" else int(rng.integers(2, 7))
         count = int(rng.integers(3, 12))
         round_ = _round(rng, count, stages, running=trial % 3 == 0)
         rules = Sharing(
@@ -92,3 +92,24 @@ def test_where_not_all_is_looked_at_more_is_conceded(monkeypatch: pytest.MonkeyP
     assert listed == scanned == short[0] == few[0]
     assert short[1] > listed
     assert few[1] >= listed
+
+
+@pytest.mark.parametrize("stages", [6, 7, 8])
+def test_two_opposite_pairs_that_are_not_a_quarter_apart_are_not_taken_for_each_other(
+    stages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All four jobs are busy in one slot only if c and d, which pay nearly all they add, sit just there."""
+    half = stages // 2
+    begins = {"a": 0, "b": half, "c": half - 1, "d": stages - 1}
+    jobs = []
+    for name, slot in begins.items():
+        times = [0.0] * stages
+        times[-slot % stages] = 10.0
+        jobs.append(Job(id=name, gpus=1, stage_seconds=tuple(times), iteration_seconds=10.0, remaining_iterations=1))
+    cluster = Cluster(nodes=(Node(id="n0", gpus=1),))
+    round_ = Round(cluster=cluster, jobs=tuple(jobs), resources=tuple("abcdefgh"[:stages]))
+    add = 1_000_000 // stages
+    once = (0, 0, add * 9 // 10, add * 9 // 10)
+    duals = LinearDuals(denominator=1, multipliers={"once": once, "gpus": (add * 19 // 10,)})
+    listed, scanned = _both(round_, Sharing(), duals, monkeypatch)
+    assert scanned == listed
