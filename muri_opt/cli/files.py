@@ -73,6 +73,15 @@ def check_writable(name: str | None) -> None:
         _write(name, None)
 
 
+def check_picture(name: str | None, *, png: bool = False) -> None:
+    """Refuse a picture that cannot be written, or whose name promises a format that nothing draws, before the work."""
+    allowed = ("", ".svg", ".png") if png else ("", ".svg")
+    if name is not None and Path(name).suffix.lower() not in allowed:
+        remedy = "; a browser or 'rsvg-convert -o x.png x.svg' makes a PNG of it"
+        raise InputError("picture", repr(name), f"the name of an SVG file, ending in .svg{remedy}")
+    check_writable(name)
+
+
 def write_text(name: str, text: str) -> None:
     """Write a file through a temporary one beside it, so that nobody ever sees a part of it."""
     _write(name, text.encode())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply
 from muri_opt.cli.solve import POLICY_HELP
@@ -39,9 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Explain the gap of the round."""
-    if arguments.picture is not None and Path(arguments.picture).suffix.lower() != ".svg":
-        raise InputError("picture", repr(arguments.picture), "the name of an SVG file, ending in .svg")
-    check_writable(arguments.picture)
+    check_picture(arguments.picture)
     import msgspec
 
     from muri_opt.report.round.gap_record import gap_record

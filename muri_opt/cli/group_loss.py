@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
@@ -61,7 +61,7 @@ def _joint(arguments: argparse.Namespace) -> Reply:
 
 def _grouping(arguments: argparse.Namespace) -> Reply:
     """Split what the published grouping loses."""
-    check_writable(arguments.picture)
+    check_picture(arguments.picture)
     from dataclasses import asdict
 
     import msgspec

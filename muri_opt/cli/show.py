@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_writable, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_text
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError
 
@@ -36,8 +36,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Return the round as text, with the decision if there is a result."""
-    check_writable(arguments.picture)
-    check_writable(arguments.groups)
+    check_picture(arguments.picture, png=arguments.job is not None)
+    check_picture(arguments.groups)
     from msgspec.structs import replace
 
     from muri_opt.report.gantt.group import groups_picture, shared_chart
@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> Reply:
         write_text(arguments.groups, groups_picture(round_, known))
     chart = None if job is None else shared_chart(round_, known, job.id)
     if arguments.picture is not None and chart is None:
+        check_picture(arguments.picture)
         write_text(arguments.picture, round_picture(round_, known.decision, known))
     elif arguments.picture is not None and chart is not None:
         svg = chart.write(arguments.picture)
@@ -82,6 +83,7 @@ def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) ->
     from muri_opt.report.text.shown import shown_json
 
     if arguments.picture is not None:
+        check_picture(arguments.picture)
         write_text(arguments.picture, round_picture(round_))
     if arguments.json:
         return Reply(shown_json(round_, None, job))

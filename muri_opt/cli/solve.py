@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, check_writable, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
 from muri_opt.cli.progress import solve_line
@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Reply:
     """Solve the round and return the answer."""
     check_writable(arguments.output)
-    check_writable(arguments.picture)
+    check_picture(arguments.picture)
     from muri_opt.report.text.result import result_text
     from muri_opt.rounds import result_json
     from muri_opt.solve.round import solve_round

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, round_from, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
 from muri_opt.errors import InputError
@@ -59,7 +59,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Decide both rounds and return what differs."""
-    check_writable(arguments.picture)
+    check_picture(arguments.picture)
     return scenario_reply(round_from(arguments.round), arguments)
 
 

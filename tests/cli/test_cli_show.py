@@ -3,6 +3,8 @@
 import json
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from muri_opt import Cluster, Job, Node, NodeRange, Round, Tenant, Within, write_round
 from muri_opt.rounds.job_demands import DEMANDS
 
@@ -56,6 +58,23 @@ def test_pictures_of_the_decision_and_of_now(run, toy, solved, tmp_path):
     shares = json.loads(solved.read_text())["decision"]["assignments"]
     assert len(decided.findall(".//*[@class='block']")) == sum(len(share["gpus"]) for share in shares)
     assert len(now.findall(".//*[@class='block']")) == 2
+
+
+@pytest.mark.parametrize("option", ["--picture", "--groups"])
+def test_an_svg_is_not_written_into_a_file_named_png(refused, toy, solved, tmp_path, option):
+    png = tmp_path / "round.PNG"
+    said = refused("show", toy, solved, option, png)
+    assert said.startswith("picture: found ")
+    assert "ending in .svg; a browser or 'rsvg-convert" in said
+    assert not png.exists()
+
+
+def test_only_a_job_that_shares_is_drawn_as_png(refused, toy, solved, tmp_path):
+    job = json.loads(solved.read_text())["decision"]["assignments"][0]["jobs"][0]
+    png = tmp_path / "job.png"
+    for given in ((toy, solved), (toy,)):
+        assert refused("show", *given, "--job", job, "--picture", png).startswith("picture: found ")
+    assert not png.exists()
 
 
 def test_a_broken_result_is_not_shown_but_its_rules_named(run, toy, solved, tmp_path):

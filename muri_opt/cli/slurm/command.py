@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import check_writable, write_text
+from muri_opt.cli.files import check_picture, check_writable, write_text
 from muri_opt.cli.output import Reply, exit_code
 from muri_opt.cli.what_if import add_asking, add_scenario, limits_asked, scenario_reply
 from muri_opt.cli.why import add_why, why_reply
@@ -104,7 +104,7 @@ def _with_remedies(round_: Round, policy: str) -> Round:
 
 
 def _what_if(arguments: argparse.Namespace) -> Reply:
-    check_writable(arguments.picture)
+    check_picture(arguments.picture)
     return scenario_reply(_reading(arguments).round_, arguments)
 
 
