@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Tenant, Waiting, WaitingReason, solve_round
-from muri_opt.report.round.round_svg import MOST_NODES, round_picture
+from muri_opt.report.round.round_svg import MARGIN, MOST_NODES, WIDTH, round_picture
 from muri_opt.report.svg import INK, MOST_COLOURS, distinct_colours
 from muri_opt.rounds.generate.families import generate
 from muri_opt.testing import rounds
@@ -84,7 +84,7 @@ def luminance(colour):
 
 
 def test_up_to_forty_jobs_no_two_have_the_same_colour():
-    jobs = tuple(Job(id=f"train-{j:02d}", gpus=1) for j in range(MOST_COLOURS))
+    jobs = tuple(Job(id=f"train-{j:02d}", gpus=1, submitted=0.0) for j in range(MOST_COLOURS))
     round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=24), Node(id="n1", gpus=16))), jobs=jobs)
     decision = solve_round(round_, "fifo", "heuristic").decision
     assert round_picture(round_, decision) == round_picture(round_, decision)
@@ -118,7 +118,7 @@ def test_four_interleaved_jobs_have_names_that_can_be_read():
 
 
 def test_tenants_are_told_with_their_quotas():
-    jobs = (Job(id="a", gpus=2, tenant="vision"), Job(id="b", gpus=4, tenant="ads"))
+    jobs = (Job(id="a", gpus=2, tenant="vision", submitted=0.0), Job(id="b", gpus=4, tenant="ads", submitted=0.0))
     tenants = (Tenant(id="vision", quota_gpus=4), Tenant(id="ads"))
     round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),), tenants=tenants), jobs=jobs)
     told = words(drawn(round_, solve_round(round_, "fifo", "heuristic").decision))
@@ -183,7 +183,7 @@ def test_jobs_that_share_gpus_now_stay_inside_the_picture():
     ends = [
         float(r.get("x")) + float(r.get("width")) for block in marks(tree, "block") for r in block.iter(f"{SVG}rect")
     ]
-    assert max(ends) < 720
+    assert max(ends) <= WIDTH - MARGIN
 
 
 def test_an_empty_round_is_a_picture_too():
