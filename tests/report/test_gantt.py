@@ -208,5 +208,5 @@ def test_names_that_do_not_fit_the_group(draw):
 def test_colours_of_one_picture_differ(names):
     colours = distinct_colours(names)
     assert len(colours) == len(names)
-    assert len(set(colours)) == min(16, len(names))
+    assert len(set(colours)) == min(40, len(names))
     assert colours[:1] == distinct_colours(names[:1])

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 import msgspec
 from hypothesis import given, settings, strategies as st
 
-from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Waiting, WaitingReason, solve_round
-from muri_opt.report.round.round_svg import MOST_NODES, round_picture
-from muri_opt.report.svg import colour
+from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Tenant, Waiting, WaitingReason, solve_round
+from muri_opt.report.round.round_svg import MARGIN, MOST_NODES, WIDTH, round_picture
+from muri_opt.report.svg import INK, MOST_COLOURS, distinct_colours
 from muri_opt.rounds.generate.families import generate
 from muri_opt.testing import rounds
 
@@ -73,18 +73,65 @@ def test_interleaved_jobs_lie_in_lanes():
     (block,) = marks(tree, "block")
     upper, lower = block.findall(f"{SVG}rect")
     assert float(upper.get("y")) + float(upper.get("height")) == float(lower.get("y"))
-    assert (upper.get("fill"), lower.get("fill")) == (colour("a"), colour("b"))
+    assert [upper.get("fill"), lower.get("fill")] == distinct_colours(["a", "b"])
     assert "jobs interleaved on the same GPUs" in words(tree)
 
 
-def test_colours_depend_on_the_job_alone():
-    round_ = generate("gangs", jobs=30, nodes=6, seed=4)
+def luminance(colour):
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_up_to_forty_jobs_no_two_have_the_same_colour():
+    jobs = tuple(Job(id=f"train-{j:02d}", gpus=1, submitted=0.0) for j in range(MOST_COLOURS))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=24), Node(id="n1", gpus=16))), jobs=jobs)
     decision = solve_round(round_, "fifo", "heuristic").decision
     assert round_picture(round_, decision) == round_picture(round_, decision)
-    for block in marks(drawn(round_, decision), "block"):
-        job = block.find(f"{SVG}title").text.split()[0]
-        assert block.find(f"{SVG}rect").get("fill") == colour(job)
-    assert len({colour(f"job-{j}") for j in range(200)}) == 16
+    colours = [block.find(f"{SVG}rect").get("fill") for block in marks(drawn(round_, decision), "block")]
+    assert len(colours) == len(set(colours)) == MOST_COLOURS == 40
+    assert min((luminance(colour) + 0.05) / (luminance(INK) + 0.05) for colour in colours) > 4.5
+
+
+def test_columns_that_say_nothing_are_left_out_and_the_gpus_have_their_room():
+    job = Job(id="a", gpus=2, cpus=1, memory_gib=1)
+    bare, full = Node(id="n0", gpus=8), Node(id="n0", gpus=8, cpus=8, memory_gib=8, gpu_type="a100", rack="r1")
+    shares = (Assignment(jobs=("a",), gpus={"n0": 2}),)
+    trees = [
+        drawn(Round(cluster=Cluster(nodes=(node,)), jobs=(wants,)), Decision(assignments=shares))
+        for node, wants in ((bare, Job(id="a", gpus=2)), (full, job))
+    ]
+    heads = {"CPUs", "memory, GiB", "type, rack"}
+    assert [heads & set(words(tree)) for tree in trees] == [set(), heads]
+    assert "a100, r1" in words(trees[1])
+    wide = [float(marks(tree, "block")[0].find(f"{SVG}rect").get("width")) for tree in trees]
+    assert wide[0] > 1.5 * wide[1]
+
+
+def test_four_interleaved_jobs_have_names_that_can_be_read():
+    jobs = tuple(Job(id=f"job-{j}", gpus=1) for j in range(4))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=jobs)
+    group = Assignment(jobs=tuple(job.id for job in jobs), order=(0, 1, 2, 3), gpus={"n0": 1})
+    labels = marks(drawn(round_, Decision(assignments=(group,))), "label")
+    assert [label.text for label in labels] == list(group.jobs)
+    assert all(float(label.get("font-size")) >= 11 for label in labels)
+
+
+def test_tenants_are_told_with_their_quotas():
+    jobs = (Job(id="a", gpus=2, tenant="vision", submitted=0.0), Job(id="b", gpus=4, tenant="ads", submitted=0.0))
+    tenants = (Tenant(id="vision", quota_gpus=4), Tenant(id="ads"))
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),), tenants=tenants), jobs=jobs)
+    told = words(drawn(round_, solve_round(round_, "fifo", "heuristic").decision))
+    assert "GPUs by tenant: ads 0, vision 2 of 4" in told
+    assert "ads" in told
+
+
+def test_a_dark_page_has_a_dark_picture():
+    text = round_picture(Round(cluster=Cluster(nodes=()), jobs=()))
+    style = ET.XML(text).find(f"{SVG}style").text
+    assert style.startswith("@media (prefers-color-scheme:dark){")
+    assert '[fill="#ffffff"]{fill:#14181d}' in style
+    assert f".block text,.bar text,.differs text{{fill:{INK}}}" in style
 
 
 def test_a_large_cluster_is_cut_with_a_note_and_an_overview():
@@ -136,7 +183,7 @@ def test_jobs_that_share_gpus_now_stay_inside_the_picture():
     ends = [
         float(r.get("x")) + float(r.get("width")) for block in marks(tree, "block") for r in block.iter(f"{SVG}rect")
     ]
-    assert max(ends) < 720
+    assert max(ends) <= WIDTH - MARGIN
 
 
 def test_an_empty_round_is_a_picture_too():

@@ -8,7 +8,7 @@ from muri_opt.report.format import count, integer
 from muri_opt.report.round.gap_bars import gain_bars
 from muri_opt.report.round.job_chips import LINE_HEIGHT, chips
 from muri_opt.report.round.occupancy import Block, NodeUse, node_uses
-from muri_opt.report.svg import INK, LINE, SOFT, distinct_colours, document, element, fitted, rect, text, tooltip
+from muri_opt.report.svg import INK, LINE, SAME, SOFT, distinct_colours, document, element, fitted, rect, text, tooltip
 from muri_opt.report.text.gap import differs_sentence, gap_sentence
 from muri_opt.rounds import Decision, Round
 from muri_opt.studies.explain import RoundGap
@@ -25,7 +25,6 @@ _NAME = 74.0
 _WIDEST_CELL = 105.0
 _LANE = 15.0
 _MOST_CELLS = 64
-_PALE = "#e8ecf0"
 _MOST_WAITING_LINES = 3
 
 
@@ -133,7 +132,7 @@ def _block(use: NodeUse, block: Block, colours: Mapping[str, str], x: float, y: 
     lanes = []
     for place, job in enumerate(jobs):
         top, edge = y + place * lane, "#000000" if job in colours else "#8894a0"
-        lanes.append(rect(x + 1, top, w - 2, lane, rx=4, fill=colours.get(job, _PALE), stroke=edge, stroke_opacity=0.3))
+        lanes.append(rect(x + 1, top, w - 2, lane, rx=4, fill=colours.get(job, SAME), stroke=edge, stroke_opacity=0.3))
         named = f"{job}  {block.assignment.plan}" if block.assignment.plan is not None else job
         label = named if fitted(named, w - 8, size) == named else fitted(job, w - 8, size)
         if label:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from muri_opt.report.format import count
 from muri_opt.report.round.change_marks import ChangeMarks
-from muri_opt.report.svg import FILL, INK, LINE, SOFT, colour, element, fitted, rect, text, tooltip
+from muri_opt.report.svg import FILL, INK, LINE, SOFT, distinct_colours, element, fitted, rect, text, tooltip
 from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
 
 _MOST_LISTED = 8
 _LINE = 20.0
 _NAME_WIDTH = 180.0
 _GPUS_WIDTH = 76.0
+_TENANT_WIDTH = 96.0
 
 _MEANING = {
     WaitingReason.CAPACITY: "more GPUs than there are, or than are free",
@@ -27,7 +28,13 @@ _MEANING = {
 
 
 def waiting_list(
-    round_: Round, drawn: Decision, marks: ChangeMarks, y: float, left: float, wide: float
+    round_: Round,
+    drawn: Decision,
+    marks: ChangeMarks,
+    colours: Mapping[str, str],
+    y: float,
+    left: float,
+    wide: float,
 ) -> tuple[float, list[str]]:
     """Return the waiting jobs by reason, and where the next part begins."""
     waiting = len(round_.jobs) - len(drawn.running)
@@ -41,7 +48,7 @@ def waiting_list(
         parts.append(text(left + _NAME_WIDTH, y, _MEANING[reason], 12, fill=SOFT))
         for wait in waits[:_MOST_LISTED]:
             y += _LINE
-            parts.append(_waiting_job(round_, wait, y, left, wide))
+            parts.append(_waiting_job(round_, wait, colours[wait.job], y, left, wide))
             parts += marks.of_job(wait.job, left - 4, y, 12)
         if len(waits) > _MOST_LISTED:
             y += _LINE
@@ -49,35 +56,40 @@ def waiting_list(
     return y, parts
 
 
-def legend(drawn: Decision, y: float, left: float, wide: float) -> tuple[float, list[str]]:
+def legend(drawn: Decision, bars: bool, y: float, left: float, wide: float) -> tuple[float, list[str]]:
     """Return what the marks mean, and where the picture ends."""
     parts = [element("line", x1=left, y1=y - 8, x2=wide - left, y2=y - 8, stroke=LINE)]
     x, y = left, y + 16
-    for mark, words in _marks(drawn, y):
+    for mark, words in _marks(drawn, bars, y):
         parts += [element("g", mark, transform=f"translate({x:g} 0)"), text(x + 30, y, words, 11.5, fill=SOFT)]
         x += 30 + 6.1 * len(words) + 30
     return y, parts
 
 
-def _waiting_job(round_: Round, wait: Waiting, y: float, left: float, wide: float) -> str:
+def _waiting_job(round_: Round, wait: Waiting, colour: str, y: float, left: float, wide: float) -> str:
     job = round_.jobs[round_.job_index[wait.job]]
     at = left + _NAME_WIDTH + _GPUS_WIDTH
+    tenant = [] if job.tenant is None else [text(at, y, fitted(job.tenant, _TENANT_WIDTH - 12, 12), 12)]
+    at += _TENANT_WIDTH * any(other.tenant is not None for other in round_.jobs)
     return element(
         "g",
         tooltip(f"{wait.job}: {wait.detail}; remedy: {wait.remedy}"),
-        rect(left, y - 10, 12, 12, rx=3, fill=colour(wait.job), stroke="#000000", stroke_opacity=0.25),
+        rect(left, y - 10, 12, 12, rx=3, fill=colour, stroke="#000000", stroke_opacity=0.25),
         text(left + 18, y, fitted(wait.job, _NAME_WIDTH - 24, 12), 12),
         text(left + _NAME_WIDTH, y, count(job.gpus, "GPU"), 12),
+        *tenant,
         text(at, y, fitted(wait.detail, wide - left - at, 11.5), 12, fill=SOFT),
         kind="waiting",
     )
 
 
-def _marks(drawn: Decision, y: float) -> Iterator[tuple[str, str]]:
-    job = rect(0, y - 11, 22, 14, rx=3, fill=colour(""), stroke="#000000", stroke_opacity=0.25)
-    yield job, "a job, its colour by its id"
+def _marks(drawn: Decision, bars: bool, y: float) -> Iterator[tuple[str, str]]:
+    colours = distinct_colours(("first", "second"))
+    job = rect(0, y - 11, 22, 14, rx=3, fill=colours[0], stroke="#000000", stroke_opacity=0.25)
+    yield job, "a job"
     if any(len(assignment.jobs) > 1 for assignment in drawn.assignments):
-        lanes = [rect(0, y - 11 + 7 * lane, 22, 7, fill=colour(str(lane)), stroke=INK) for lane in (0, 1)]
+        lanes = [rect(0, y - 11 + 7 * lane, 22, 7, fill=colours[lane], stroke=INK) for lane in (0, 1)]
         yield element("g", *lanes), "jobs interleaved on the same GPUs"
     yield rect(0, y - 11, 22, 14, rx=3, fill="url(#free)", stroke=LINE, stroke_dasharray="3 3"), "free GPUs"
-    yield rect(0, y - 9, 22, 10, rx=3, fill=FILL), "CPUs and memory in use"
+    if bars:
+        yield rect(0, y - 9, 22, 10, rx=3, fill=FILL), "CPUs and memory in use"
