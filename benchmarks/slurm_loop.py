@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -103,13 +104,13 @@ def _ended(loop: subprocess.Popen[str] | None) -> dict[str, set[str]]:
     return {line["job"]: set(line["nodes"]) for line in lines if line["do"] == "place"}
 
 
-def _figures(jobs: list[Drawn], records: list[dict[str, object]], planned: list[set[str] | None]) -> dict[str, float]:
+def _figures(jobs: list[Drawn], records: list[dict[str, Any]], planned: list[set[str] | None]) -> dict[str, float]:
     took = [number(one["end_time"]) - number(one["submit_time"]) for one in records]
     wrong_nodes = wrong_shapes = 0
     for job, record, nodes in zip(jobs, records, planned, strict=True):
         on = set(node_names(record["nodes"]))
         wrong_nodes += not on <= TYPES[job.type] or (nodes is not None and on != nodes)
-        held = [sum(gpus_in(one).values()) for one in record["gres_detail"] or ()]  # type: ignore[attr-defined]
+        held = [sum(gpus_in(one).values()) for one in record["gres_detail"] or ()]
         wrong_shapes += len(on) != job.nodes or any(each != job.gpus for each in held)
     end = max(number(one["end_time"]) for one in records) - min(number(one["submit_time"]) for one in records)
     return {"mean": float(np.mean(took)), "makespan": end, "nodes": wrong_nodes, "shapes": wrong_shapes}

@@ -1,7 +1,7 @@
-"""The adapters of Gavel and Sia: against recorded conversations, and against the simulators where they are given.
+"""The adapters of all simulators: against recorded conversations, and against the simulators where they are given.
 
-``MURI_OPT_GAVEL`` and ``MURI_OPT_SIA`` are folders with their code, ``MURI_OPT_GAVEL_PYTHON`` and
-``MURI_OPT_SIA_PYTHON`` the Pythons with what they need (examples/README.md). Without them there is nothing to test.
+``MURI_OPT_GAVEL``, ``MURI_OPT_SIA``, ``MURI_OPT_BLOX`` and ``MURI_OPT_MURI`` are folders with their code, the same
+names with ``_PYTHON`` the Pythons with what they need (examples/README.md). Without a folder there is nothing to test.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from peer_stubs import gavel_rounds, sia_rounds
+from peer_stubs import DRIVES
 
 from examples.common.links import ROOT, InProcess, Recorded
 from examples.simulators import SIMULATORS
 
 HERE = Path(__file__).parent
-DRIVES = {"gavel": gavel_rounds, "sia": sia_rounds}
 GIVEN = [name for name in DRIVES if os.environ.get(f"MURI_OPT_{name.upper()}")]
 LINES = 60
-EXPECTED: dict[str, list[dict[Any, Any]]] = {
+EXPECTED: dict[str, list[Any]] = {
     "gavel": [{0: (0, 1), 1: (2,)}, {0: (0, 1), 1: (2,)}, {0: (0, 1), 1: (2,)}, {2: (0, 1, 2, 3)}, {}],
     "sia": [
         {"a": ("rtx", [0])},
@@ -31,8 +30,13 @@ EXPECTED: dict[str, list[dict[Any, Any]]] = {
         {"a": ("rtx", [0, 0]), "b": ("rtx", [0, 0])},
         {"b": ("rtx", [0, 0, 0, 0])},
     ],
+    # Two short jobs push the longer one aside, and it comes back.
+    "blox": [([], {0: [4, 5, 6, 7], 1: [0, 1, 2, 3]}), ([0], {2: [4, 5], 3: [6, 7]}), ([], {0: [4, 5, 6, 7]})],
+    # Three jobs that use different resources share a node; when the first has ended, one of the others goes on alone.
+    "muri": [([[0, 1, 2]], {0: [(0, 2)]}), ([[1]], {1: [(0, 2)]})],
 }
-"""Workers of each job in Gavel, type and node of each GPU in Sia, round by round."""
+"""Round by round: workers of each job in Gavel, type and node of each GPU in Sia, who is stopped and launched in Blox,
+groups and the GPUs of nodes of each in Muri's simulator."""
 
 
 @pytest.mark.parametrize("name", DRIVES)

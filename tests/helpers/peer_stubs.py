@@ -1,4 +1,4 @@
-"""What the adapters of Gavel and Sia ask of a simulator, with numbers of our own: a few rounds of three jobs.
+"""What the adapters ask of simulators, with numbers of our own: a few rounds of three jobs; here for Gavel and Sia.
 
 ``python -c "import peer_stubs; peer_stubs.record('tests/examples')"`` with tests/helpers in PYTHONPATH writes the
 conversations anew.
@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
+from blox_stubs import blox_rounds
+from muri_stubs import muri_rounds
 
 from examples.common.links import InProcess, Recording
 from examples.gavel.adapter import GavelRounds
@@ -91,8 +93,13 @@ def sia_rounds(link):
     return [rounds.decide(infos, None, None) for infos in SIA_ROUNDS]
 
 
+DRIVES = {"gavel": gavel_rounds, "sia": sia_rounds, "blox": blox_rounds, "muri": muri_rounds}
+"""By simulator: a few rounds over a link, and what came of each."""
+
+
 def record(folder):
-    for name, drive in (("gavel", gavel_rounds), ("sia", sia_rounds)):
+    """Write all conversations anew."""
+    for name, drive in DRIVES.items():
         link = Recording(InProcess(), Path(folder) / f"{name}_conversation.jsonl")
         for found in drive(link):
             print(name, found)

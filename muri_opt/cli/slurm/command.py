@@ -17,6 +17,8 @@ from muri_opt.cli.why import add_why, why_reply
 from muri_opt.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from muri_opt.cli.slurm.apply import Applying
     from muri_opt.cli.slurm.cluster import Source
     from muri_opt.cli.slurm.plan import SlurmPlan
@@ -59,8 +61,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     loop.add_argument("--rounds", metavar="N", type=int, help="end after so many (default: when nothing is held)")
 
 
-def _step(steps: argparse._SubParsersAction, name: str, words: str, run: object) -> argparse.ArgumentParser:  # type: ignore[type-arg]
-    child: argparse.ArgumentParser = steps.add_parser(name, help=words, description=words, allow_abbrev=False)
+def _step(
+    steps: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    words: str,
+    run: Callable[[argparse.Namespace], Reply],
+) -> argparse.ArgumentParser:
+    child = steps.add_parser(name, help=words, description=words, allow_abbrev=False)
     child.add_argument("--jobs", metavar="FILE", help="what squeue --json has printed, instead of asking Slurm")
     child.add_argument("--nodes", metavar="FILE", help="what sinfo or scontrol show nodes --json has printed")
     child.set_defaults(step=run)

@@ -99,7 +99,5 @@ class ShareTables(Sequence[Table]):
             yield dict(zip(gpus[begin:end], value[begin:end], strict=True))
 
     def __eq__(self, other: object) -> bool:
-        """Tables are equal if they say the same, as arrays or not."""
+        """Tables are equal if they say the same, as arrays or not; like lists, they have no hash."""
         return isinstance(other, Sequence) and [*self] == [*other]
-
-    __hash__ = None  # type: ignore[assignment]  # as of a list: arrays can be changed

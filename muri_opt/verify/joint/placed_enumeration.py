@@ -9,11 +9,11 @@ from itertools import combinations
 from muri_opt.rounds import Round
 from muri_opt.verify.amounts import Sizes, empty_rooms, held_by, minus, need_of, times
 from muri_opt.verify.enumeration import Steps, splits
+from muri_opt.verify.joint.group_search import GroupSearch
 from muri_opt.verify.joint.plans import PlanEntry, period_of
 from muri_opt.verify.joint.reasons import Parts, nodes_of_plan, parts_open
 from muri_opt.verify.joint.value import Workers
 from muri_opt.verify.plans.plan_parts import Piece
-from muri_opt.verify.tenant_lines import most_gpus
 
 Rooms = tuple[Sizes, ...]
 State = tuple[Rooms, tuple[int, ...]]
@@ -23,51 +23,29 @@ Taken = dict[int, Sizes]
 
 def best_placed(round_: Round, workers: Workers, steps: Steps) -> int:
     """Return the value of the best joint round."""
-    search = _Search(round_, workers, steps)
-    return search.best(frozenset(range(len(round_.jobs))), search.start)
+    return _Search(round_, workers, steps).best_value()
 
 
-class _Search:
+class _Search(GroupSearch[State]):
     def __init__(self, round_: Round, workers: Workers, steps: Steps) -> None:
-        self._round, self._workers, self._steps = round_, workers, steps
-        limits = most_gpus(round_)
-        self._tenants = [tenant.id for tenant in round_.cluster.tenants if tenant.id in limits]
-        self._open = parts_open(round_)
-        rooms = tuple(room.sizes for room in empty_rooms(round_))
-        self.start: State = rooms, tuple(limits[tenant] for tenant in self._tenants)
-        self._known: dict[tuple[frozenset[int], State], int] = {}
+        super().__init__(round_, workers, steps)
+        self._round, self._open = round_, parts_open(round_)
+        self.start = tuple(room.sizes for room in empty_rooms(round_)), self.quotas
 
-    def best(self, jobs: frozenset[int], state: State) -> int:
-        """Return the most that jobs can add to what is left: the first of them waits, or is in one of its groups."""
-        if not jobs:
-            return 0
-        key = jobs, state
-        if key not in self._known:
+    def is_empty(self, state: State) -> bool:
+        """Return whether there is no node."""
+        return not state[0]
+
+    def after(self, group: tuple[int, ...], state: State) -> Iterator[tuple[int, State]]:
+        """Yield the value of each way of a group, and what is left of nodes and quotas then."""
+        for value, gpus, taken in self._ways(group, state[0]):
             self._steps.count()
-            first = min(jobs)
-            rest = jobs - {first}
-            found = self.best(rest, state)
-            for size in range(self._workers.most_jobs):
-                for others in combinations(sorted(rest), size):
-                    for value, gpus, taken in self._ways((first, *others), state[0]):
-                        then = self._after((first, *others), gpus, taken, state)
-                        if then is not None:
-                            found = max(found, value + self.best(rest - set(others), then))
-            self._known[key] = found
-        return self._known[key]
-
-    def _after(self, group: tuple[int, ...], gpus: int, taken: Taken, state: State) -> State | None:
-        """Return what is left when a group has so much of nodes; ``None`` where there is too little."""
-        self._steps.count()
-        rooms, quotas = list(state[0]), list(state[1])
-        for node, amounts in taken.items():
-            rooms[node] = minus(rooms[node], amounts)
-        for job in group:
-            tenant = self._round.jobs[job].tenant
-            if tenant in self._tenants:
-                quotas[self._tenants.index(tenant or "")] -= gpus
-        possible = min((min(room) for room in rooms), default=0) >= 0 and min(quotas, default=0) >= 0
-        return (tuple(rooms), tuple(quotas)) if possible else None
+            rooms = list(state[0])
+            for node, amounts in taken.items():
+                rooms[node] = minus(rooms[node], amounts)
+            quotas = self.quotas_after(group, gpus, state[1])
+            if quotas is not None and min((min(room) for room in rooms), default=0) >= 0:
+                yield value, (tuple(rooms), quotas)
 
     def _ways(self, group: tuple[int, ...], rooms: Rooms) -> Iterator[tuple[int, int, Taken]]:
         """Yield value, GPUs and what is taken of nodes, of every way of a group."""
