@@ -148,7 +148,7 @@ def best_of_each(
 def _allowed(round_: Round, policy: MuriPolicy, columns: GroupColumns) -> list[Mask]:
     """Return which groups may run after each rule is lifted, from the second cause on."""
     chosen = policy.grouped(round_)
-    job_of = np.argsort(columns.type_of)  # every job is a type of its own
+    job_of = np.argsort(columns.types.type_of)  # every job is a type of its own
     used = columns.groups >= 0
     members = np.where(used, job_of[columns.groups], -1)
     group_of, pair_of = (np.full(len(round_.jobs), -1, dtype=np.int64) for _ in range(2))
@@ -158,7 +158,7 @@ def _allowed(round_: Round, policy: MuriPolicy, columns: GroupColumns) -> list[M
         for first in range(0, len(group), 2):
             pair_of[list(group[first : first + 2])] = pairs
             pairs += 1
-    g = np.where(used, columns.g[columns.groups], 0)
+    g = np.where(used, columns.types.g[columns.groups], 0)
     equal = np.where(used, g, g.max(axis=1, initial=0)[:, None]).min(axis=1, initial=1 << 40) == columns.gpus
     candidate = np.where(used, group_of[members], 0).min(axis=1, initial=0) >= 0
     together = _different(np.where(used, group_of[members], -1)) <= 1

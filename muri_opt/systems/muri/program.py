@@ -67,14 +67,14 @@ class GroupingFormulation(Formulation):
         count = len(columns.value)
         x = builder.add_columns("x", np.arange(count), upper=columns.most)
         group, kind, times = columns.entries
-        types = np.arange(len(columns.count))
-        builder.add_rows("once", types, entries=(kind, x[group], times), sense="<=", rhs=columns.count)
+        types = np.arange(len(columns.types.count))
+        builder.add_rows("once", types, entries=(kind, x[group], times), sense="<=", rhs=columns.types.count)
         uses = Uses(
             columns=x[group],
-            cpus=columns.c[kind] * times * columns.gpus[group],
-            memory=columns.m[kind] * times * columns.gpus[group],
-            tenant=columns.tenant[kind],
-            held=times * columns.g[kind],
+            cpus=columns.types.c[kind] * times * columns.gpus[group],
+            memory=columns.types.m[kind] * times * columns.gpus[group],
+            tenant=columns.types.tenant[kind],
+            held=times * columns.types.g[kind],
         )
         if group_spots(round_) is None:
             add_limits(builder, round_, x, columns.gpus, uses)
@@ -87,15 +87,15 @@ class GroupingFormulation(Formulation):
 
     def _add_homes(self, round_: Round, columns: GroupColumns, builder: ModelBuilder, x: Ints) -> None:
         """Add the rows of groups that go on as they are, the last columns."""
-        if not len(columns.homes.home):
+        if not len(columns.types.homes.home):
             return
-        first = len(x) - len(columns.homes.home)
+        first = len(x) - len(columns.types.homes.home)
         group, kind, times = columns.entries
         last = group >= first
         y, entries = x[first:], (group[last] - first, kind[last], times[last])
-        columns.homes.add(builder, y, columns.count, entries)
+        columns.types.homes.add(builder, y, columns.types.count, entries)
         if group_spots(round_) is None:
-            columns.homes.add_nodes(builder, y, round_.amounts.G)
+            columns.types.homes.add_nodes(builder, y, round_.amounts.G)
 
     def work(self, round_: Round) -> float:
         """Refuse a round of too many groups before it is handed to a solver; of others nothing is said."""
@@ -174,10 +174,10 @@ class GroupingFormulation(Formulation):
         now = homes_now(round_)
         for assignment in decision.assignments:
             jobs = [round_.job_index[job] for job in assignment.jobs]
-            kinds = tuple(sorted(int(columns.type_of[job]) for job in jobs))
-            if len(columns.homes.home) and now.goes_on(jobs, assignment.gpus):
-                home = int(columns.homes.of_job[jobs[0]])
-                here = 0 if cells is None else columns.spots.index(columns.homes.spot(home))
+            kinds = tuple(sorted(int(columns.types.type_of[job]) for job in jobs))
+            if len(columns.types.homes.home) and now.goes_on(jobs, assignment.gpus):
+                home = int(columns.types.homes.of_job[jobs[0]])
+                here = 0 if cells is None else columns.spots.index(columns.types.homes.spot(home))
                 values[position[kinds, here, home]] += 1
                 continue
             spot = 0
@@ -235,16 +235,16 @@ class GroupingFormulation(Formulation):
         short = short[np.unique(group[short], return_index=True)[1]]
         stays = columns.home[group[short]] >= 0
         kept, short = short[stays], short[~stays]
-        extra = np.zeros(len(columns.count))
+        extra = np.zeros(len(columns.types.count))
         np.maximum.at(extra, kind[short], rest[group[short]] / times[short])
         prices = row_prices(round_, model, duals)
         for label in ("spread", "high", "low"):
             prices.pop(label, None)
-        prices["once"] = (prices["once"] + extra)[columns.type_of]
-        if len(columns.homes.home):
-            more = np.zeros(columns.homes.inside.shape)
+        prices["once"] = (prices["once"] + extra)[columns.types.type_of]
+        if len(columns.types.homes.home):
+            more = np.zeros(columns.types.homes.inside.shape)
             np.maximum.at(more, (kind[kept], columns.home[group[kept]]), rest[group[kept]] / times[kept])
-            prices |= columns.homes.prices(columns.count, columns.type_of, prices, more)
+            prices |= columns.types.homes.prices(columns.types.count, columns.types.type_of, prices, more)
         if group_spots(round_) is not None:
             prices["gpus"] = prices["gpus"][_cells(round_, columns).of_node]
         return prices
@@ -253,7 +253,9 @@ class GroupingFormulation(Formulation):
         if len(jobs) == 1:
             return Placed(jobs=jobs, share=share, period_seconds=round_.jobs[jobs[0]].iteration_seconds)
         rules = self.rules
-        found = group_periods(columns.stages[columns.type_of[list(jobs)]][None], rules.pattern, worst=rules.worst_order)
+        found = group_periods(
+            columns.types.stages[columns.types.type_of[list(jobs)]][None], rules.pattern, worst=rules.worst_order
+        )
         period = int(found.microseconds[0]) / MICROSECONDS_PER_SECOND * SLOWDOWN[rules.slowdown][len(jobs)]
         return Placed(jobs=jobs, share=share, order=tuple(found.orders[0].tolist()), period_seconds=period)
 
@@ -271,20 +273,20 @@ def _jobs_of(
     """
     queues: dict[tuple[int, int], deque[int]] = {}
     for job in order:
-        queues.setdefault((int(columns.type_of[job]), int(columns.homes.of_job[job])), deque()).append(job)
+        queues.setdefault((int(columns.types.type_of[job]), int(columns.types.homes.of_job[job])), deque()).append(job)
     runs = np.flatnonzero(values[: len(columns.value)])
     stay, chosen = dict[Group, Ints](), list[tuple[Group, int]]()
     for group in runs[columns.home[runs] >= 0].tolist():
         home = int(columns.home[group])
         for _ in range(int(values[group])):
             jobs = tuple(queues[kind, home].popleft() for kind in columns.members(group))
-            stay[jobs] = columns.homes.shares[home]
+            stay[jobs] = columns.types.homes.shares[home]
             chosen.append((jobs, int(columns.spot[group])))
     taken = {job for jobs in stay for job in jobs}
-    rest: list[deque[int]] = [deque() for _ in columns.count]
+    rest: list[deque[int]] = [deque() for _ in columns.types.count]
     for job in order:
         if job not in taken:
-            rest[columns.type_of[job]].append(job)
+            rest[columns.types.type_of[job]].append(job)
     for group in runs[columns.home[runs] < 0].tolist():
         for _ in range(int(values[group])):
             jobs = tuple(rest[kind].popleft() for kind in columns.members(group))

@@ -32,21 +32,21 @@ def listed_prices(round_: Round, columns: GroupColumns, linear: LinearDuals) -> 
     ``None`` where numbers are too large, and where the prices given prove as much.
     """
     scale = linear.denominator
-    if int(np.abs(columns.value).max(initial=0)) * scale * len(columns.type_of) > _LARGEST:
+    if int(np.abs(columns.value).max(initial=0)) * scale * len(columns.types.type_of) > _LARGEST:
         return None
     others = {label: prices for label, prices in linear.multipliers.items() if label not in ("once", "gpus")}
     worth = scale * columns.value - paid_besides(round_, columns, others)
     group, kind, times = columns.entries
-    number = np.zeros((len(columns.groups), len(columns.count)), dtype=np.int64)
+    number = np.zeros((len(columns.groups), len(columns.types.count)), dtype=np.int64)
     number[group, kind] = times
-    cover = _Cover(number=number, count=columns.count)
+    cover = _Cover(number=number, count=columns.types.count)
     total = round_.cluster.total_gpus
     bounds: dict[int, tuple[int, Ints]] = {}
 
     def bound(gpu: int) -> int:
         if gpu not in bounds:
             prices = cover.prices(worth - gpu * columns.gpus)
-            bounds[gpu] = int(prices @ columns.count) + gpu * total, prices
+            bounds[gpu] = int(prices @ columns.types.count) + gpu * total, prices
         return bounds[gpu][0]
 
     low, high = 0, int((worth // np.maximum(columns.gpus, 1)).max(initial=0))
@@ -58,7 +58,7 @@ def listed_prices(round_: Round, columns: GroupColumns, linear: LinearDuals) -> 
     besides = supply_besides(round_, others)
     if bounds[gpu][0] + besides >= sum(linear.multipliers["once"]) + given * total + besides:
         return None
-    once = tuple(bounds[gpu][1][columns.type_of].tolist())
+    once = tuple(bounds[gpu][1][columns.types.type_of].tolist())
     return LinearDuals(denominator=scale, multipliers={"once": once, "gpus": (gpu,), **others})
 
 

@@ -19,7 +19,6 @@ from muri_opt.systems.muri.group_spots import GroupSpots, Spot, group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.program_classes import ClassColumns
-from muri_opt.systems.muri.program_homes import HomeColumns
 from muri_opt.systems.muri.program_types import MOST_COLUMNS, GroupTypes, all_groups, check_number
 
 MOST_FOR_CHANGES = 2_000
@@ -28,36 +27,24 @@ MOST_FOR_CHANGES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupColumns:
-    """Types of equal jobs, and every group of up to p of them.
+    """The groups of up to p jobs that a program chooses from.
 
-    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
-    same nodes, lose the same by a change, are of the same model where that was measured, and agree in whatever else the
-    objective looks at. ``groups[i]`` are the types of group i in ascending order, filled up with -1; ``gpus[i]`` are
-    the GPUs it takes, those of its largest job. ``g`` are the GPUs of each type, ``restart`` what a change costs it.
-    ``value`` is what a group is worth to the first class of priority, and ``lower`` what it is to the others;
-    ``weights`` says how often each class counts.
+    ``groups[i]`` are the types of group i in ascending order, filled up with -1; ``gpus[i]`` are the GPUs it takes,
+    those of its largest job. ``value`` is what a group is worth to the first class of priority, and ``lower`` what it
+    is to the others.
 
     Where jobs ask for certain nodes, a group is there once for each of the ``spots`` where it may be: ``spot[i]``. The
-    last groups are those that go on as they are: group i at ``home[i]`` of ``homes``, which is -1 for all others.
+    last groups are those that go on as they are: group i at ``home[i]`` of ``types.homes``, which is -1 for all others.
     """
 
-    type_of: Ints
-    count: Ints
-    stages: Ints
-    g: Ints
-    c: Ints
-    m: Ints
-    tenant: Ints
+    types: GroupTypes
     groups: Ints
     gpus: Ints
     value: Ints
     lower: tuple[Ints, ...]
-    weights: tuple[int, ...]
     spot: Ints
     spots: tuple[Spot, ...]
     home: Ints
-    homes: HomeColumns
-    restart: Ints
 
     @classmethod
     def of(cls, round_: Round, rules: GroupRules) -> GroupColumns:
@@ -78,12 +65,12 @@ class GroupColumns:
         Of equal values the one that changes the least counts: as a last class, which adds nothing to the value. A
         program that is so large that its columns have to be priced has one objective only.
         """
-        values, weights = (self.value, *self.lower), self.weights
-        if len(self.homes.home) and len(self.value) <= MOST_FOR_CHANGES:
+        values, weights = (self.value, *self.lower), self.types.weights
+        if len(self.types.homes.home) and len(self.value) <= MOST_FOR_CHANGES:
             cost = np.zeros_like(self.value)
-            cost[self.home >= 0] = self.homes.costs(self.restart)
+            cost[self.home >= 0] = self.types.homes.costs(self.types.restart)
             values, weights = (*values, cost), (*weights, 0)
-        return ClassColumns(values=values, weights=weights, most=len(self.type_of))
+        return ClassColumns(values=values, weights=weights, most=len(self.types.type_of))
 
     @property
     def most(self) -> Ints:
@@ -95,10 +82,10 @@ class GroupColumns:
 
     def jobs_of(self, group: Ints, kind: Ints) -> Ints:
         """Return how many jobs of a type there are for a group: all, or those that run where the group goes on."""
-        if not len(self.homes.home):
-            return self.count[kind]
+        if not len(self.types.homes.home):
+            return self.types.count[kind]
         home = self.home[group]
-        return np.where(home >= 0, self.homes.inside[kind, home], self.count[kind])
+        return np.where(home >= 0, self.types.homes.inside[kind, home], self.types.count[kind])
 
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
@@ -106,8 +93,8 @@ class GroupColumns:
         group = np.repeat(np.arange(len(self.groups)), self.groups.shape[1])
         kind = self.groups.ravel()
         used = kind >= 0
-        key, times = np.unique(group[used] * len(self.count) + kind[used], return_counts=True)
-        return key // max(1, len(self.count)), key % max(1, len(self.count)), times.astype(np.int64)
+        key, times = np.unique(group[used] * len(self.types.count) + kind[used], return_counts=True)
+        return key // max(1, len(self.types.count)), key % max(1, len(self.types.count)), times.astype(np.int64)
 
     def members(self, group: int) -> tuple[int, ...]:
         """Return the types of a group, as often as they occur."""
@@ -144,23 +131,14 @@ def _valued(types: GroupTypes, groups: Ints, gpus: Ints, spot: Ints, where: tupl
     groups = np.concatenate([groups, homes.groups])
     values = types.values(groups, home)
     return GroupColumns(
-        type_of=types.type_of,
-        count=types.count,
-        stages=types.stages,
-        g=types.g,
-        c=types.c,
-        m=types.m,
-        tenant=types.tenant,
+        types=types,
         groups=groups,
         gpus=gpus,
         value=values[0],
         lower=tuple(values[1:]),
-        weights=types.weights,
         spot=spot,
         spots=where,
         home=home,
-        homes=homes,
-        restart=types.restart,
     )
 
 

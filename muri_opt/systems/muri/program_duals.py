@@ -33,10 +33,10 @@ def matching_duals(round_: Round, columns: GroupColumns, linear: LinearDuals) ->
     ``None`` where groups may be larger than pairs, where jobs are too many or numbers too large, and where the prices
     of the linear relaxation prove more.
     """
-    if columns.groups.shape[1] != 2 or not 0 < len(columns.type_of) <= MOST_JOBS:
+    if columns.groups.shape[1] != 2 or not 0 < len(columns.types.type_of) <= MOST_JOBS:
         return None
     largest = max(1, int(np.abs(columns.value).max(initial=0)))
-    scale = min(linear.denominator, _LARGEST // (largest * len(columns.type_of)))
+    scale = min(linear.denominator, _LARGEST // (largest * len(columns.types.type_of)))
     if scale < 1:
         return None
     pairs = _Pairs.of(round_, columns, linear, scale)
@@ -87,14 +87,14 @@ class _Pairs:
             for label, prices in linear.multipliers.items()
             if label not in ("once", "gpus", "kept", "home")
         }
-        kinds = len(columns.count)
+        kinds = len(columns.types.count)
         worth, taken = np.full((kinds, kinds + 1), -1, dtype=np.int64), np.zeros((kinds, kinds + 1), dtype=np.int64)
         first, second = columns.groups.T  # of a job alone the second is -1, the last place of a row
         above = scale * columns.value - paid_besides(round_, columns, others)
         moves = columns.home < 0
         worth[first[moves], second[moves]] = above[moves]
         taken[first, second] = columns.gpus
-        of = columns.type_of
+        of = columns.types.type_of
         pair = np.maximum(worth[:, :kinds], worth[:, :kinds].T)[np.ix_(of, of)]
         single = worth[of, kinds]
         _keep(columns, above, pair, single)
@@ -159,7 +159,7 @@ class _Pairs:
 
 def _keep(columns: GroupColumns, above: Ints, pair: Ints, single: Ints) -> None:
     """Count jobs and pairs that go on as they are, in place, with what they are worth then."""
-    of, runs_at = columns.type_of, columns.homes.of_job
+    of, runs_at = columns.types.type_of, columns.types.homes.of_job
     for group in np.flatnonzero(columns.home >= 0).tolist():
         here = np.flatnonzero(runs_at == columns.home[group])
         kinds = columns.members(group)
@@ -180,8 +180,8 @@ def paid_besides(round_: Round, columns: GroupColumns, prices: Mapping[str, tupl
         own = tuple(sum(own[one] for one in line) for line in lines)
     quota = np.array([*own, 0], dtype=np.int64)  # the last is for jobs of no tenant, which are -1
     group, kind, times = columns.entries
-    per_gpu = cpu * columns.c[kind] + memory * columns.m[kind]
-    held = quota[columns.tenant[kind]] * columns.g[kind] if len(quota) > 1 else 0
+    per_gpu = cpu * columns.types.c[kind] + memory * columns.types.m[kind]
+    held = quota[columns.types.tenant[kind]] * columns.types.g[kind] if len(quota) > 1 else 0
     paid = np.zeros(len(columns.groups), dtype=np.int64)
     np.add.at(paid, group, times * (columns.gpus[group] * per_gpu + held))
     return paid

@@ -239,7 +239,7 @@ class _Master:
         while True:
             taken = np.append(taken, np.zeros(len(self.columns.value) - len(taken), dtype=np.int64))
             model = _at_least(self.program.model_over(self.round_, self.columns), taken)
-            if self._left(taken).sum() <= FEW or len(self.columns.weights) > 1 or budget.over():
+            if self._left(taken).sum() <= FEW or len(self.columns.types.weights) > 1 or budget.over():
                 return self._solved(model, taken, budget, solve)
             relaxed = self.relax(model, budget)
             if relaxed is None:
@@ -290,7 +290,7 @@ class _Master:
         greedy = _filled(model, taken)
         if budget.over():
             return greedy
-        several = len(self.columns.weights) > 1
+        several = len(self.columns.types.weights) > 1
         plain = (Stage(objective=model.objective, weight=1, best=0),)
         stages = self.columns.classes.stages(model.column_count) if several else plain
         limits = budget.left() if budget.limited else Limits(work=ENOUGH)

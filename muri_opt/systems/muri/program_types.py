@@ -31,6 +31,9 @@ _TRAITS = 11  # columns of the table of types before the stage times
 class GroupTypes:
     """Types of equal jobs: which one each job is of, how many there are, and all that a group of them depends on.
 
+    Two jobs are of one type if they have the same GPUs, stage times, CPUs, memory, tenant and priority, may be on the
+    same nodes, lose the same by a change, are of the same model where that was measured, and agree in whatever else the
+    objective looks at.
     ``rules`` are those of the round, and no group is larger than ``largest``. ``homes`` are the groups that may go on
     as they are, and class c of priority counts ``weights[c]`` times.
     """
