@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -123,10 +124,11 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
         thread.start()
         thread.join(seconds)
         if thread.is_alive():
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_StopError))
             running: object = allocator  # more than a function, perhaps
             if isinstance(running, Stoppable):
                 running.stop_call()
+            else:
+                _stop(thread.ident or 0)
             raise TooLateError(f"no decision after {seconds:g} s")
     if isinstance(call.error, (MutationError, NoAnswerError)):
         raise call.error
@@ -137,6 +139,16 @@ def answer(allocator: Allocator, round_: Round, seconds: float | None) -> Decisi
     if not isinstance(call.answer, Decision):
         raise NoAnswerError(f"returned {type(call.answer).__name__}, not a Decision")
     return call.answer
+
+
+def _stop(thread: int) -> None:
+    """Raise an error in a thread, which ends a loop in Python.
+
+    A pending error of a thread that waits in other code keeps a traced interpreter of Python 3.11 (under a debugger or
+    a measurement of coverage) from going on until that thread returns. There the thread is left behind.
+    """
+    if sys.gettrace() is None or sys.version_info >= (3, 12):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_StopError))
 
 
 class _StopError(BaseException):
