@@ -95,7 +95,7 @@ def check_rounds(churn: Churn, first: int, rounds: int) -> None:
 def test_some_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
     churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl")
     with churn.session:
-        check_rounds(churn, first=50, rounds=60)
+        check_rounds(churn, first=25, rounds=30)
 
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:

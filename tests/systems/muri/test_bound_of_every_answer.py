@@ -61,7 +61,7 @@ def test_every_method_has_one(spec: str) -> None:
         assert result.certificate.checked_bound is not None
 
 
-@pytest.mark.parametrize("jobs", [120, 700, 2_000])
+@pytest.mark.parametrize("jobs", [120, 300, *(pytest.param(jobs, marks=pytest.mark.slow) for jobs in (700, 2_000))])
 def test_more_groups_than_can_be_listed_are_no_excuse(jobs: int) -> None:
     round_ = drawn("muri-s", jobs, 1)
     assert_bounded(round_, solve_round(round_, "muri-s", "auto", Limits(work=1e-3)))
