@@ -2,7 +2,7 @@
 
 Examples are the same in every run, so that a failure is due to a change; ``--hypothesis-profile=fresh`` draws others,
 and more of them.
-Where there is no browser, Slurm, Go or Ray, the checks that need one are left out, and the summary says so.
+Where there is no browser, Slurm, Go, Ray or resvg, the checks that need one are left out, and the summary says so.
 """
 
 import gc
@@ -20,6 +20,7 @@ THERE = {
     "slurm": SLURM,
     "go": shutil.which("go") is not None,
     "ray": find_spec("ray") is not None,
+    "png": find_spec("resvg_py") is not None,
 }
 """What some checks need, and whether it is here."""
 settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
@@ -56,5 +57,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"checks on a real Slurm left out: they need root and {PACKAGES}", yellow=True)
     if not THERE["go"]:
         terminalreporter.write_line("checks of the client in Go left out: no Go found", yellow=True)
+    if not THERE["png"]:
+        terminalreporter.write_line("checks of PNG files left out: resvg is not installed", yellow=True)
     if not THERE["ray"]:
         terminalreporter.write_line("checks on Ray left out: it is not installed", yellow=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from muri_opt.rounds import Result, Round
 
 STANDARD = "-"
+_PNG = ".png"
 
 
 def add_round(parser: argparse.ArgumentParser) -> None:
@@ -73,13 +74,31 @@ def check_writable(name: str | None) -> None:
         _write(name, None)
 
 
-def check_picture(name: str | None, *, png: bool = False) -> None:
+def check_picture(name: str | None) -> None:
     """Refuse a picture that cannot be written, or whose name promises a format that nothing draws, before the work."""
-    allowed = ("", ".svg", ".png") if png else ("", ".svg")
-    if name is not None and Path(name).suffix.lower() not in allowed:
-        remedy = "; a browser or 'rsvg-convert -o x.png x.svg' makes a PNG of it"
-        raise InputError("picture", repr(name), f"the name of an SVG file, ending in .svg{remedy}")
+    if name is None:
+        return
+    if Path(name).suffix.lower() not in ("", ".svg", _PNG):
+        raise InputError("picture", repr(name), "the name of a picture, ending in .svg or .png")
+    if _is_png(name):
+        from muri_opt.report.png import check_png
+
+        check_png()
     check_writable(name)
+
+
+def write_picture(name: str, svg: str) -> None:
+    """Write a picture as SVG or, where its name ends so, as PNG; nobody ever sees a part of it."""
+    if not _is_png(name):
+        write_text(name, svg)
+        return
+    from muri_opt.report.png import png_of
+
+    _write(name, png_of(svg))
+
+
+def _is_png(name: str) -> bool:
+    return Path(name).suffix.lower() == _PNG
 
 
 def write_text(name: str, text: str) -> None:

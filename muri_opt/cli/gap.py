@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_picture
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply
 from muri_opt.cli.solve import POLICY_HELP
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_limits(parser, what="for the optimum", seconds=_SECONDS)
     parser.add_argument("--heuristic", metavar="RESULT.json", help="a result to explain instead of solving the round")
     parser.add_argument("--optimum", metavar="RESULT.json", help="the result to hold it against")
-    parser.add_argument("--picture", metavar="FILE.svg", help="write both decisions side by side")
+    parser.add_argument("--picture", metavar="FILE", help="write both decisions side by side, as SVG or PNG")
     parser.add_argument("--json", action="store_true", help="print the changes as JSON and nothing else")
 
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     round_ = round_from(arguments.round)
     gap = _gap(arguments, round_)
     if arguments.picture is not None:
-        write_text(arguments.picture, gap_picture(round_, gap))
+        write_picture(arguments.picture, gap_picture(round_, gap))
     if arguments.json:
         return Reply(msgspec.json.format(msgspec.json.encode(gap_record(gap)), indent=1).decode() + "\n")
     return Reply(gap_text(round_, gap))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_picture, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, round_from, write_picture
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply
 from muri_opt.errors import InputError
@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="muri-s or muri-l, joint-s or joint-l, with parameters (default: %(default)s)",
     )
     add_limits(parser, what="for all programs", seconds=_SECONDS)
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the way from the algorithm to the optimum")
+    parser.add_argument("--picture", metavar="FILE", help="draw the way from algorithm to optimum, as SVG or PNG")
     parser.add_argument("--json", action="store_true", help="print the steps as JSON and nothing else")
 
 
@@ -74,7 +74,7 @@ def _grouping(arguments: argparse.Namespace) -> Reply:
     if arguments.picture is not None:
         from muri_opt.report.round.loss_svg import loss_picture
 
-        write_text(arguments.picture, loss_picture(loss))
+        write_picture(arguments.picture, loss_picture(loss))
     if arguments.json:
         answer = {**asdict(loss), "optimum": loss.optimum, "loss": loss.loss}
         return Reply(msgspec.json.format(msgspec.json.encode(answer), indent=1).decode() + "\n")

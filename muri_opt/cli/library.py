@@ -96,7 +96,7 @@ def _list_text(found: Sequence[Instance], policy: str | None) -> str:
             f"{one.value:,}",
             "none" if one.bound is None else f"{one.bound:,}",
             gap_text(one),
-            one.proof or "nobody",
+            "nobody" if one.proof is None else one.proof.words,
         )
         for instance in found
         for one in instance.optima(policy)
@@ -233,7 +233,8 @@ def _change_text(change: Change) -> str:
 
 
 def _known(one: Optimum) -> str:
-    return f"{one.value:,}, bound none" if one.bound is None else f"{one.value:,}, bound {one.bound:,} ({one.proof})"
+    bound = "none" if one.bound is None or one.proof is None else f"{one.bound:,} (by {one.proof.words})"
+    return f"{one.value:,}, bound {bound}"
 
 
 def _json(answer: Any) -> str:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, result_from, round_from, write_picture
 from muri_opt.cli.output import ExitCode, Reply
 from muri_opt.errors import InputError
 
@@ -26,9 +26,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_round(parser)
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="its result, checked before it is shown")
     parser.add_argument(
-        "--picture", metavar="FILE.svg", help="write a picture: the decision, what runs now, or how the job shares"
+        "--picture",
+        metavar="FILE",
+        help="draw the decision, what runs now, or how the job shares, as SVG or PNG",
     )
-    parser.add_argument("--groups", metavar="FILE.svg", help="write a picture of all groups of jobs that share GPUs")
+    parser.add_argument("--groups", metavar="FILE", help="draw all groups of jobs that share GPUs, as SVG or PNG")
     parser.add_argument("--job", metavar="ID", help="explain one job, and show how it shares its GPUs")
     parser.add_argument("--all", action="store_true", help="list every node and job of a large round")
     parser.add_argument("--json", action="store_true", help="print who is where, and who waits and why, as JSON")
@@ -36,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Reply:
     """Return the round as text, with the decision if there is a result."""
-    check_picture(arguments.picture, png=arguments.job is not None)
+    check_picture(arguments.picture)
     check_picture(arguments.groups)
     from msgspec.structs import replace
 
@@ -60,15 +62,11 @@ def run(arguments: argparse.Namespace) -> Reply:
         return Reply(faults, ExitCode.VIOLATION)
     known = replace(result, certificate=certificate)
     if arguments.groups is not None:
-        write_text(arguments.groups, groups_picture(round_, known))
+        write_picture(arguments.groups, groups_picture(round_, known))
     chart = None if job is None else shared_chart(round_, known, job.id)
-    if arguments.picture is not None and chart is None:
-        check_picture(arguments.picture)
-        write_text(arguments.picture, round_picture(round_, known.decision, known))
-    elif arguments.picture is not None and chart is not None:
-        svg = chart.write(arguments.picture)
-        if svg is not None:
-            write_text(arguments.picture, svg)
+    if arguments.picture is not None:
+        svg = round_picture(round_, known.decision, known) if chart is None else chart.as_svg()
+        write_picture(arguments.picture, svg)
     if arguments.json:
         return Reply(shown_json(round_, known.decision, job))
     if job is not None:
@@ -83,8 +81,7 @@ def _undecided(arguments: argparse.Namespace, round_: Round, job: Job | None) ->
     from muri_opt.report.text.shown import shown_json
 
     if arguments.picture is not None:
-        check_picture(arguments.picture)
-        write_text(arguments.picture, round_picture(round_))
+        write_picture(arguments.picture, round_picture(round_))
     if arguments.json:
         return Reply(shown_json(round_, None, job))
     if job is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_picture, check_writable, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, check_writable, round_from, write_picture, write_text
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
 from muri_opt.cli.progress import solve_line
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
     parser.add_argument("--output", metavar="FILE", help="write the result as JSON to a file too")
-    parser.add_argument("--picture", metavar="FILE.svg", help="write a picture of the decision")
+    parser.add_argument("--picture", metavar="FILE", help="write a picture of the decision, as SVG or PNG")
     parser.add_argument("--all", action="store_true", help="list every job of a large round")
 
 
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> Reply:
     if arguments.picture is not None:
         from muri_opt.report.round.round_svg import round_picture
 
-        write_text(arguments.picture, round_picture(round_, result.decision, result))
+        write_picture(arguments.picture, round_picture(round_, result.decision, result))
     text = result_json(result) + "\n" if arguments.json else result_text(round_, result, whole=arguments.all)
     return Reply(text, exit_code(result))
 

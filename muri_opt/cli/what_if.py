@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from muri_opt.cli.command import Command
-from muri_opt.cli.files import add_round, check_picture, round_from, write_text
+from muri_opt.cli.files import add_round, check_picture, round_from, write_picture
 from muri_opt.cli.limits import add_limits, limits_from
 from muri_opt.cli.output import Reply, exit_code
 from muri_opt.errors import InputError
@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_round(parser)
     add_asking(parser)
     add_scenario(parser)
-    parser.add_argument("--picture", metavar="FILE.svg", help="write a picture of the changed round's decision")
+    parser.add_argument("--picture", metavar="FILE", help="draw the decision of the changed round, as SVG or PNG")
     parser.add_argument("--all", action="store_true", help="list every job of a large round")
 
 
@@ -83,7 +83,7 @@ def scenario_reply(round_: Round, arguments: argparse.Namespace) -> Reply:
         when=arguments.when,
     )
     if arguments.picture is not None:
-        write_text(arguments.picture, round_picture(found.round_after, found.after.decision, found.after))
+        write_picture(arguments.picture, round_picture(found.round_after, found.after.decision, found.after))
     text = what_if_json(found) if arguments.json else what_if_text(found, whole=arguments.all)
     return Reply(text, max(exit_code(found.before), exit_code(found.after)))
 

@@ -19,6 +19,9 @@ _EXAMPLES = """  muri-opt why round.json job-7 --policy philly
   muri-opt why round.json job-7 --when --html ticket.html
   muri-opt why toy/two-gangs job-1"""
 
+# Long lines go on below their words, not below the label in the first 13 columns.
+_STYLE = "pre{white-space:pre-wrap;overflow-wrap:anywhere}pre span{display:block;padding-left:13ch;text-indent:-13ch}"
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
@@ -54,7 +57,8 @@ def why_reply(round_: Round, arguments: argparse.Namespace) -> Reply:
     text = why_text(job, result, starts)
     if arguments.html is not None:
         about = f"Decided by the policy {result.policy} in the round {round_.name or 'without a name'}."
-        write_text(arguments.html, page_html(f"Job {job.id}", about, f"<pre>{escaped(text)}</pre>"))
+        lines = "".join(f"<span>{escaped(line)}\n</span>" for line in text.splitlines())
+        write_text(arguments.html, page_html(f"Job {job.id}", about, f"<pre>{lines}</pre>", style=_STYLE))
     return Reply(why_json(job, result, starts) if arguments.json else text, exit_code(result))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 from zlib import crc32
@@ -107,6 +108,12 @@ def fitted(words: str, space: float, size: float) -> str:
     if width(shown) <= columns:
         return shown
     return cut(shown, columns) if columns >= 3 else ""
+
+
+def wrapped(words: str, space: float, size: float, most: int) -> list[str]:
+    """Return the words in lines that fit into ``space``, at most so many; the last one is cut where there are more."""
+    lines = textwrap.wrap(printable(words), max(3, int(space / (0.6 * size))))
+    return lines if len(lines) <= most else [*lines[: most - 1], fitted(" ".join(lines[most - 1 :]), space, size)]
 
 
 def shrunk(words: str, space: float, size: float) -> tuple[str, float]:

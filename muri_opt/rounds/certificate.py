@@ -27,6 +27,25 @@ class Proof(StrEnum):
     AGREEMENT = "Agreement"
     CLAIM_ONLY = "ClaimOnly"
 
+    @property
+    def words(self) -> str:
+        """How the bound was established, in words for tables.
+
+        >>> Proof.LINEAR_DUALS.words
+        'dual values'
+        """
+        return _WORDS[self]
+
+
+_WORDS = {
+    Proof.MATCHING_DUALS: "dual values of a matching",
+    Proof.LINEAR_DUALS: "dual values",
+    Proof.COUNTING: "counting",
+    Proof.EXHAUSTIVE: "enumeration",
+    Proof.AGREEMENT: "agreement of solvers",
+    Proof.CLAIM_ONLY: "one solver's claim",
+}
+
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One broken rule: its name, the job, node, tenant or field concerned, and the numbers.

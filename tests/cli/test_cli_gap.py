@@ -40,7 +40,7 @@ def test_the_default_policy_is_that_of_solve(run, toy):
 
 def test_bad_arguments_are_one_line(refused, toy, solved, tmp_path):
     heuristic, optimum = solved
-    assert refused("gap", toy, "--picture", tmp_path / "gap.png").startswith("picture: found ")
+    assert refused("gap", toy, "--picture", tmp_path / "gap.gif").startswith("picture: found ")
     assert refused("gap", toy, "--optimum", optimum).startswith("--heuristic: found nothing; allowed: both ")
     assert refused("gap", toy, "--heuristic", optimum).startswith("--optimum: found nothing; allowed: both ")
     both = ("gap", toy, "--heuristic", heuristic, "--optimum", optimum)

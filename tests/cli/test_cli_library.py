@@ -106,7 +106,7 @@ def test_open_optima_are_refreshed(run, folder, best):
     best("bound", "proof", "evidence")
     code, out, _ = run("library", "refresh", "--folder", folder, "--seconds", "600")
     assert code == 0
-    assert f"{TOY}, srtf: 114, bound none, is now 114, bound 114 (LinearDuals)" in out
+    assert f"{TOY}, srtf: 114, bound none, is now 114, bound 114 (by dual values)" in out
     assert "1 solved again, 1 better" in out
     best("bound", "proof", "evidence")
     code, out, _ = run("library", "refresh", "--folder", folder, "--json")

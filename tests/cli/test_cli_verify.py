@@ -91,8 +91,8 @@ def test_a_proof_the_file_claims_is_not_taken_over(run, toy, solved):
     solved.write_text(json.dumps(told))
     code, out, _ = run("verify", toy, solved)
     assert code == 0
-    assert "the result itself says MatchingDuals; found here: " in out
-    assert "matching duals" not in run("show", toy, solved)[1]
+    assert "the result itself says dual values of a matching; found here: " in out
+    assert "dual values of a matching" not in run("show", toy, solved)[1]
 
 
 def test_a_result_without_a_decision_has_nothing_to_check(run, toy, tmp_path):

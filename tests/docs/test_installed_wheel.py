@@ -12,6 +12,7 @@ PAGES = [
     "README.md",
     "docs/index.md",
     "docs/tutorial.md",
+    "docs/gallery.md",
     *(f"docs/{path.name}" for path in ROOT.glob("docs/for-*.md")),
 ]
 INSTALLED = "import muri_opt, os; assert muri_opt.__file__.startswith(os.environ['PYTHONPATH']), muri_opt.__file__\n"

@@ -102,7 +102,7 @@ def test_the_table_of_pairs_says_who_found_what():
     all_refused = [refused(method, instance="four") for method in ("quick", "exact")]
     lines = rows_of(comparison_html([*by_hand(), *extra, *all_refused]), "pairs")
     assert lines[0] == ["instance", "policy", "jobs", "best value", "bound", "proof", "quick", "exact", "other"]
-    assert lines[1] == ["one", "fifo", "3", "100", "100", "LinearDuals", "80 (0.25 s)", "100 (1 s)", "refused"]
+    assert lines[1] == ["one", "fifo", "3", "100", "100", "dual values", "80 (0.25 s)", "100 (1 s)", "refused"]
     about = "about 2^200"
     assert lines[3] == ["three", "fifo", "5", about, about, "open", "- (0.5 s)", f"{about} (0.5 s)", "-"]
     assert len(lines) == 4

@@ -1,7 +1,5 @@
 """The Gantt chart of a group: every stage is there, in its lane, as long as it takes."""
 
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from muri_opt import InputError, best_period
 from muri_opt.report.format import width
-from muri_opt.report.gantt import gantt_png, gantt_svg, gantt_text
+from muri_opt.report.gantt import gantt_svg, gantt_text
 from muri_opt.report.svg import distinct_colours
 from muri_opt.systems.muri.interleaving import period_of
 
@@ -146,7 +144,7 @@ def test_names_are_escaped_and_resources_can_be_named():
     assert "one job, with nobody to share with" in words(tree)
 
 
-def test_a_group_without_work_is_a_picture_too(tmp_path):
+def test_a_group_without_work_is_a_picture_too():
     stages = [[0, 0, 0], [0, 0, 0]]
     for pattern in ("cyclic", "muri-4slot"):
         found = best_period(stages, pattern)
@@ -154,43 +152,6 @@ def test_a_group_without_work_is_a_picture_too(tmp_path):
         assert not marks(tree, "bar")
         assert "all stage times are 0" in words(tree)
         assert "slots of no length" in gantt_text(stages, found, ["a", "b"])
-        gantt_png(tmp_path / "nothing.png", stages, found, ["a", "b"])
-
-
-@pytest.mark.parametrize("pattern", ["cyclic", "muri-4slot"])
-def test_png_is_written(tmp_path, pattern):
-    stages = [times[:3] for times in STAGES[:3]]
-    gantt_png(tmp_path / "group.png", stages, best_period(stages, pattern), ["a $x$ b", "$_", "<b>"])
-    data = (tmp_path / "group.png").read_bytes()
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    assert int.from_bytes(data[16:20], "big") == 1728
-
-
-def test_png_shows_the_bars_in_the_colours_of_the_svg(tmp_path):
-    from matplotlib.image import imread
-
-    gantt_png(tmp_path / "group.png", STAGES, best_period(STAGES), NAMES)
-    pixels = imread(tmp_path / "group.png")[:, :, :3]
-    for colour in distinct_colours(NAMES):
-        rgb = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        assert (abs(pixels - rgb).max(axis=2) < 0.01).mean() > 0.005
-
-
-def test_png_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(InputError, match=r"picture: found a PNG without matplotlib.*'muri-opt\[pictures\]'"):
-        gantt_png(tmp_path / "group.png", [[1.0]], best_period([[1.0]]), ["a"])
-
-
-def test_matplotlib_is_loaded_by_a_png_alone():
-    code = "import sys, muri_opt.report.gantt; print('matplotlib' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "False\n"
-
-
-def test_png_that_cannot_be_written(tmp_path):
-    with pytest.raises(InputError, match="No such file or directory; allowed: a file that can be written"):
-        gantt_png(tmp_path / "no" / "group.png", [[1.0]], best_period([[1.0]]), ["a"])
 
 
 @pytest.mark.parametrize("draw", [gantt_text, gantt_svg])

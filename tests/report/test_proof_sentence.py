@@ -57,7 +57,7 @@ def test_an_open_gap_is_never_said_to_be_closed(proof):
 
 def test_the_words():
     assert sentence(Proof.LINEAR_DUALS, value=9, checked=10) == (
-        "bound 10, checked here from linear duals, in exact integers"
+        "bound 10, checked here from dual values, in exact integers"
     )
     assert sentence(Proof.COUNTING, value=9, bound=11, checked=10) == (
         "bound 11 and even 10, checked here by counting GPUs and quotas"

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     what_if = _step(steps, "what-if", "the queue with other nodes, quotas or jobs", _what_if)
     add_asking(what_if)
     add_scenario(what_if)
-    what_if.add_argument("--picture", metavar="FILE.svg", help="write a picture of the changed round's decision")
+    what_if.add_argument("--picture", metavar="FILE", help="draw the decision of the changed round, as SVG or PNG")
     what_if.add_argument("--all", action="store_true", help="list every job of a large queue")
     plan = _step(steps, "plan", "the commands that would start held jobs; none is given", _plan)
     apply = _step(steps, "apply", "give these commands, once", _apply)

@@ -11,6 +11,7 @@ from muri_opt.report.charts.frame import escaped
 from muri_opt.report.charts.html_page import folded, line_html, table_html
 from muri_opt.report.charts.scales import duration
 from muri_opt.report.format import count, integer
+from muri_opt.rounds import Proof
 from muri_opt.studies.compare.pairs import Pair
 from muri_opt.studies.compare.profile import methods_of
 from muri_opt.studies.compare.repeats import HEAD as REPEATS_HEAD
@@ -102,7 +103,7 @@ def pairs_html(pairs: Sequence[Pair]) -> str:
     lines = []
     for pair in taken:
         mine = {row.method: row for row in pair.rows}
-        proof = "contradiction" if pair.contradiction else pair.proof or "open"
+        proof = "contradiction" if pair.contradiction else "open" if pair.proof is None else Proof(pair.proof).words
         known = [f"{pair.rows[0].jobs:,}", _whole(pair.best), _whole(pair.bound), escaped(proof)]
         found = [_cell(pair, mine.get(method)) for method in methods]
         lines.append(line_html(pair.instance, [escaped(pair.policy), *known, *found]))

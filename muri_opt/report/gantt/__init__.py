@@ -1,7 +1,6 @@
-"""The interleaving of a group as a Gantt chart: one lane per resource, in the terminal, as SVG or as PNG."""
+"""The interleaving of a group as a Gantt chart: one lane per resource, in the terminal or as SVG."""
 
-from muri_opt.report.gantt.png import gantt_png
 from muri_opt.report.gantt.svg import gantt_svg
 from muri_opt.report.gantt.text import gantt_text
 
-__all__ = ["gantt_png", "gantt_svg", "gantt_text"]
+__all__ = ["gantt_svg", "gantt_text"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -101,16 +100,6 @@ class FreeChart:
         head = ("", "job", "rate", "an iteration takes", "alone")
         body = [(ascii_uppercase[job], cut(name, _NAME), *self._told(job)) for job, name in enumerate(self.names)]
         return "\n".join([*lines, "", *table(head, body, right=range(2, len(head)))]) + "\n"
-
-    def write(self, path: str) -> str | None:
-        """Return the chart as SVG text, or write it as PNG where the name ends so and return ``None``."""
-        if Path(path).suffix.lower() != ".png":
-            return self.as_svg()
-        from muri_opt.report.gantt.png import figure_of, save
-
-        bars = [(row.resource, row.drawn, row.busy) for row in self.rows]
-        save(path, figure_of(self.title, self.subtitles, bars, self._keys(), distinct_colours(self.names)))
-        return None
 
     def as_svg(self) -> str:
         """Return the chart as SVG text, with a tooltip on every bar."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from msgspec import UNSET
@@ -11,7 +10,6 @@ from msgspec import UNSET
 from muri_opt.report.gantt.chart import Chart
 from muri_opt.report.gantt.free_chart import FreeChart
 from muri_opt.report.gantt.groups_svg import Block, Lane, groups_svg
-from muri_opt.report.gantt.png import gantt_png
 from muri_opt.report.gantt.svg import gantt_svg
 from muri_opt.report.gantt.text import gantt_text
 from muri_opt.rounds import Assignment, Result, Round
@@ -24,8 +22,8 @@ class GroupChart(Protocol):
     def as_text(self) -> str:
         """Return the chart for a terminal."""
 
-    def write(self, path: str) -> str | None:
-        """Return the chart as SVG text, or write it as PNG where the name ends so and return ``None``."""
+    def as_svg(self) -> str:
+        """Return the chart as SVG text."""
 
     def block(self) -> Block:
         """Return the group as one of many in a picture."""
@@ -44,12 +42,9 @@ class StepChart:
         """Return one period for a terminal."""
         return gantt_text(self.stages, self.interleaving, self.names, resources=self.resources)
 
-    def write(self, path: str) -> str | None:
-        """Return two periods as SVG text, or write them as PNG where the name ends so and return ``None``."""
-        if Path(path).suffix.lower() != ".png":
-            return gantt_svg(self.stages, self.interleaving, self.names, resources=self.resources)
-        gantt_png(path, self.stages, self.interleaving, self.names, resources=self.resources)
-        return None
+    def as_svg(self) -> str:
+        """Return two periods as SVG text."""
+        return gantt_svg(self.stages, self.interleaving, self.names, resources=self.resources)
 
     def block(self) -> Block:
         """Return one period."""

@@ -107,11 +107,13 @@ def _slots(chart: Chart, bottom: float) -> Iterator[str]:
 
 def _axis(chart: Chart, y: float) -> Iterator[str]:
     yield element("line", x1=_LEFT, y1=y + 6, x2=_RIGHT, y2=y + 6, stroke=LINE)
+    ends = _RIGHT
     for tick in chart.ticks(PERIODS * chart.period, 10):
-        x = _x(chart, tick)
+        x, number = _x(chart, tick), chart.number(tick)
         yield element("line", x1=x, y1=y + 6, x2=x, y2=y + 11, stroke=SOFT)
-        yield text(x, y + 24, chart.number(tick), 11, fill=SOFT, text_anchor="middle")
-    yield text(_RIGHT + 10, y + 24, chart.unit()[1], 11, fill=SOFT)
+        yield text(x, y + 24, number, 11, fill=SOFT, text_anchor="middle")
+        ends = max(ends, x + 0.3 * 11 * len(number))
+    yield text(ends + 6, y + 24, chart.unit()[1], 11, fill=SOFT)
 
 
 def _legend(chart: Chart, colours: Sequence[str], y: float) -> tuple[float, list[str]]:

@@ -8,7 +8,20 @@ from muri_opt.report.format import count, integer
 from muri_opt.report.round.gap_bars import gain_bars
 from muri_opt.report.round.job_chips import LINE_HEIGHT, chips
 from muri_opt.report.round.occupancy import Block, NodeUse, node_uses
-from muri_opt.report.svg import INK, LINE, SAME, SOFT, distinct_colours, document, element, fitted, rect, text, tooltip
+from muri_opt.report.svg import (
+    INK,
+    LINE,
+    SAME,
+    SOFT,
+    distinct_colours,
+    document,
+    element,
+    fitted,
+    rect,
+    text,
+    tooltip,
+    wrapped,
+)
 from muri_opt.report.text.gap import differs_sentence, gap_sentence
 from muri_opt.rounds import Decision, Round
 from muri_opt.studies.explain import RoundGap
@@ -37,9 +50,10 @@ def gap_picture(round_: Round, gap: RoundGap) -> str:
     y = 46.0
     unit = f"policy {gap.first.policy}; value: {gap.first.value_unit}"
     sentence = gap_sentence(gap)
-    for line in (unit, f"{sentence[0].upper()}{sentence[1:]}.", differs_sentence(gap)):
-        y += 20
-        parts.append(text(MARGIN, y, fitted(line, WIDTH - 2 * MARGIN, 11.5), 13, fill=SOFT))
+    for said in (unit, f"{sentence[0].upper()}{sentence[1:]}.", differs_sentence(gap)):
+        for line in wrapped(said, WIDTH - 2 * MARGIN, 11.5, 3):
+            y += 20
+            parts.append(text(MARGIN, y, line, 13, fill=SOFT))
     uses = [node_uses(round_, decision) for decision in gap.decisions]
     rows, left_out = _rows(uses, colours)
     y += 36

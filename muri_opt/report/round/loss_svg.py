@@ -9,7 +9,7 @@ from muri_opt.report.format import integer, printable
 from muri_opt.report.svg import FILL, LINE, SOFT, document, element, fitted, rect, text, tooltip
 from muri_opt.studies.explain import CAUSES, GroupingLoss
 
-_WIDE, _MARGIN, _LEFT, _TOP, _ROW, _GAP = 1080.0, 28.0, 400.0, 96.0, 26.0, 10.0
+_WIDE, _MARGIN, _LEFT, _TOP, _ROW, _GAP = 1080.0, 28.0, 490.0, 96.0, 26.0, 10.0
 _RIGHT = _WIDE - _MARGIN - 150.0
 _GAIN = "#ee8866"
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from muri_opt.report.format import count
 from muri_opt.report.round.change_marks import ChangeMarks
-from muri_opt.report.svg import FILL, INK, LINE, SOFT, distinct_colours, element, fitted, rect, text, tooltip
+from muri_opt.report.svg import FILL, INK, LINE, SOFT, distinct_colours, element, fitted, rect, text, tooltip, wrapped
 from muri_opt.rounds import Decision, Round, Waiting, WaitingReason
 
 _MOST_LISTED = 8
 _LINE = 20.0
+_TOLD = 15.0
+_MOST_LINES = 3
 _NAME_WIDTH = 180.0
 _GPUS_WIDTH = 76.0
 _TENANT_WIDTH = 96.0
@@ -39,6 +41,7 @@ def waiting_list(
     """Return the waiting jobs by reason, and where the next part begins."""
     waiting = len(round_.jobs) - len(drawn.running)
     groups = [(reason, [wait for wait in drawn.waiting if wait.reason == reason]) for reason in WaitingReason]
+    tenants = any(job.tenant is not None for job in round_.jobs)
     parts = [text(left, y, f"Waiting: {count(waiting, 'job')}", 15, font_weight="bold")]
     for reason, waits in groups:
         if not waits:
@@ -48,8 +51,12 @@ def waiting_list(
         parts.append(text(left + _NAME_WIDTH, y, _MEANING[reason], 12, fill=SOFT))
         for wait in waits[:_MOST_LISTED]:
             y += _LINE
-            parts.append(_waiting_job(round_, wait, colours[wait.job], y, left, wide))
+            at = left + _NAME_WIDTH + _GPUS_WIDTH + _TENANT_WIDTH * tenants
+            told = wrapped(wait.detail, wide - left - at, 11.5, _MOST_LINES)
+            detail = [text(at, y + _TOLD * line, words, 12, fill=SOFT) for line, words in enumerate(told)]
+            parts.append(_waiting_job(round_, wait, colours[wait.job], y, left, detail))
             parts += marks.of_job(wait.job, left - 4, y, 12)
+            y += _TOLD * (len(told) - 1)
         if len(waits) > _MOST_LISTED:
             y += _LINE
             parts.append(text(left + 18, y, f"and {len(waits) - _MOST_LISTED:,} more", 12, fill=SOFT))
@@ -66,11 +73,10 @@ def legend(drawn: Decision, bars: bool, y: float, left: float, wide: float) -> t
     return y, parts
 
 
-def _waiting_job(round_: Round, wait: Waiting, colour: str, y: float, left: float, wide: float) -> str:
+def _waiting_job(round_: Round, wait: Waiting, colour: str, y: float, left: float, detail: Iterable[str]) -> str:
     job = round_.jobs[round_.job_index[wait.job]]
     at = left + _NAME_WIDTH + _GPUS_WIDTH
     tenant = [] if job.tenant is None else [text(at, y, fitted(job.tenant, _TENANT_WIDTH - 12, 12), 12)]
-    at += _TENANT_WIDTH * any(other.tenant is not None for other in round_.jobs)
     return element(
         "g",
         tooltip(f"{wait.job}: {wait.detail}; remedy: {wait.remedy}"),
@@ -78,7 +84,7 @@ def _waiting_job(round_: Round, wait: Waiting, colour: str, y: float, left: floa
         text(left + 18, y, fitted(wait.job, _NAME_WIDTH - 24, 12), 12),
         text(left + _NAME_WIDTH, y, count(job.gpus, "GPU"), 12),
         *tenant,
-        text(at, y, fitted(wait.detail, wide - left - at, 11.5), 12, fill=SOFT),
+        *detail,
         kind="waiting",
     )
 

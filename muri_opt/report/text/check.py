@@ -38,5 +38,5 @@ def check_text(round_: Round, result: Result, certificate: Certificate) -> str:
 
 def _said_otherwise(result: Result, certificate: Certificate) -> list[str]:
     said, found = result.certificate.proof, certificate.proof
-    note = f"(the result itself says {said or 'none'}; found here: {found or 'none'})"
-    return [] if said == found else labelled([("", note)])
+    told, seen = ("none" if proof is None else proof.words for proof in (said, found))
+    return [] if said == found else labelled([("", f"(the result itself says {told}; found here: {seen})")])

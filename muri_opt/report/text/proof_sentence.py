@@ -58,8 +58,8 @@ def _agreement(result: Result, certificate: Certificate) -> str:
 
 
 _BOUND: dict[Proof, Sentence] = {
-    Proof.LINEAR_DUALS: _checked_here("from linear duals, in exact integers"),
-    Proof.MATCHING_DUALS: _checked_here("from matching duals, in exact integers"),
+    Proof.LINEAR_DUALS: _checked_here("from dual values, in exact integers"),
+    Proof.MATCHING_DUALS: _checked_here("from dual values of a matching, in exact integers"),
     Proof.COUNTING: _checked_here("by counting GPUs and quotas"),
     Proof.EXHAUSTIVE: _exhaustive,
     Proof.AGREEMENT: _agreement,

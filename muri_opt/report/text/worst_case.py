@@ -46,7 +46,7 @@ def distance_pairs(measure: Measure, distance: Distance) -> list[tuple[str, str]
         ("heuristic", _number(distance.reached) + seconds),
         ("optimum", _number(distance.optimum) + seconds),
         ("gap", f"{percent(float(distance.gap))} {measure.unit}"),
-        ("proof", f"{distance.proof}, checked in exact numbers without a solver"),
+        ("proof", f"{distance.how}, checked in exact numbers without a solver"),
     ]
 
 

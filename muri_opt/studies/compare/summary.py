@@ -94,7 +94,7 @@ class Summary:
 
     def lines(self) -> list[str]:
         """Return what is known of the pairs, in a few sentences."""
-        how = ", ".join(f"{number:,} {proof}" for proof, number in self.proofs.items())
+        how = ", ".join(f"{number:,} by {Proof(proof).words}" for proof, number in self.proofs.items())
         said = [
             f"pairs of round and policy: {self.pairs:,}, of which {self.exact:,} have an exact program",
             f"optima proved: {self.proved:,} of {self.pairs:,}" + (f" ({how})" if how else ""),

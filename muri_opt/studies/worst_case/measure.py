@@ -27,12 +27,13 @@ LIMITS: Final = Limits(seconds=10.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance:
-    """What an algorithm reaches on a round, the optimum, and who proved it."""
+    """What an algorithm reaches on a round, the optimum, and its proof by name and in words."""
 
     reached: Fraction
     optimum: Fraction
     gap: Fraction
     proof: str
+    how: str
 
 
 class Measure(ABC):
@@ -98,7 +99,8 @@ class ValueMeasure(Measure):
         if optimum <= 0 or result.certificate.violations:
             return None
         reached = Fraction(decided_value(round_, self.policy))
-        return Distance(reached=reached, optimum=optimum, gap=(optimum - reached) / optimum, proof=str(proof))
+        gap = (optimum - reached) / optimum
+        return Distance(reached=reached, optimum=optimum, gap=gap, proof=str(proof), how=Proof(proof).words)
 
     def gap(self, round_: Round) -> Gap:
         """Return what algorithm and optimum are worth; the optimum's proof is stored beside it."""
@@ -127,7 +129,8 @@ class CompletionMeasure(Measure):
         if gap is None:
             return None
         reached, optimum = Fraction(gap.reached), Fraction(gap.optimum)
-        return Distance(reached=reached, optimum=optimum, gap=gap.relative, proof="prices over all finishing orders")
+        proof = "prices over all finishing orders"
+        return Distance(reached=reached, optimum=optimum, gap=gap.relative, proof=proof, how=proof)
 
     def gap(self, round_: Round) -> Gap:
         """Return the totals of rule and optimum, with the optimal schedule and the prices that prove it."""

@@ -81,7 +81,7 @@ def test_pairs_of_all_methods():
     assert summary.open == ("c, fifo: value 6, bound 8 (exact@highs: FEASIBLE, TIME: too slow)",)
     assert summary.lines() == [
         "pairs of round and policy: 3, of which 3 have an exact program",
-        "optima proved: 2 of 3 (1 Agreement, 1 Counting)",
+        "optima proved: 2 of 3 (1 by agreement of solvers, 1 by counting)",
         "solved to the end by two or more exact methods, with equal values: 1",
         "pairs refused by all methods: 1 (results.csv says why)",
         "contradictions: none",
