@@ -6,6 +6,7 @@ A further table for each simulator has ours against the best of theirs, job for 
 from __future__ import annotations
 
 import csv
+from math import log
 from pathlib import Path
 
 from examples.simulators import THEIRS
@@ -64,7 +65,7 @@ def against_theirs(rows: list[dict[str, str]]) -> str:
     """Return a Markdown table for each simulator: mean completion times of ours over those of the best of theirs.
 
     The best of theirs is that with the shortest mean on the same trace and seed, another one each time perhaps. The
-    last columns are in how many of these workloads ours is shorter, and Wilcoxon's signed-rank test of all of them.
+    last columns are in how many of these workloads ours is shorter, and Wilcoxon's signed-rank test of the logarithms of all ratios.
     """
     texts = []
     for simulator in dict.fromkeys(row["simulator"] for row in rows):
@@ -85,7 +86,7 @@ def against_theirs(rows: list[dict[str, str]]) -> str:
         for (policy, method), means in ours.items():
             known = {workload: mean for workload, mean in means.items() if workload in best}
             shown = [_ratio([known[at] / best[at] for at in known if at[0] == trace]) for trace in traces]
-            test = paired(list(known.values()), [best[at] for at in known])
+            test = paired([log(mean) for mean in known.values()], [log(best[at]) for at in known])
             p = "" if test.p is None else f"{test.p:.3f}"
             counted = f"{test.smaller} of {test.pairs}"
             texts.append("| " + " | ".join([f"`{policy}`", method, *shown, counted, p]) + " |")
