@@ -10,7 +10,7 @@ from math import log
 from pathlib import Path
 
 from examples.simulators import THEIRS
-from muri_opt.studies.runner.intervals import interval_of, paired
+from muri_opt.studies.runner.intervals import interval_of, paired, ratio_of
 
 KEY = ("simulator", "trace", "seed", "policy", "method")
 """What names a run."""
@@ -65,7 +65,8 @@ def against_theirs(rows: list[dict[str, str]]) -> str:
     """Return a Markdown table for each simulator: mean completion times of ours over those of the best of theirs.
 
     The best of theirs is that with the shortest mean on the same trace and seed, another one each time perhaps. The
-    last columns are in how many of these workloads ours is shorter, and Wilcoxon's signed-rank test of the logarithms of all ratios.
+    last columns are the geometric mean over all of these workloads with its interval, in how many of them ours is
+    shorter, and Wilcoxon's signed-rank test of the logarithms of the ratios.
     """
     texts = []
     for simulator in dict.fromkeys(row["simulator"] for row in rows):
@@ -81,11 +82,12 @@ def against_theirs(rows: list[dict[str, str]]) -> str:
                 ours.setdefault((row["policy"], row["method"]), {})[workload] = mean
         traces = list(dict.fromkeys(trace for trace, _ in best))
         texts.append(f"### {simulator}: mean completion time over that of the best of theirs\n")
-        texts.append("| policy | method | " + " | ".join(f"`{trace}`" for trace in traces) + " | shorter | p |")
-        texts.append("| --- | --- |" + " ---: |" * (len(traces) + 2))
+        texts.append("| policy | method | " + " | ".join(f"`{trace}`" for trace in traces) + " | all | shorter | p |")
+        texts.append("| --- | --- |" + " ---: |" * (len(traces) + 3))
         for (policy, method), means in ours.items():
             known = {workload: mean for workload, mean in means.items() if workload in best}
             shown = [_ratio([known[at] / best[at] for at in known if at[0] == trace]) for trace in traces]
+            shown.append(_ratio_of_all(list(known.values()), [best[at] for at in known]))
             test = paired([log(mean) for mean in known.values()], [log(best[at]) for at in known])
             p = "" if test.p is None else f"{test.p:.3f}"
             counted = f"{test.smaller} of {test.pairs}"
@@ -99,6 +101,14 @@ def _ratio(ratios: list[float]) -> str:
         return ""
     found = interval_of(ratios)
     return f"{found.mean:.3f}" + ("" if found.high is None else f" ± {found.high - found.mean:.3f}")
+
+
+def _ratio_of_all(means: list[float], firsts: list[float]) -> str:
+    if not means:
+        return ""
+    found = ratio_of(means, firsts)
+    ends = "" if found.low is None else f" ({found.low:.3f} to {found.high:.3f})"
+    return f"{found.mean:.3f}{ends}"
 
 
 def _line(policy: str, method: str, runs: list[dict[str, str]]) -> str:

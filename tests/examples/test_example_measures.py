@@ -106,8 +106,9 @@ def test_ours_over_the_best_of_theirs_on_the_same_jobs() -> None:
     ]
     lines = against_theirs(rows).splitlines()
     assert lines[0] == "### blox: mean completion time over that of the best of theirs"
-    assert lines[4] == "| `srtf` | auto | 1.000 ± 2.541 | 0.900 | 2 of 3 | 0.750 |"  # 0.8 and 1.2; 0.9
-    assert lines[5] == "| `joint-s` | auto |  | 1.000 | 0 of 1 |  |"
+    whole = "0.952 (0.567 to 1.599)"  # the cube root of 0.8 x 1.2 x 0.9; 4.303 deviations of the mean of logarithms
+    assert lines[4] == f"| `srtf` | auto | 1.000 ± 2.541 | 0.900 | {whole} | 2 of 3 | 0.750 |"
+    assert lines[5] == "| `joint-s` | auto |  | 1.000 | 1.000 | 0 of 1 |  |"
 
 
 def test_a_study_has_every_policy_on_every_trace_with_every_seed() -> None:
