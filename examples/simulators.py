@@ -32,6 +32,7 @@ SIMULATORS = {
         traces=("small", "exponential", "gavel"),
         theirs=("Fifo", "Las", "Srtf"),
         ours=(
+            ("fifo", "heuristic"),
             ("las", "heuristic"),
             ("srtf:preempt=yes", "heuristic"),
             ("srtf:preempt=yes", "auto"),
@@ -70,10 +71,10 @@ SIMULATORS = {
     ),
     "sia": Simulator(
         traces=("philly", "saturn", "one-type"),
-        theirs=("sia", "sia_fix", "gavel"),
+        theirs=("sia", "gavel"),
         ours=(("sia", "heuristic"), ("sia", "auto"), ("rubick", "auto")),
         only={"one-type": (("joint-l:shares=powers", "auto"),)},
-        jobs=20,
+        jobs=30,
     ),
 }
 """The simulators by name; each has a module ``examples.NAME.run``."""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from examples.common.links import ROOT
 from examples.simulators import SIMULATORS
-from examples.tables import KEY, read_rows, tables
+from examples.tables import KEY, against_theirs, read_rows, tables
 
 SERVER = f"{sys.executable} -m muri_opt serve --stdio"
 
@@ -83,7 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
     said = parser.parse_args(arguments)
     folders = {name: folder for name in SIMULATORS if (folder := getattr(said, name)) is not None}
     failed = run_missing(said, folders)
-    print(tables(read_rows(said.output)))
+    rows = read_rows(said.output)
+    print(tables(rows), against_theirs(rows), sep="\n")
     return 1 if failed else 0
 
 

@@ -21,7 +21,8 @@ from examples.blox.adapter import SessionPlacement
 from examples.common.one_run import Run, main
 
 NODES, NODE_GPUS = 8, 4
-ROUND_SECONDS = 300
+ROUND_SECONDS = {"small": 300, "exponential": 1200, "gavel": 1200}
+"""Seconds of a round, by workload: longer where jobs last for days."""
 LOADS = {"small": 8, "exponential": 2, "gavel": 2}
 """Jobs that come in an hour, by the generator of their lengths: half an hour to 8 h, 18 h on average, up to 7 days."""
 UNUSED = ("grpc", "nm_pb2", "nm_pb2_grpc", "rm_pb2", "rm_pb2_grpc", "simulator_pb2", "simulator_pb2_grpc")
@@ -112,11 +113,11 @@ class BloxRun(Run):
         else:
             self._order, self._placement = self, SessionPlacement(link, said.policy, said.method, said.limits)
         self._loop.schedulers.Las = self._loop.placement.JobPlacement = lambda _arguments: self
-        self._jobs = None
+        self._jobs, self._seconds = None, ROUND_SECONDS[said.trace]
 
     def run(self):
         """Simulate until every job has ended; Blox writes its own figures into the folder where it runs."""
-        sys.argv = ["blox", "--simulate", "--exp-prefix", "run", "--round-duration", str(ROUND_SECONDS)]
+        sys.argv = ["blox", "--simulate", "--exp-prefix", "run", "--round-duration", str(self._seconds)]
         here = Path.cwd()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             os.chdir(folder)

@@ -6,8 +6,6 @@ Runs in the Python that has what Sia's simulator needs (examples/sia/README.md).
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import sys
 import warnings
@@ -15,6 +13,7 @@ from functools import partial
 
 from examples.common.one_run import Run, main
 from examples.sia.adapter import SiaRounds
+from examples.sia.fits import Cache, remember_fits
 
 SERVERS = {"aws": 4, "dgx-ext": 1, "rtx": 2}
 ONE_TYPE = {"aws": 8}
@@ -49,39 +48,6 @@ def quiet():
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
-
-
-class Cache:
-    """Numbers by text, also from run to run where there is a file for them."""
-
-    def __init__(self, file):
-        self._file = file
-        self._known = json.loads(file.read_text()) if file and file.exists() else {}
-
-    def get(self, key, work_out):
-        """Return what is known by a key, or work it out."""
-        if key not in self._known:
-            self._known[key] = work_out()
-        return self._known[key]
-
-    def save(self):
-        """Write the file, if there is one."""
-        if self._file:
-            self._file.write_text(json.dumps(self._known))
-
-
-def remember_fits(cache):
-    """Let the simulator fit the speed of a job to the same measurements once: nine tenths of its time are such fits."""
-    import goodput
-    import job
-
-    def fitted(*arrays):
-        key = "fit " + hashlib.sha256(b"".join(array.tobytes() + b"|" for array in arrays)).hexdigest()
-        return goodput.PerfParams(
-            *cache.get(key, lambda: [float(number) for number in goodput.fit_perf_params(*arrays)])
-        )
-
-    job.fit_perf_params = fitted
 
 
 class SiaRun(Run):
@@ -119,15 +85,13 @@ class SiaRun(Run):
         """Return a policy of theirs as their script of experiments sets it."""
         from gavel import GavelPolicy
         from sia import SiaPolicy
-        from sia_fix import SiaFixPolicy
 
         if name == "gavel":
             self._seconds = 360
             return GavelPolicy(self._seconds)
         self._seconds = 60
-        kind = {"sia": SiaPolicy, "sia_fix": SiaFixPolicy}[name]
         options = {"lambda_a": 0.01, "lambda_n": 1.1, "project_throughputs": True, "share_max_replicas": True}
-        return kind(p_fairness=-0.5, restart_penalty=30, **options)
+        return SiaPolicy(p_fairness=-0.5, restart_penalty=30, **options)
 
     def run(self):
         """Simulate until every job has ended."""

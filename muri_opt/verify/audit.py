@@ -40,10 +40,12 @@ def proved_bound(
 
 
 def enumerable_optimum(round_: Round, rules: Rules) -> int | None:
-    """Return the optimum of a round that is small enough to go through all its decisions, else ``None``."""
-    if len(round_.jobs) > ENUMERABLE_JOBS:
-        return None
-    return _enumerated(chapter_of(round_, rules))
+    """Return the optimum of a round that is small enough to go through all its decisions, else ``None``.
+
+    Jobs that are not to be decided do not count: without them the round has the same optimum.
+    """
+    chapter = chapter_of(round_, rules)
+    return None if chapter.undecided > ENUMERABLE_JOBS else _enumerated(chapter)
 
 
 @recalled

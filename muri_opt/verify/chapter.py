@@ -169,6 +169,11 @@ class Chapter(ABC):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best bound that prices, or counting, prove in exact integers; ``None`` where nothing does."""
 
+    @property
+    def undecided(self) -> int:
+        """How many jobs there are to decide about."""
+        return len(self.jobs)
+
     def optimum(self, steps: int) -> int | None:
         """Return the value of the best decision by going through all; ``None`` where that takes more ``steps``."""
         return None

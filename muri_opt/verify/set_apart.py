@@ -139,6 +139,11 @@ class RestChapter(Chapter):
         """Return the best bound of the rest."""
         return self.rest.bound(self.decided(decision)[1], prices)
 
+    @property
+    def undecided(self) -> int:
+        """How many jobs the rest has."""
+        return self.rest.undecided
+
     def optimum(self, steps: int) -> int | None:
         """Return the value of the best decision of the rest."""
         return self.rest.optimum(steps)

@@ -10,7 +10,7 @@ import pytest
 from examples.common.measures import Measures, quantile
 from examples.simulators import SIMULATORS
 from examples.study import add_row, cells, command
-from examples.tables import read_rows, tables
+from examples.tables import against_theirs, read_rows, tables
 
 
 def two_jobs() -> Measures:
@@ -86,6 +86,29 @@ def test_a_table_of_rows_that_were_written(tmp_path: Path) -> None:
     assert lines[5].endswith("| 50% | 0 | 2 |")
     alone = tables(read_rows(file)[:1]).splitlines()[4]
     assert alone.startswith("| `rubick` | auto | 100 | 20 | 30 | 30 | 1.80 | 100% |")  # one seed has no interval
+
+
+def test_ours_over_the_best_of_theirs_on_the_same_jobs() -> None:
+    rows = [
+        {"simulator": "blox", "trace": trace, "seed": seed, "policy": policy, "method": method, "mean": mean}
+        for trace, seed, policy, method, mean in [
+            ("small", "0", "Fifo", "theirs", "200"),
+            ("small", "0", "Las", "theirs", "100"),
+            ("small", "0", "srtf", "auto", "80"),
+            ("small", "1", "Fifo", "theirs", "50"),
+            ("small", "1", "Las", "theirs", "100"),
+            ("small", "1", "srtf", "auto", "60"),
+            ("gavel", "0", "Las", "theirs", "10"),
+            ("gavel", "0", "srtf", "auto", "9"),
+            ("gavel", "0", "joint-s", "auto", "10"),
+            ("gavel", "1", "srtf", "auto", "9"),  # nothing of theirs was run
+        ]
+    ]
+    lines = against_theirs(rows).splitlines()
+    assert lines[0] == "### blox: mean completion time over that of the best of theirs"
+    whole = "0.952 (0.567 to 1.599)"  # the cube root of 0.8 x 1.2 x 0.9; 4.303 deviations of the mean of logarithms
+    assert lines[4] == f"| `srtf` | auto | 1.000 ± 2.541 | 0.900 | {whole} | 2 of 3 | 0.750 |"
+    assert lines[5] == "| `joint-s` | auto |  | 1.000 | 1.000 | 0 of 1 |  |"
 
 
 def test_a_study_has_every_policy_on_every_trace_with_every_seed() -> None:

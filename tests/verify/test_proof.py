@@ -10,7 +10,9 @@ from hypothesis import given, strategies as st
 
 from muri_opt import (
     Certificate,
+    Cluster,
     InputError,
+    Job,
     Limit,
     Limits,
     Node,
@@ -220,3 +222,19 @@ def test_rules_are_read_from_the_text_of_a_policy() -> None:
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("las", True, True)
     rules = settings_of("max-min")
     assert (rules.order, rules.lexicographic, rules.fewest_nodes) == ("max-min", False, False)
+
+
+def test_jobs_that_are_held_take_nothing_from_a_proof() -> None:
+    """Four jobs whose optimum only a search through all decisions proves, and sixteen that are not to be decided."""
+    attained = {3445.0: (1.99, 3.53), 3980.0: (1.12, 3.9), 2484.0: (1.99, 3.35), 1789.0: (1.99, 3.9)}
+    jobs = [
+        Job(id=f"j{place}", gpus=1, submitted=0.0, attained_gpu_seconds=done, scaling={1: 1.0, 2: two, 3: three})
+        for place, (done, (two, three)) in enumerate(attained.items())
+    ]
+    held = [replace(jobs[0], id=f"k{place}", held="by hand") for place in range(16)]
+    cluster = Cluster(nodes=(Node(id="a", gpus=3), Node(id="b", gpus=2)))
+    alone = solve_round(Round(cluster=cluster, jobs=tuple(jobs)), "joint-l", "exact")
+    beside = solve_round(Round(cluster=cluster, jobs=(*jobs, *held)), "joint-l", "exact")
+    assert alone.certificate.proof is beside.certificate.proof is Proof.EXHAUSTIVE
+    assert alone.value == alone.bound == beside.value == beside.bound
+    assert beside.certificate.violations == ()
