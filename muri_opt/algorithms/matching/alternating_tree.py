@@ -6,6 +6,10 @@ of one parity, because tight edges join vertices of equal parity; so every step 
 
 This is one phase of Edmonds' primal-dual algorithm for weighted matching: grow, shrink an odd cycle, expand a blossom
 of dual 0, augment, and change the duals by the least slack when none of these can be done.
+
+Duals of the tree change at one rate, so they are kept as they were at time 0 of the search (Galil, Micali and Gabow
+1986): at time t an outer vertex has ``base - t``, an inner one ``base + t``, and one outside the tree ``base``. What
+then becomes tight when is known at once, and a step costs the arrays one look for the least time.
 """
 
 from __future__ import annotations
@@ -14,23 +18,34 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of, vertices_of
+from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of
 from muri_opt.algorithms.matching.result import Ints
 
 FREE, OUTER, INNER = 0, 1, 2
-FAR: Final = 1 << 61
+FAR: Final = 1 << 60
 
 
 class Search:
-    """The tree of one root, with the nearest outer vertex of every vertex by slack."""
+    """The tree of one root, with the nearest outer vertex of every vertex by slack.
+
+    ``duals`` hold the ``base`` of every vertex until the search has ended. ``reach[v]`` is the least of an outer
+    vertex' base less twice the weight of its edge to v, and ``nearest[v]`` that vertex: the slack of the edge is then
+    ``reach[v] - t`` and the dual of v at time t. It is 0 at the time ``free_at[v]``, or half of ``outer_at[v]`` between
+    two outer vertices, whose duals both fall.
+    """
 
     def __init__(self, doubled: Ints, duals: Ints, nodes: Nodes, root: int) -> None:
         n = len(duals)
         self.doubled, self.duals, self.nodes = doubled, duals, nodes
+        self.time = 0
         self.label = np.zeros(n, dtype=np.int8)
-        self.slack = np.full(n, FAR, dtype=np.int64)
+        self.reach = np.full(n, FAR, dtype=np.int64)
         self.nearest = np.full(n, root, dtype=np.int64)
+        self.free_at = np.full(n, FAR, dtype=np.int64)
+        self.outer_at = np.full(n, FAR, dtype=np.int64)
+        self.zero_at = (FAR, root)
         self.entry: dict[int, tuple[int, int]] = {}
+        self.outer_cycles: dict[int, OddCycle] = {}
         self.inner_cycles: dict[int, OddCycle] = {}
         self._add_outer(nodes.top[root])
 
@@ -39,21 +54,17 @@ class Search:
         done = False
         while not done:
             done = self._step()
+        self._settle()
         self.nodes.open_idle()
 
     def _step(self) -> bool:
-        """Change the duals until something becomes tight, act on it, and return whether the search has ended."""
-        outer, free = (self.label == OUTER).nonzero()[0], (self.label == FREE).nonzero()[0]
-        alone = int(outer[self.duals[outer].argmin()])
-        inside = int(outer[self.slack[outer].argmin()])
-        outside = int(free[self.slack[free].argmin()]) if len(free) else inside
+        """Go on to the time at which something becomes tight, act on it, and return whether the search has ended."""
+        outside, inside = int(self.free_at.argmin()), int(self.outer_at.argmin())
         cycle = min(self.inner_cycles.values(), key=lambda cycle: cycle.dual, default=None)
-        to_zero = int(self.duals[alone])
-        to_free = int(self.slack[outside]) if len(free) else FAR
-        to_outer = int(self.slack[inside]) // 2
+        to_zero, alone = self.zero_at
+        to_free, to_outer = int(self.free_at[outside]), int(self.outer_at[inside]) // 2
         to_open = FAR if cycle is None else cycle.dual // 2
-        least = min(to_zero, to_free, to_outer, to_open)
-        self._move_duals(least, outer, free)
+        self.time = least = min(to_zero, to_free, to_outer, to_open)
         if least == to_zero:
             self._flip(alone)
             self.nodes.mate[alone] = -1
@@ -66,18 +77,14 @@ class Search:
             self._open_inner(cycle)
         return False
 
-    def _move_duals(self, step: int, outer: Ints, free: Ints) -> None:
-        if step == 0:
-            return
-        self.duals[outer] -= step
-        self.duals[self.label == INNER] += step
-        self.slack[free] -= step
-        near = outer[self.slack[outer] < FAR]
-        self.slack[near] -= 2 * step
-        for key in set(self.nodes.top_key[outer].tolist()) & self.nodes.cycles.keys():
-            self.nodes.cycles[key].dual += 2 * step
+    def _settle(self) -> None:
+        """Give every vertex and blossom the dual that it has now."""
+        self.duals[self.label == OUTER] -= self.time
+        self.duals[self.label == INNER] += self.time
+        for cycle in self.outer_cycles.values():
+            cycle.dual += 2 * self.time
         for cycle in self.inner_cycles.values():
-            cycle.dual -= 2 * step
+            cycle.dual -= 2 * self.time
 
     def _reach(self, u: int, v: int) -> bool:
         """Take in the free node of ``v`` over the tight edge u-v; return True if it was unmatched and u now has it."""
@@ -93,37 +100,73 @@ class Search:
         return False
 
     def _add_inner(self, node: Node, entry: tuple[int, int]) -> None:
+        """Take in a free node over the edge ``entry``."""
+        vertices = place_of(node)
         self.entry[key_of(node)] = entry
-        self.label[vertices_of(node)] = INNER
+        self.label[vertices] = INNER
+        self.free_at[vertices] = FAR
+        self.duals[vertices] -= self.time
         if isinstance(node, OddCycle):
+            node.dual += 2 * self.time
             self.inner_cycles[node.key] = node
 
     def _add_outer(self, node: Node) -> None:
-        vertices = vertices_of(node)
+        """Take in the free node that is matched to an inner one."""
+        vertices = place_of(node)
         self.label[vertices] = OUTER
-        self._scan(vertices, key_of(node))
+        self.free_at[vertices] = FAR
+        self.duals[vertices] += self.time
+        if isinstance(node, OddCycle):
+            node.dual -= 2 * self.time
+            self.outer_cycles[node.key] = node
+            self._scan(node.vertices, node)
+        else:
+            self._scan_vertex(node)
 
-    def _scan(self, new: Ints, key: int) -> None:
-        """Bring the slacks up to date after the vertices ``new`` of top node ``key`` became outer."""
-        outside = self.nodes.top_key != key
-        slack = self.duals[new][:, None] + self.duals - self.doubled[new]
-        least = slack[0] if len(new) == 1 else slack.min(axis=0)
-        better = ((least < self.slack) & outside).nonzero()[0]
-        self.slack[better] = least[better]
-        self.nearest[better] = new[0] if len(new) == 1 else new[slack[:, better].argmin(axis=0)]
-        own = (~outside).nonzero()[0]
+    def _scan_vertex(self, u: int) -> None:
+        """Bring the times up to date after a vertex that is in no blossom became outer."""
+        base = int(self.duals[u])
+        self.zero_at = min(self.zero_at, (base, u))
+        reach = base - self.doubled[u]
+        better = (reach < self.reach).nonzero()[0]
+        better = better[better != u]
+        self.reach[better] = reach[better]
+        self.nearest[better] = u
+        self._set_times(better)
+        self.outer_at[u] = self.reach[u] + base
+
+    def _scan(self, new: Ints, cycle: OddCycle) -> None:
+        """Bring the times up to date after the vertices ``new`` of a blossom, now a top node, became outer."""
+        bases = self.duals[new]
+        least = int(bases.min())
+        self.zero_at = min(self.zero_at, (least, int(new[bases == least].min())))
+        outside = self.nodes.top_key != cycle.key
+        reach = bases[:, None] - self.doubled[new]
+        shortest = reach.min(axis=0)
+        better = ((shortest < self.reach) & outside).nonzero()[0]
+        self.reach[better] = shortest[better]
+        self.nearest[better] = new[reach[:, better].argmin(axis=0)]
+        self._set_times(better)
+        own = cycle.vertices
         stale = own[~outside[self.nearest[own]]]  # the others are nearest to another node, and stay so
         if len(stale):
             self._scan_inside(stale, ((self.label == OUTER) & outside).nonzero()[0])
+        self.outer_at[own] = self.reach[own] + self.duals[own]
 
     def _scan_inside(self, own: Ints, others: Ints) -> None:
         """Find anew the nearest outer vertex of another node for the vertices ``own`` of one node."""
         if not len(others):
-            self.slack[own] = FAR
+            self.reach[own] = FAR
             return
-        slack = self.duals[own][:, None] + self.duals[others] - self.doubled[own[:, None], others]
-        self.slack[own] = slack.min(axis=1)
-        self.nearest[own] = others[slack.argmin(axis=1)]
+        reach = self.duals[others] - self.doubled[own[:, None], others]
+        self.reach[own] = reach.min(axis=1)
+        self.nearest[own] = others[reach.argmin(axis=1)]
+
+    def _set_times(self, changed: Ints) -> None:
+        """Note when the edges to these vertices from their nearest ones are tight."""
+        labels, times = self.label[changed], self.reach[changed] + self.duals[changed]
+        self.free_at[changed] = np.where(labels == FREE, times, FAR)
+        self.outer_at[changed] = np.where(labels == OUTER, times, FAR)
 
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""
@@ -163,11 +206,22 @@ class Search:
         children = [path_u[i], *reversed(path_u[:i]), *path_v[:j]]
         links = [*((b, a) for a, b in reversed(links_u[:i])), (u, v), *links_v[:j]]
         for child in children:
-            self.inner_cycles.pop(key_of(child), None)
+            self._make_inside(child)
         cycle = self.nodes.enclose(children, links)
         was_inner = cycle.vertices[self.label[cycle.vertices] == INNER]
         self.label[cycle.vertices] = OUTER
-        self._scan(was_inner, cycle.key)
+        self.duals[was_inner] += 2 * self.time
+        cycle.dual -= 2 * self.time
+        self.outer_cycles[cycle.key] = cycle
+        self._scan(was_inner, cycle)
+
+    def _make_inside(self, node: Node) -> None:
+        """Give a node that is about to be inside a new blossom the dual that it has now, and keeps."""
+        key = key_of(node)
+        if (cycle := self.inner_cycles.pop(key, None)) is not None:
+            cycle.dual -= 2 * self.time
+        if (cycle := self.outer_cycles.pop(key, None)) is not None:
+            cycle.dual += 2 * self.time
 
     def _open_inner(self, cycle: OddCycle) -> None:
         """Replace an inner cycle of dual 0 by the even path inside it from its entry to its base; the rest is free."""
@@ -175,6 +229,8 @@ class Search:
         del self.inner_cycles[cycle.key]
         self.nodes.open(cycle)
         self.label[cycle.vertices] = FREE
+        self.duals[cycle.vertices] += self.time
+        self._set_times(cycle.vertices)
         children, links, size = cycle.children, cycle.links, len(cycle.children)
         first = key_of(self.nodes.top[entry[1]])
         at = next(i for i, child in enumerate(children) if key_of(child) == first)
@@ -190,3 +246,8 @@ class Search:
             entry = links[matched] if step == 1 else links[at][::-1]
         for child in outer:
             self._add_outer(child)
+
+
+def place_of(node: Node) -> Ints | int:
+    """Return where the vertices of a node are in an array; of a single one the number is faster than an array of it."""
+    return node.vertices if isinstance(node, OddCycle) else node
