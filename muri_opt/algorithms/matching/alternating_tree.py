@@ -47,7 +47,7 @@ class Search:
         self.entry: dict[int, tuple[int, int]] = {}
         self.outer_cycles: dict[int, OddCycle] = {}
         self.inner_cycles: dict[int, OddCycle] = {}
-        self._add_outer(nodes.top[root])
+        self._add_outer(nodes.top(root))
 
     def run(self) -> None:
         """Grow the tree until the root is matched, or another outer vertex with dual 0 is left alone in its place."""
@@ -88,7 +88,7 @@ class Search:
 
     def _reach(self, u: int, v: int) -> bool:
         """Take in the free node of ``v`` over the tight edge u-v; return True if it was unmatched and u now has it."""
-        node = self.nodes.top[v]
+        node = self.nodes.top(v)
         mate = int(self.nodes.mate[base_of(node)])
         if mate < 0:
             self._flip(u)
@@ -96,7 +96,7 @@ class Search:
             self.nodes.match(u, v)
             return True
         self._add_inner(node, (u, v))
-        self._add_outer(self.nodes.top[mate])
+        self._add_outer(self.nodes.top(mate))
         return False
 
     def _add_inner(self, node: Node, entry: tuple[int, int]) -> None:
@@ -171,30 +171,30 @@ class Search:
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""
         nodes = self.nodes
-        mate = int(nodes.mate[base_of(nodes.top[u])])
+        mate = int(nodes.mate[base_of(nodes.top(u))])
         while True:
-            nodes.turn(nodes.top[u], u)
+            nodes.turn(nodes.top(u), u)
             if mate < 0:
                 return
-            inner = nodes.top[mate]
+            inner = nodes.top(mate)
             before, v = self.entry[key_of(inner)]
-            mate = int(nodes.mate[base_of(nodes.top[before])])
+            mate = int(nodes.mate[base_of(nodes.top(before))])
             nodes.turn(inner, v)
             nodes.match(before, v)
             u = before
 
     def _path(self, v: int) -> tuple[list[Node], list[tuple[int, int]]]:
         """Return the nodes from the outer vertex ``v`` to the root, and the edges between them."""
-        path: list[Node] = [self.nodes.top[v]]
+        path: list[Node] = [self.nodes.top(v)]
         links: list[tuple[int, int]] = []
         while True:
             base = base_of(path[-1])
             mate = int(self.nodes.mate[base])
             if mate < 0:
                 return path, links
-            inner = self.nodes.top[mate]
+            inner = self.nodes.top(mate)
             before, x = self.entry[key_of(inner)]
-            path += [inner, self.nodes.top[before]]
+            path += [inner, self.nodes.top(before)]
             links += [(base, mate), (x, before)]
 
     def _close(self, u: int, v: int) -> None:
@@ -232,7 +232,7 @@ class Search:
         self.duals[cycle.vertices] += self.time
         self._set_times(cycle.vertices)
         children, links, size = cycle.children, cycle.links, len(cycle.children)
-        first = key_of(self.nodes.top[entry[1]])
+        first = key_of(self.nodes.top(entry[1]))
         at = next(i for i, child in enumerate(children) if key_of(child) == first)
         step = -1 if at % 2 == 0 else 1
         outer = []
