@@ -23,15 +23,18 @@ from muri_opt.algorithms.matching.result import Ints
 
 FREE, OUTER, INNER = 0, 1, 2
 FAR: Final = 1 << 60
+AT_ONCE: Final = 1 << 14
+"""So many pairs of outer vertices are looked through again at once when a blossom is made, more when they matter."""
 
 
 class Search:
     """The tree of one root, with the nearest outer vertex of every vertex by slack.
 
-    ``duals`` hold the ``base`` of every vertex until the search has ended. ``reach[v]`` is the least of an outer
-    vertex' base less twice the weight of its edge to v, and ``nearest[v]`` that vertex: the slack of the edge is then
-    ``reach[v] - t`` and the dual of v at time t. It is 0 at the time ``free_at[v]``, or half of ``outer_at[v]`` between
-    two outer vertices, whose duals both fall.
+    ``duals`` hold the ``base`` of every vertex until the search has ended; ``free`` is that of vertices outside the
+    tree and ``outer`` that of outer ones, and FAR for others. ``reach[v]`` is the least of an outer vertex' base less
+    twice the weight of its edge to v, and ``nearest[v]`` that vertex. The slack of the edge at time t is then
+    ``reach[v] - t`` and the dual of v: it is 0 at the time ``reach + free``, or half of ``reach + outer`` between two
+    outer vertices, whose duals both fall.
     """
 
     def __init__(self, doubled: Ints, duals: Ints, nodes: Nodes, root: int) -> None:
@@ -41,30 +44,41 @@ class Search:
         self.label = np.zeros(n, dtype=np.int8)
         self.reach = np.full(n, FAR, dtype=np.int64)
         self.nearest = np.full(n, root, dtype=np.int64)
-        self.free_at = np.full(n, FAR, dtype=np.int64)
-        self.outer_at = np.full(n, FAR, dtype=np.int64)
+        self.free = duals.copy()
+        self.outer = np.full(n, FAR, dtype=np.int64)
         self.zero_at = (FAR, root)
         self.entry: dict[int, tuple[int, int]] = {}
         self.outer_cycles: dict[int, OddCycle] = {}
         self.inner_cycles: dict[int, OddCycle] = {}
         self._add_outer(nodes.top(root))
 
-    def run(self) -> None:
-        """Grow the tree until the root is matched, or another outer vertex with dual 0 is left alone in its place."""
+    def run(self, limit: int = FAR) -> None:
+        """Grow the tree until the root is matched, or another outer vertex with dual 0 is left alone in its place.
+
+        At the time ``limit`` the search ends, with the matching as it was and duals that are nearer to the end.
+        """
         done = False
         while not done:
-            done = self._step()
+            done = self._step(limit)
         self._settle()
         self.nodes.open_idle()
 
-    def _step(self) -> bool:
+    def _step(self, limit: int) -> bool:
         """Go on to the time at which something becomes tight, act on it, and return whether the search has ended."""
-        outside, inside = int(self.free_at.argmin()), int(self.outer_at.argmin())
+        free_at, outer_at = self.reach + self.free, self.reach + self.outer
+        outside, inside = int(free_at.argmin()), int(outer_at.argmin())
         cycle = min(self.inner_cycles.values(), key=lambda cycle: cycle.dual, default=None)
         to_zero, alone = self.zero_at
-        to_free, to_outer = int(self.free_at[outside]), int(self.outer_at[inside]) // 2
+        to_free, to_outer = int(free_at[outside]), int(outer_at[inside]) // 2
         to_open = FAR if cycle is None else cycle.dual // 2
-        self.time = least = min(to_zero, to_free, to_outer, to_open)
+        least = min(to_zero, to_free, to_outer, to_open)
+        u = int(self.nearest[inside])
+        if least == to_outer and self.nodes.top_key[u] == self.nodes.top_key[inside]:
+            self._scan_inside(np.array([inside]), self._outer_besides(inside))
+            return False  # it was a time of before the two were in one node
+        self.time = min(least, limit)
+        if least > limit:
+            return True
         if least == to_zero:
             self._flip(alone)
             self.nodes.mate[alone] = -1
@@ -72,7 +86,7 @@ class Search:
         if least == to_free:
             return self._reach(int(self.nearest[outside]), outside)
         if least == to_outer:
-            self._close(int(self.nearest[inside]), inside)
+            self._close(u, inside)
         elif cycle is not None:
             self._open_inner(cycle)
         return False
@@ -104,7 +118,7 @@ class Search:
         vertices = place_of(node)
         self.entry[key_of(node)] = entry
         self.label[vertices] = INNER
-        self.free_at[vertices] = FAR
+        self.free[vertices] = FAR
         self.duals[vertices] -= self.time
         if isinstance(node, OddCycle):
             node.dual += 2 * self.time
@@ -113,60 +127,46 @@ class Search:
     def _add_outer(self, node: Node) -> None:
         """Take in the free node that is matched to an inner one."""
         vertices = place_of(node)
-        self.label[vertices] = OUTER
-        self.free_at[vertices] = FAR
+        self.free[vertices] = FAR
         self.duals[vertices] += self.time
         if isinstance(node, OddCycle):
             node.dual -= 2 * self.time
             self.outer_cycles[node.key] = node
-            self._scan(node.vertices, node)
+            self._make_outer(node.vertices.tolist(), node)
         else:
-            self._scan_vertex(node)
+            self._make_outer([node], node)
 
-    def _scan_vertex(self, u: int) -> None:
-        """Bring the times up to date after a vertex that is in no blossom became outer."""
-        base = int(self.duals[u])
-        self.zero_at = min(self.zero_at, (base, u))
-        reach = base - self.doubled[u]
-        better = (reach < self.reach).nonzero()[0]
-        better = better[better != u]
-        self.reach[better] = reach[better]
-        self.nearest[better] = u
-        self._set_times(better)
-        self.outer_at[u] = self.reach[u] + base
+    def _make_outer(self, new: list[int], node: Node) -> None:
+        """Make the vertices ``new`` of a top node outer, and note to whom they are the nearest."""
+        own = place_of(node)
+        for u in new:
+            base = int(self.duals[u])
+            self.zero_at = min(self.zero_at, (base, u))
+            reach = base - self.doubled[u]
+            reach[own] = FAR
+            np.copyto(self.nearest, u, where=reach < self.reach)
+            np.minimum(self.reach, reach, out=self.reach)
+        self.label[own] = OUTER
+        self.outer[own] = self.duals[own]
+        if isinstance(node, OddCycle):
+            vertices = node.vertices
+            stale = vertices[self.nodes.top_key[self.nearest[vertices]] == node.key]
+            others = self._outer_besides(node.base)
+            if len(stale) * len(others) <= AT_ONCE:
+                self._scan_inside(stale, others)
 
-    def _scan(self, new: Ints, cycle: OddCycle) -> None:
-        """Bring the times up to date after the vertices ``new`` of a blossom, now a top node, became outer."""
-        bases = self.duals[new]
-        least = int(bases.min())
-        self.zero_at = min(self.zero_at, (least, int(new[bases == least].min())))
-        outside = self.nodes.top_key != cycle.key
-        reach = bases[:, None] - self.doubled[new]
-        shortest = reach.min(axis=0)
-        better = ((shortest < self.reach) & outside).nonzero()[0]
-        self.reach[better] = shortest[better]
-        self.nearest[better] = new[reach[:, better].argmin(axis=0)]
-        self._set_times(better)
-        own = cycle.vertices
-        stale = own[~outside[self.nearest[own]]]  # the others are nearest to another node, and stay so
-        if len(stale):
-            self._scan_inside(stale, ((self.label == OUTER) & outside).nonzero()[0])
-        self.outer_at[own] = self.reach[own] + self.duals[own]
+    def _outer_besides(self, v: int) -> Ints:
+        """Return the outer vertices that are not in one node with ``v``."""
+        return ((self.label == OUTER) & (self.nodes.top_key != self.nodes.top_key[v])).nonzero()[0]
 
     def _scan_inside(self, own: Ints, others: Ints) -> None:
         """Find anew the nearest outer vertex of another node for the vertices ``own`` of one node."""
-        if not len(others):
+        if not len(others) or not len(own):
             self.reach[own] = FAR
             return
         reach = self.duals[others] - self.doubled[own[:, None], others]
         self.reach[own] = reach.min(axis=1)
         self.nearest[own] = others[reach.argmin(axis=1)]
-
-    def _set_times(self, changed: Ints) -> None:
-        """Note when the edges to these vertices from their nearest ones are tight."""
-        labels, times = self.label[changed], self.reach[changed] + self.duals[changed]
-        self.free_at[changed] = np.where(labels == FREE, times, FAR)
-        self.outer_at[changed] = np.where(labels == OUTER, times, FAR)
 
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""
@@ -209,11 +209,10 @@ class Search:
             self._make_inside(child)
         cycle = self.nodes.enclose(children, links)
         was_inner = cycle.vertices[self.label[cycle.vertices] == INNER]
-        self.label[cycle.vertices] = OUTER
         self.duals[was_inner] += 2 * self.time
         cycle.dual -= 2 * self.time
         self.outer_cycles[cycle.key] = cycle
-        self._scan(was_inner, cycle)
+        self._make_outer(was_inner.tolist(), cycle)
 
     def _make_inside(self, node: Node) -> None:
         """Give a node that is about to be inside a new blossom the dual that it has now, and keeps."""
@@ -230,7 +229,7 @@ class Search:
         self.nodes.open(cycle)
         self.label[cycle.vertices] = FREE
         self.duals[cycle.vertices] += self.time
-        self._set_times(cycle.vertices)
+        self.free[cycle.vertices] = self.duals[cycle.vertices]
         children, links, size = cycle.children, cycle.links, len(cycle.children)
         first = key_of(self.nodes.top(entry[1]))
         at = next(i for i, child in enumerate(children) if key_of(child) == first)
