@@ -18,13 +18,15 @@ class OddCycle:
     """A blossom while it exists: children in cyclic order, the one with the base first.
 
     ``links[i]`` is the edge from ``children[i]`` to the next child. Inside, children 1 and 2, 3 and 4, ... are matched;
-    ``children[0]`` holds the vertex that is matched outside, or not at all. ``dual`` is in halves of a weight unit.
+    ``children[0]`` holds the vertex that is matched outside, or not at all, ``base``. ``dual`` is in halves of a weight
+    unit.
     """
 
     key: int
     children: list[Node]
     links: list[tuple[int, int]]
     vertices: Ints
+    base: int
     dual: int = 0
     parent: OddCycle | None = field(default=None, repr=False)
 
@@ -44,9 +46,7 @@ def vertices_of(node: Node) -> Ints:
 
 def base_of(node: Node) -> int:
     """Return the vertex of a node that is matched outside, or not at all."""
-    while isinstance(node, OddCycle):
-        node = node.children[0]
-    return node
+    return node.base if isinstance(node, OddCycle) else node
 
 
 class Nodes:
@@ -54,27 +54,32 @@ class Nodes:
 
     def __init__(self, mate: Ints) -> None:
         self.mate = mate
-        self.top: list[Node] = list(range(len(mate)))
         self.top_key: Ints = np.arange(len(mate))
         self.parent: list[OddCycle | None] = [None] * len(mate)
         self.cycles: dict[int, OddCycle] = {}
         self._next = len(mate)
 
+    def top(self, v: int) -> Node:
+        """Return the outermost node that holds a vertex."""
+        key = int(self.top_key[v])
+        return key if key < len(self.top_key) else self.cycles[key]
+
     def enclose(self, children: list[Node], links: list[tuple[int, int]]) -> OddCycle:
         """Return a new top node around an odd cycle of top nodes."""
-        cycle = OddCycle(self._next, children, links, np.concatenate([vertices_of(child) for child in children]))
+        vertices = np.concatenate([vertices_of(child) for child in children])
+        cycle = OddCycle(self._next, children, links, vertices, base_of(children[0]))
         self._next += 1
         self.cycles[cycle.key] = cycle
         for child in children:
             self._set_parent(child, cycle)
-        self._set_top(cycle)
+        self.top_key[vertices] = cycle.key
         return cycle
 
     def open(self, cycle: OddCycle) -> None:
         """Make the children of a top node top nodes."""
         for child in cycle.children:
             self._set_parent(child, None)
-            self._set_top(child)
+            self.top_key[vertices_of(child)] = key_of(child)
         del self.cycles[cycle.key]
 
     def open_idle(self) -> None:
@@ -96,6 +101,7 @@ class Nodes:
             cycle, base = waiting.pop()
             if not isinstance(cycle, OddCycle):
                 continue
+            cycle.base = base
             child = self._child_with(cycle, base)
             waiting.append((child, base))
             at = next(i for i, other in enumerate(cycle.children) if key_of(other) == key_of(child))
@@ -119,9 +125,3 @@ class Nodes:
             node.parent = parent
         else:
             self.parent[node] = parent
-
-    def _set_top(self, node: Node) -> None:
-        vertices = vertices_of(node)
-        for v in vertices.tolist():
-            self.top[v] = node
-        self.top_key[vertices] = key_of(node)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from muri_opt.algorithms.matching.alternating_tree import Search
+from muri_opt.algorithms.matching.alternating_tree import FAR, Search
 from muri_opt.algorithms.matching.blossoms import Nodes
 from muri_opt.algorithms.matching.fractional_matching import fractional_matching
 from muri_opt.algorithms.matching.reference import REFERENCES
@@ -18,6 +18,9 @@ from muri_opt.algorithms.matching.result import Blossom, Ints, Matching
 from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
+MANY, NEAR, FURTHER = 40, 512, 2
+"""From so many vertices each search first goes one part in so many of the largest dual, then so many times as far."""
+_BLOCK = 128
 
 
 def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
@@ -42,16 +45,30 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
         return Matching(
             mate=np.zeros(0, dtype=np.int64), value=0, vertex_duals=np.zeros(0, dtype=np.int64), blossoms=()
         )
-    partner, duals = fractional_matching(edges)
+    doubled = np.multiply(edges, 2, out=edges)
+    partner, duals = fractional_matching(doubled)
     nodes = Nodes(_split_cycles(partner, duals))
-    doubled = 2 * edges
-    for root in np.flatnonzero((nodes.mate < 0) & (duals > 0)).tolist():
-        if nodes.mate[root] < 0 and duals[root] > 0:
-            Search(doubled, duals, nodes, root).run()
-    mate = np.where(edges[np.arange(len(edges)), nodes.mate] > 0, nodes.mate, -1)
+    _match_exposed(doubled, duals, nodes)
+    mate = np.where(doubled[np.arange(len(doubled)), nodes.mate] > 0, nodes.mate, -1)
     mate[nodes.mate < 0] = -1
     blossoms = tuple(Blossom(vertices=tuple(c.vertices.tolist()), dual=c.dual) for c in nodes.cycles.values())
-    return Matching(mate=mate, value=_value(edges, mate), vertex_duals=duals, blossoms=blossoms)
+    return Matching(mate=mate, value=_value(doubled, mate) // 2, vertex_duals=duals, blossoms=blossoms)
+
+
+def _match_exposed(doubled: Ints, duals: Ints, nodes: Nodes) -> None:
+    """Search from every vertex that is alone and pays for it, in place, until none is.
+
+    Many of them are searched from a little way first, then those that are left further: two that are far apart then
+    meet half-way, and two trees of half the depth have far fewer vertices than one.
+    """
+    roots = np.flatnonzero((nodes.mate < 0) & (duals > 0))
+    limit = int(duals.max()) // NEAR if len(roots) > MANY else FAR
+    while len(roots):
+        for root in roots.tolist():
+            if nodes.mate[root] < 0 and duals[root] > 0:
+                Search(doubled, duals, nodes, root).run(limit)
+        roots = roots[(nodes.mate[roots] < 0) & (duals[roots] > 0)]
+        limit = min(FAR, (limit + 1) * FURTHER)
 
 
 def _split_cycles(partner: Ints, duals: Ints) -> Ints:
@@ -79,14 +96,25 @@ def _edges(weights: Any) -> Ints:
         raise InputError("weights", f"an array of shape {matrix.shape}", "a square matrix")
     if matrix.size and matrix.dtype.kind not in "iu":
         raise InputError("weights", f"values of type {matrix.dtype}", "whole numbers (int64)")
-    edges = np.maximum(matrix.astype(np.int64), 0)
-    if not np.array_equal(edges, edges.T):
+    edges = np.maximum(matrix.astype(np.int64, copy=False), 0)
+    if not _is_symmetric(edges):
         u, v = np.argwhere(edges != edges.T)[0].tolist()
         raise InputError(
             f"weights[{u}, {v}]", f"{matrix[u, v]}, but {matrix[v, u]} the other way", "a symmetric matrix"
         )
     np.fill_diagonal(edges, 0)
     return edges
+
+
+def _is_symmetric(edges: Ints) -> bool:
+    """Return whether a square matrix is symmetric, block by block: whole columns would be read from far memory."""
+    cuts = range(0, len(edges), _BLOCK)
+    return all(
+        np.array_equal(edges[i : i + _BLOCK, j : j + _BLOCK], edges[j : j + _BLOCK, i : i + _BLOCK].T)
+        for i in cuts
+        for j in cuts
+        if j <= i
+    )
 
 
 def _value(edges: Ints, mate: Ints) -> int:

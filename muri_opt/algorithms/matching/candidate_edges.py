@@ -1,0 +1,143 @@
+"""The assignment of a large graph by a few of its edges, proved over all of them.
+
+Of all pairs only *candidates* can be in an optimal assignment: those that prices of the vertices nearly pay for. The
+problem on these alone is small; its duals are then held against all pairs, those that they do not cover become
+candidates too, and so on until none is left (column generation, as in Applegate and Cook's matching by sparse graphs,
+1993). Which candidates there were does not matter to the proof, only to how soon it is found.
+
+The first prices are those of half of the vertices, found in the same way. It is a half in which every vertex has one
+like it among the others: where a few kinds of vertices have to share each other's partners, prices hang on how many
+there are of each kind, and are those of the whole only if the kinds are in proportion.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from muri_opt.algorithms.matching.result import Ints
+
+CHUNKS: Final = 24
+"""A vertex' candidates are its best partner in each of so many parts of the graph."""
+MOST_PASSES: Final = 12
+"""After so many passes over all pairs it is given up: where nearly everything ties a few candidates do not do."""
+FEW_ROWS: Final = 20
+"""Prices to start from may leave pairs of one vertex in so many uncovered."""
+PIVOTS: Final = 8
+"""By their weights with so many others it is seen which vertices are alike."""
+FAR: Final = 1 << 60
+_BLOCK: Final = 1 << 16
+
+
+def alike_in_turn(doubled: Ints, draw: np.random.Generator) -> Ints:
+    """Return the vertices in an order in which neighbours have much the same weights."""
+    n = len(doubled)
+    pivots = doubled[:, draw.choice(n, PIVOTS, replace=False)]
+    order = np.arange(n)
+    for level in range(n.bit_length() - 2):  # parts of two or three vertices in the end
+        part = (np.arange(n) << level) // n
+        order = order[np.lexsort((pivots[order, level % PIVOTS], part))]
+    return order
+
+
+class AllPairs:
+    """All pairs of a graph of twice the weights, looked through row by row with few prices in mind.
+
+    Columns begin elsewhere in every block of rows, so that of equal partners not all vertices take the same.
+    """
+
+    def __init__(self, doubled: Ints, draw: np.random.Generator) -> None:
+        self.doubled, self.n = doubled, len(doubled)
+        self.rows = max(1, _BLOCK // self.n)
+        self.width = -(-self.n // CHUNKS)
+        self.slack = np.full((self.rows, CHUNKS * self.width), FAR, dtype=np.int64)
+        self.starts = draw.integers(0, self.n, -(-self.n // self.rows))
+
+    def candidates(self, prices: Ints, *, uncovered: bool = False) -> Ints:
+        """Return the numbers ``u * n + v`` of candidates: of all vertices, or only of pairs that are not covered."""
+        found = [self._block(block, prices, uncovered) for block in range(len(self.starts))]
+        return np.concatenate(found)
+
+    def _block(self, block: int, prices: Ints, uncovered: bool) -> Ints:
+        n, shift = self.n, int(self.starts[block])
+        rows = np.arange(block * self.rows, min(n, (block + 1) * self.rows))
+        slack, edges = self.slack[: len(rows)], self.doubled[rows[0] : rows[-1] + 1]
+        np.subtract(prices[shift:], edges[:, shift:], out=slack[:, : n - shift])
+        np.subtract(prices[:shift], edges[:, :shift], out=slack[:, n - shift : n])
+        slack[np.arange(len(rows)), (rows - shift) % n] = FAR  # a vertex is no partner of its own
+        if uncovered:
+            bad = slack.min(axis=1) + prices[rows] < 0
+            if not bad.any():
+                return np.zeros(0, dtype=np.int64)
+            rows, slack = rows[bad], slack[bad]
+        parts = slack.reshape(len(rows), CHUNKS, self.width)
+        at = parts.argmin(axis=2)
+        least = np.take_along_axis(parts, at[:, :, None], axis=2)[:, :, 0]
+        wanted = least + prices[rows][:, None] < (0 if uncovered else FAR >> 1)
+        columns = (at + np.arange(0, CHUNKS * self.width, self.width) + shift) % n
+        return (rows[:, None] * n + columns)[wanted]
+
+
+def cover_rest(doubled: Ints, known: Ints, rest: Ints, prices: Ints) -> None:
+    """Give the vertices of the ``rest``, in place, the least prices that cover their pairs with the ``known`` ones."""
+    among = np.full(len(prices), FAR, dtype=np.int64)
+    among[known] = prices[known]
+    size = max(1, _BLOCK // len(prices))
+    for start in range(0, len(rest), size):
+        some = rest[start : start + size]
+        prices[some] = np.maximum(0, (doubled[some] - among).max(axis=1))
+
+
+def assigned_by_candidates(
+    doubled: Ints, prices: Ints, draw: np.random.Generator, few: int = 0
+) -> tuple[Ints, Ints, bool]:
+    """Return an assignment by candidates, its duals a + b in halves of a weight unit, and if it was soon found.
+
+    ``prices`` are the start. It is found when all vertices but ``few`` have all their pairs covered: with 0 it is
+    optimal over all pairs.
+    """
+    n = len(doubled)
+    pairs = AllPairs(doubled, draw)
+    among = np.eye(n, dtype=np.bool_)  # a vertex may stay alone
+    new = pairs.candidates(prices)
+    for _ in range(MOST_PASSES):
+        rows, columns = np.divmod(new, n)
+        among[rows, columns] = among[columns, rows] = True
+        partner, prices = _assigned(doubled, np.flatnonzero(among), prices)
+        new = pairs.candidates(prices, uncovered=True)
+        if np.count_nonzero(np.bincount(new // n)) <= few:
+            return partner, prices, True
+    return partner, prices, False
+
+
+def _assigned(doubled: Ints, numbers: Ints, prices: Ints) -> tuple[Ints, Ints]:
+    """Return an optimal assignment on the edges of these sorted numbers, and its duals."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    n = len(doubled)
+    rows, columns = np.divmod(numbers, n)
+    weights = doubled.ravel()[numbers]
+    slack = prices[rows] + prices[columns] - weights
+    ends = np.searchsorted(rows, np.arange(n + 1))
+    above = (slack + (1 - slack.min())).astype(np.float64)  # an entry of 0 would be no edge
+    partner = min_weight_full_bipartite_matching(csr_matrix((above, columns, ends), shape=(n, n)))[1].astype(np.int64)
+    own, weights = doubled[np.arange(n), partner] // 2, weights // 2
+    v, changed = -(prices // 2), np.arange(n)  # the negated duals of columns, lowered along rows that changed
+    for _ in range(2 * n + 2):
+        edges = _of_rows(ends, changed)
+        reach = (own + v[partner])[rows[edges]] - weights[edges]
+        lower = v.copy()
+        np.minimum.at(lower, columns[edges], reach)
+        changed = np.flatnonzero((lower < v)[partner])
+        v = lower
+        if not len(changed):
+            return partner, np.asarray(own + v[partner] - v)
+    raise ArithmeticError("the assignment is not optimal: its potentials do not settle")
+
+
+def _of_rows(ends: Ints, rows: Ints) -> Ints:
+    """Return the places of all edges of these rows."""
+    sizes = ends[rows + 1] - ends[rows]
+    return np.asarray(np.repeat(ends[rows + 1] - np.cumsum(sizes), sizes) + np.arange(sizes.sum()))
