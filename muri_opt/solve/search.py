@@ -105,7 +105,8 @@ class Search(Timed):
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        every = (completed(self.round_, self.rules, one) for one in simple_decisions(self.policy, self.round_))
+        drafts = simple_decisions(self.policy, self.round_)
+        every = (one if one.waiting else completed(self.round_, self.rules, one) for one in drafts)
         found = next((decision for decision in every if not self.audit.breaches(decision)), None)
         if found is not None:
             self.decision, self.value = found, self.audit.value(found)
@@ -128,11 +129,11 @@ class Search(Timed):
     def _take_first_bound(self) -> bool:
         """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices.
 
-        Where those of the program would be late, prices that are found faster take their place.
+        Where those of the program may be late, prices that are found faster take their place.
         """
         asks = self.method != "heuristic"
         program = self.program if has_program(self.rules) else None
-        if asks and program is not None and program.has_hurried_duals and self.is_late_for("bound"):
+        if asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound"):
             step, prices = "hurried bound", program.hurried_duals
         else:
             step, prices = "bound", None if program is None else program.quick_duals
@@ -355,8 +356,8 @@ class Search(Timed):
 
     def _unchanged(self, value: int) -> Decision | None:
         """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it."""
-        seconds = self.seconds_left()
-        if seconds is not None and self.expected("unchanged") > max(seconds, BOUND_SECONDS):
+        seconds, takes = self.seconds_left(), self.expected("unchanged") or self.expected("algorithm")
+        if seconds is not None and takes > max(seconds, BOUND_SECONDS):
             self.leave_out("unchanged")
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None

@@ -30,16 +30,19 @@ def changes_anybody(round_: Round, decision: Decision) -> bool:
 
 
 def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
-    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
+    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, may be left out.
 
-    Others start in the order of submission, each whole where it fits best. Nobody starts where jobs ask for certain
-    nodes or shapes.
+    That of the policy comes first, if it knows one. Otherwise those that wait start in the order of submission, each
+    whole where it fits best. Nobody starts where jobs ask for certain nodes or shapes.
     """
+    beside = policy.beside(round_)
+    if beside is not None:
+        yield beside
     try:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
+    if beside is None and INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(round_, kept)))
     yield Decision(assignments=kept)
 

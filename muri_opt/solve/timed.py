@@ -68,6 +68,11 @@ class Timed(Known):
         seconds = self.seconds_left()
         return seconds is not None and self.expected(step) > max(seconds, 0.0) + by
 
+    def may_be_late_for(self, step: str) -> bool:
+        """Return whether a step would end after the limit if it took twice as long as is expected."""
+        seconds = self.seconds_left()
+        return seconds is not None and 2 * self.expected(step) > max(seconds, 0.0)
+
     def leave_out(self, step: str) -> None:
         """Expect less of a step the next time, as it is left out."""
         PACE.left_out(step, self.policy.spec, len(self.round_.jobs))

@@ -176,6 +176,10 @@ class Policy(ABC):
         """
         return self.unchanged(round_)
 
+    def beside(self, round_: Round) -> Decision | None:
+        """Return who runs as they are and who starts beside them, without any search; ``None``: not known here."""
+        return None
+
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return in how many seconds, above 0, the policy wants to be asked again although nothing but time passes.
 

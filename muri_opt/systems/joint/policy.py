@@ -17,7 +17,7 @@ from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.job_model import models_of
-from muri_opt.systems.joint.kept import kept_as_they_are
+from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
 from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.state import Case
@@ -130,7 +130,8 @@ class JointPolicy(Policy):
 
     def as_it_is(self, round_: Round, groups: Sequence[tuple[int, ...]]) -> tuple[Assignment, ...]:
         """Return running groups as they are, with their orders and periods."""
-        return self._kept(round_, tuple(groups))[0]
+        rules = JointRules.of(self.rules)
+        return kept_assignments(round_, models_of(round_, rules), rules, tuple(groups))
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""
