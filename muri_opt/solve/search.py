@@ -34,8 +34,8 @@ from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
 from muri_opt.solve.timed import BOUND_SECONDS, Timed
 from muri_opt.solve.watching import tell
-from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
-from muri_opt.verify import Audit, completed, enumerable_optimum
+from muri_opt.systems import Rules, has_program, program_of, unit_of
+from muri_opt.verify import Audit, enumerable_optimum
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
@@ -101,12 +101,12 @@ class Search(Timed):
     @property
     def _patience(self) -> float:
         """How many times the time that is left an algorithm may have taken before: more if it looks at the clock."""
-        return 1.0 if type(self.policy).decide_within is Policy.decide_within else 2.0
+        return 2.0 if self.policy.looks_at_clock else 1.0
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
         drafts = simple_decisions(self.policy, self.round_)
-        every = (one if one.waiting else completed(self.round_, self.rules, one) for one in drafts)
+        every = (one if one.waiting else self.audit.completed(one) for one in drafts)
         found = next((decision for decision in every if not self.audit.breaches(decision)), None)
         if found is not None:
             self.decision, self.value = found, self.audit.value(found)
