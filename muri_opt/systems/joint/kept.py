@@ -54,5 +54,7 @@ def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:
         job = round_.jobs[group[0]]
         held = tuple(sorted((job.placement or {}).items()))
         return home_of(round_, models, group[0], held, job.plan) if len(group) == 1 else None
-    able, size = models.period[models.kind[list(group)]] > 0, int(share.sum())
-    return Place(share) if size < able.shape[1] and able[:, size].all() else None
+    size = int(share.sum())
+    if size >= models.period.shape[1]:
+        return None
+    return Place(share) if all(models.period[models.kind[job], size] > 0 for job in group) else None

@@ -88,7 +88,11 @@ class Workers:
             return self.worth(members, Fraction(period_of(plan.plan)), goes_on=on)
         if not self.able(members, count):
             return 0
-        return self.worth(members, self.period(members, count), goes_on=self.goes_on(members, gpus))
+        on = self.goes_on(members, gpus)
+        if len(members) == 1:
+            work = first.fresh if on else first.changed
+            return first.weight * (MILLION * work // (self.unit * first.by_gpus[count]))
+        return self.worth(members, self.period(members, count), goes_on=on)
 
     def goes_on(self, members: Sequence[int], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together go on as they are: nothing was changed for any of them."""
