@@ -8,34 +8,54 @@ nothing depends on it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 FADING: Final = 0.8
 """What is left of an expectation each time that a step is left out by it: one slow round must not bar it for ever."""
+FIRST_FADES: Final = FADING**3
+"""What is left at least of the only time that a step was taken: the first time in a process is often the slowest."""
 
 _Key = tuple[str, str, int]
 """Step, policy, and the size of rounds in powers of two: between those, time goes with the number of jobs."""
 
 
+class _Taken(NamedTuple):
+    """Seconds for each job that a step is expected to take, and the least that an expectation of it fades to."""
+
+    each: float
+    least: float
+
+
 class Pace:
-    """The seconds for each job that steps took, as means in which the last time counts half."""
+    """The seconds for each job that steps took, as means in which the last time counts half.
+
+    A step that is left out is expected to take less the next time, but hardly less than it ever took.
+    """
 
     def __init__(self) -> None:
-        self._each: dict[_Key, float] = {}
+        self._taken: dict[_Key, _Taken] = {}
 
     def expected(self, step: str, policy: str, jobs: int, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take; ``usual`` are those for each job of one never taken."""
-        return self._each.get((step, policy, jobs.bit_length()), usual) * jobs
+        known = self._taken.get((step, policy, jobs.bit_length()))
+        return (usual if known is None else known.each) * jobs
 
     def took(self, step: str, policy: str, jobs: int, seconds: float) -> None:
         """Remember how long a step took."""
         key, each = (step, policy, jobs.bit_length()), seconds / max(1, jobs)
-        self._each[key] = (each + self._each.get(key, each)) / 2
+        known = self._taken.get(key)
+        if known is None:
+            self._taken[key] = _Taken(each, FIRST_FADES * each)
+        else:
+            fastest = min(each, known.least / FADING)
+            self._taken[key] = _Taken((each + known.each) / 2, FADING * fastest)
 
     def left_out(self, step: str, policy: str, jobs: int) -> None:
         """Expect less of a step the next time, as it was left out."""
         key = step, policy, jobs.bit_length()
-        self._each[key] = FADING * self._each.get(key, 0.0)
+        known = self._taken.get(key)
+        if known is not None:
+            self._taken[key] = known._replace(each=max(known.least, FADING * known.each))
 
 
 PACE: Final = Pace()

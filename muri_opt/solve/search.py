@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,23 +20,22 @@ from muri_opt.rounds import (
     Limits,
     Reason,
     Result,
-    Round,
     Termination,
+    Violation,
     relative_gap,
 )
 from muri_opt.rounds.change_costs import cost_of_all
 from muri_opt.solve.barred import barred
 from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
-from muri_opt.solve.known import Known
 from muri_opt.solve.loading import load_backend, load_program
-from muri_opt.solve.pace import PACE
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
+from muri_opt.solve.timed import BOUND_SECONDS, Timed
 from muri_opt.solve.watching import tell
-from muri_opt.systems import Policy, Rules, has_program, program_of, unit_of
-from muri_opt.verify import Audit, completed, enumerable_optimum
+from muri_opt.systems import Rules, has_program, program_of, unit_of
+from muri_opt.verify import Audit, enumerable_optimum
 
 if TYPE_CHECKING:
     from muri_opt.systems import Formulation
@@ -45,22 +44,14 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 0.25
 """How much longer than its own limit a solver process may take before it is stopped."""
-CHECKING: Final = 3e-5
-"""Seconds for each job that the check of an answer is expected to take before one was checked."""
-BOUND_SECONDS: Final = 0.2
-"""By how much a first bound may be late: an answer without any is worth less."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Search(Known):
+class Search(Timed):
     """What is tried for one round, in this order, within its limits."""
 
-    round_: Round
-    """What is decided: the round, or what is left of it beside what is set ``apart``."""
-    policy: Policy
     apart: SetApart | None = None
-    spent: float = 0.0
-    """Units of work that the algorithm and the solver process counted."""
+    """What is not to be decided; ``round_`` is then the rest."""
     searched: bool = False
     """Whether the chapter's own search took the place of a program that is too large to write down."""
     sent: bool = False
@@ -78,58 +69,22 @@ class Search(Known):
         """The exact program of the round."""
         return program_of(self.rules)
 
-    def seconds_left(self) -> float | None:
-        """Time until the limit, less what checking the answer once more is expected to take."""
-        if self.limits.seconds is None:
-            return None
-        return self.limits.seconds - (time.monotonic() - self.began) - self._expected("check", usual=CHECKING)
-
-    def left(self) -> Limits:
-        """Return the limits with the time and the work that are left."""
-        seconds = self.seconds_left()
-        return self.limits.with_seconds(None if seconds is None else max(0.0, seconds)).less(self.spent)
-
-    def _left_before_bound(self) -> Limits:
-        """Return the limits less the time that a first bound is expected to take, but half of the time at most.
-
-        A bound that takes longer than there is time at all is left out anyway.
-        """
-        left, bound = self.left(), self._expected("bound")
-        if left.seconds is None or bound > left.seconds:
-            return left
-        return left.with_seconds(max(left.seconds / 2, left.seconds - bound))
-
-    def _expected(self, step: str, *, usual: float = 0.0) -> float:
-        return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
-
-    @contextmanager
-    def _step(self, step: str, phase: str) -> Iterator[None]:
-        """Count the time of a step in a phase, and remember how much of the processor it took."""
-        tell(step, self.value, self.bound)
-        began, used = time.monotonic(), time.thread_time()
-        yield
-        PACE.took(step, self.policy.spec, len(self.round_.jobs), time.thread_time() - used)
-        seconds = time.monotonic() - began
-        self.stats = msgspec.structs.replace(self.stats, **{phase: getattr(self.stats, phase) + seconds})
-
     def run_heuristic(self) -> None:
         """Take the policy's own answer, or a simple one where that cannot be in time; and a bound without a solver.
 
         What is asked for by its name, the published algorithm, runs to its end however long that takes.
         """
-        seconds, takes = self.seconds_left(), self._expected("algorithm")
+        seconds, takes = self.seconds_left(), self.expected("algorithm")
         named = self.method == "heuristic"
         late = seconds is not None and takes > max(seconds * self._patience, GRACE_SECONDS)
         if late and not named and self._take_simple():
-            PACE.left_out("algorithm", self.policy.spec, len(self.round_.jobs))
+            self.leave_out("algorithm")
             self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
             said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
         else:
-            budget = None if named else Budget(limits=self._left_before_bound())
-            with self._step("algorithm", "solve_seconds"):
-                decision = decided(self.policy, self.round_, self.limits.seed, budget)
-            self.spent += 0.0 if budget is None else budget.spent
-            broken = [] if named else self.audit.breaches(decision)
+            budget = None if named else Budget(limits=self.left_for_algorithm())
+            decision = self._decided(budget)
+            broken = [] if named else self._broken(decision)
             if broken:
                 detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
                 self.end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
@@ -146,26 +101,48 @@ class Search(Known):
     @property
     def _patience(self) -> float:
         """How many times the time that is left an algorithm may have taken before: more if it looks at the clock."""
-        return 1.0 if type(self.policy).decide_within is Policy.decide_within else 2.0
+        return 2.0 if self.policy.looks_at_clock else 1.0
 
     def _take_simple(self) -> bool:
         """Take a decision that needs no search, if one keeps the rules."""
-        every = (completed(self.round_, self.rules, one) for one in simple_decisions(self.policy, self.round_))
+        drafts = simple_decisions(self.policy, self.round_)
+        every = (one if one.waiting else self.audit.completed(one) for one in drafts)
         found = next((decision for decision in every if not self.audit.breaches(decision)), None)
         if found is not None:
             self.decision, self.value = found, self.audit.value(found)
         return found is not None
 
+    def _decided(self, budget: Budget | None) -> Decision:
+        """Return the decision of the policy's algorithm, and remember what it took."""
+        used = time.thread_time()
+        with self.step("algorithm", "solve_seconds"):
+            decision = decided(self.policy, self.round_, self.limits.seed, budget)
+        if budget is not None:
+            self.spent += budget.spent
+            self.remember_overrun(budget, time.thread_time() - used)
+        return decision
+
+    def _broken(self, decision: Decision) -> list[Violation]:
+        with self.step("rules", "verify_seconds"):
+            return self.audit.breaches(decision)
+
     def _take_first_bound(self) -> bool:
-        """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices."""
-        seconds = self.seconds_left()
-        late = seconds is not None and self._expected("bound") > max(seconds, 0.0) + BOUND_SECONDS
-        if late and self.method != "heuristic":
-            PACE.left_out("bound", self.policy.spec, len(self.round_.jobs))
+        """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices.
+
+        Where those of the program may be late, prices that are found faster take their place.
+        """
+        asks = self.method != "heuristic"
+        program = self.program if has_program(self.rules) else None
+        if asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound"):
+            step, prices = "hurried bound", program.hurried_duals
+        else:
+            step, prices = "bound", None if program is None else program.quick_duals
+        if asks and self.is_late_for(step, by=BOUND_SECONDS):
+            self.leave_out(step)
             self._learn(())  # what can be counted the check of the answer asks for in any case
             return False
-        with self._step("bound", "verify_seconds"):
-            duals = self.program.quick_duals(self.round_) if has_program(self.rules) else None
+        with self.step(step, "verify_seconds"):
+            duals = None if prices is None else prices(self.round_)
             self._learn(() if duals is None else (duals,))
         return True
 
@@ -277,7 +254,7 @@ class Search(Known):
 
     def result(self) -> Result:
         """Return the answer, verified."""
-        with self._step("check", "verify_seconds"):
+        with self.step("check", "verify_seconds"):
             draft = self._checked()
         return msgspec.structs.replace(draft, stats=self.stats)
 
@@ -362,7 +339,7 @@ class Search(Known):
 
     def _enumerated(self) -> int | None:
         """Learn the optimum of a round that is small enough to go through all its decisions, and return it."""
-        with self._step("enumeration", "verify_seconds"):
+        with self.step("enumeration", "verify_seconds"):
             optimum = enumerable_optimum(self.round_, self.rules)
         if optimum is not None and (self.checked is None or optimum < self.checked):
             self.checked, self.evidence = optimum, ()
@@ -379,12 +356,12 @@ class Search(Known):
 
     def _unchanged(self, value: int) -> Decision | None:
         """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it."""
-        seconds = self.seconds_left()
-        if seconds is not None and self._expected("unchanged") > max(seconds, BOUND_SECONDS):
-            PACE.left_out("unchanged", self.policy.spec, len(self.round_.jobs))
+        seconds, takes = self.seconds_left(), self.expected("unchanged") or self.expected("algorithm")
+        if seconds is not None and takes > max(seconds, BOUND_SECONDS):
+            self.leave_out("unchanged")
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None
-        with self._step("unchanged", "solve_seconds"):
+        with self.step("unchanged", "solve_seconds"):
             draft = self.policy.unchanged_draft(self.round_)
             if draft is None or self.audit.value(draft) < value:
                 return None

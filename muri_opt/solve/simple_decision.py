@@ -30,21 +30,24 @@ def changes_anybody(round_: Round, decision: Decision) -> bool:
 
 
 def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
-    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, are left out.
+    """Yield decisions that stop and move nobody, the fuller one first; who waits, and CPUs, may be left out.
 
-    Others start in the order of submission, each whole where it fits best. Nobody starts where jobs ask for certain
-    nodes or shapes.
+    That of the policy comes first, if it knows one. Otherwise those that wait start as the policy says, each whole
+    where it fits best. Nobody starts where jobs ask for certain nodes or shapes.
     """
+    beside = policy.beside(round_)
+    if beside is not None:
+        yield beside
     try:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
-        yield Decision(assignments=(*kept, *_started(round_, kept)))
+    if beside is None and INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
+        yield Decision(assignments=(*kept, *_started(policy, round_, kept)))
     yield Decision(assignments=kept)
 
 
-def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:
+def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment]:
     """Yield who fits beside those that are kept."""
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
@@ -56,23 +59,23 @@ def _started(round_: Round, kept: tuple[Assignment, ...]) -> Iterator[Assignment
         for place in members:
             free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
     left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
-    waiting = [place for place, job in enumerate(round_.jobs) if job.state == "waiting" and job.gpus]
-    for place in sorted(waiting, key=lambda at: (-round_.jobs[at].priority, round_.jobs[at].submitted or 0.0, at)):
-        job, tenant = round_.jobs[place], int(amounts.tenant[place])
-        if job.gpus > left or not free.has_quota(tenant, job.gpus):
+    for place, gpus in policy.starting(round_, left):
+        tenant = int(amounts.tenant[place])
+        if gpus > left or not free.has_quota(tenant, gpus):
             continue
         kind = int(amounts.c[place]), int(amounts.m[place])
-        if job.gpus >= short.get(kind, job.gpus + 1):
+        if gpus >= short.get(kind, gpus + 1):
             continue  # fewer GPUs of this kind found no room, and what is free only shrinks
-        part = _best_fit(free.most_gpus(place), job.gpus)
+        part = _best_fit(free.most_gpus(place), gpus)
         if part is None:
-            short[kind] = job.gpus
+            short[kind] = gpus
             continue
         where = np.flatnonzero(part)
         free.occupy(where, part[where], part[where] * amounts.c[place], part[where] * amounts.m[place])
-        free.charge(tenant, job.gpus)
-        left -= job.gpus
-        yield Assignment(jobs=(job.id,), order=(0,), gpus={names[at]: int(part[at]) for at in where})
+        free.charge(tenant, gpus)
+        left -= gpus
+        name = round_.jobs[place].id
+        yield Assignment(jobs=(name,), order=(0,), gpus={names[at]: int(part[at]) for at in where})
 
 
 def _best_fit(room: Ints, gpus: int) -> Ints | None:

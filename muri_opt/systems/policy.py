@@ -176,6 +176,25 @@ class Policy(ABC):
         """
         return self.unchanged(round_)
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """Whether its algorithm ends soon after its budget does: then it is begun though it took longer before."""
+        return type(self).decide_within is not Policy.decide_within
+
+    def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
+        """Return who starts first where so many GPUs are free and no time is left, each with its GPUs.
+
+        By default all that wait with the GPUs they ask for, by priority and then in the order of submission.
+        """
+        jobs = round_.jobs
+        waiting = [place for place, job in enumerate(jobs) if job.state == "waiting" and job.gpus]
+        waiting.sort(key=lambda at: (-jobs[at].priority, jobs[at].submitted or 0.0, at))
+        return [(place, jobs[place].gpus) for place in waiting]
+
+    def beside(self, round_: Round) -> Decision | None:
+        """Return who runs as they are and who starts beside them, without any search; ``None``: not known here."""
+        return None
+
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
         """Return in how many seconds, above 0, the policy wants to be asked again although nothing but time passes.
 

@@ -110,6 +110,15 @@ class Formulation(ABC):
         """Return multipliers that need no solver, or ``None``."""
         return None
 
+    @property
+    def has_hurried_duals(self) -> bool:
+        """Whether there is something faster than :meth:`quick_duals`."""
+        return False
+
+    def hurried_duals(self, round_: Round) -> Prices | None:
+        """Return multipliers that are found faster than those of :meth:`quick_duals` and prove less."""
+        return None
+
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices | None:
         """Return the multipliers that a solver's row duals of the linear relaxation stand for, or ``None``."""
         return None

@@ -75,6 +75,7 @@ class Audit:
     def __init__(self, round_: Round, rules: Rules) -> None:
         self.round_, self.rules = round_, rules
         self._breaches: list[tuple[Decision, list[Violation]]] = []
+        self._explained: list[Decision] = []
         self._values: list[tuple[Decision, int]] = []
         self._bounds: list[tuple[Decision, tuple[Evidence, ...], tuple[int, Proof] | None]] = []
 
@@ -89,6 +90,17 @@ class Audit:
                 return found
         self._breaches.append((decision, self._chapter.breaches(decision)))
         return self._breaches[-1][1]
+
+    def completed(self, decision: Decision) -> Decision:
+        """Return the decision with what may be left out, as :func:`completed` does; what that shows is kept.
+
+        Where it keeps the rules, which do not ask why jobs wait, the reasons that it tells were found here.
+        """
+        whole, kept = self._chapter.completed_and_checked(decision)
+        if kept:
+            self._breaches.append((whole, []))
+            self._explained.append(whole)
+        return whole
 
     def value(self, decision: Decision) -> int:
         """Return the value of a decision."""
@@ -116,7 +128,8 @@ class Audit:
         if decision is None:
             return undecided(result, found)
         broken = self.breaches(decision)
-        found += broken if broken else chapter.reason_breaches(decision)
+        explained = any(known is decision for known in self._explained)
+        found += broken if broken or explained else chapter.reason_breaches(decision)
         found += change_list_breaches(self.round_, result, decision)
         value = self.value(decision)
         if result.value != value:

@@ -183,6 +183,11 @@ class Chapter(ABC):
 
         Who waits is left out as a whole: a list that names some has to name all.
         """
+        return self.completed_and_checked(decision)[0]
+
+    def completed_and_checked(self, decision: Decision) -> tuple[Decision, bool]:
+        """Return the same, and whether its rules were looked at on the way and none is broken."""
+        kept = False
         assignments = tuple(self._completed(assignment) for assignment in decision.assignments)
         if decision.waiting or len(decision.running) == len(self.jobs):
             waiting = decision.waiting
@@ -192,12 +197,13 @@ class Chapter(ABC):
                 Waiting(job=job, reason=WaitingReason.PRIORITY, detail=_UNSAID, remedy=_NO_REMEDY) for job in silent
             )
             whole = Decision(assignments=assignments, waiting=waiting)
-            if not self.breaches(whole):
+            kept = not self.breaches(whole)
+            if kept:
                 waiting = tuple(replace(wait, reason=true) for wait, true in self.true_reasons(whole))
         same = waiting is decision.waiting and all(
             one is other for one, other in zip(assignments, decision.assignments, strict=True)
         )
-        return decision if same else Decision(assignments=assignments, waiting=waiting)
+        return decision if same else Decision(assignments=assignments, waiting=waiting), kept
 
     def _completed(self, assignment: Assignment) -> Assignment:
         members = [self.jobs[job] for job in assignment.jobs if job in self.jobs]

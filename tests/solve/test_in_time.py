@@ -16,7 +16,7 @@ from muri_opt import Decision, Limits, Node, Policy, Result, Round, changes, pol
 from muri_opt.rounds import Budget
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
-from muri_opt.solve import search
+from muri_opt.solve import search, timed
 from muri_opt.solve.pace import FADING, Pace
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.systems import program_of
@@ -34,7 +34,7 @@ LARGE = generate("gangs", jobs=200, nodes=40, seed=1)
 def pace(monkeypatch: pytest.MonkeyPatch) -> Pace:
     """Expectations of this test alone."""
     fresh = Pace()
-    monkeypatch.setattr(search, "PACE", fresh)
+    monkeypatch.setattr(timed, "PACE", fresh)
     return fresh
 
 
@@ -161,7 +161,7 @@ def test_prices_that_cannot_be_had_in_time_are_left_out(pace: Pace) -> None:
 
 def test_a_quick_step_is_not_left_out_however_short_the_limit(monkeypatch: pytest.MonkeyPatch, no_solver: None) -> None:
     solve_round(OPEN, "srtf", "heuristic")  # all is loaded then, so that steps are quick
-    monkeypatch.setattr(search, "PACE", Pace())
+    monkeypatch.setattr(timed, "PACE", Pace())
     for _ in range(2):
         result = solve_round(OPEN, "srtf", "auto", Limits(seconds=0.0))
         assert result.bound is not None

@@ -57,8 +57,10 @@ class Priced:
         return self.total - self.denominator * (value + 1)
 
 
-def lagrangian(options: Options) -> Priced:
+def lagrangian(options: Options, *, sampled: bool = False) -> Priced:
     """Return nearly the best multipliers there are, and what they prove.
+
+    With ``sampled`` those of many jobs are found from samples of them: sooner, and they prove a little less.
 
     >>> options = Options.of([0, 0, 1], [5, 7, 4], [[1], [2], [1]], [2], jobs=2)
     >>> lagrangian(options).bound
@@ -70,7 +72,8 @@ def lagrangian(options: Options) -> Priced:
     if scale > 0 and len(tight):
         has = np.maximum(options.capacity[tight], 1)
         uses = np.ascontiguousarray((options.use[:, tight] / has).T)
-        found, heat = good_prices(options.value / scale, uses, options.job.astype(np.intp), _ENOUGH / scale)
+        owner = options.job.astype(np.intp)
+        found, heat = good_prices(options.value / scale, uses, owner, _ENOUGH / scale, sampled=sampled)
         prices[tight] = found * (scale / has)
     finest = _EXACT // (1 + _reach(options, 1, [int(np.ceil(price)) for price in prices.tolist()]))
     denominator = 1 << min(_FINEST, max(finest.bit_length() - 1, 0))

@@ -105,11 +105,14 @@ class Dual:
         return fixed + self.weight * float(most.sum())
 
 
-def good_prices(value: Floats, use: Floats, job: Positions, enough: float) -> tuple[Floats, float]:
+def good_prices(
+    value: Floats, use: Floats, job: Positions, enough: float, *, sampled: bool = False
+) -> tuple[Floats, float]:
     """Return prices that nearly minimise the dual of scaled options (``use`` has a row per resource).
 
     The search ends where smoothing adds less than ``enough``. The second number is the temperature at which these
-    prices were found: choices spread over the options by it take, on average, just about what there is.
+    prices were found: choices spread over the options by it take, on average, just about what there is. With
+    ``sampled`` the samples with which large programs begin are all that is looked at.
     """
     starts = np.flatnonzero(np.append(True, job[1:] != job[:-1]))
     full = _dual(value, use, starts, 1.0)
@@ -117,12 +120,14 @@ def good_prices(value: Floats, use: Floats, job: Positions, enough: float) -> tu
     heat = _HOT
     for size, coldest in _SAMPLES:
         if len(starts) > 2 * size:
-            sampled = np.zeros(len(starts), dtype=np.bool_)
-            sampled[:: len(starts) // size] = True
-            kept = np.repeat(sampled, full.sizes)
-            sizes = full.sizes[sampled]
+            drawn = np.zeros(len(starts), dtype=np.bool_)
+            drawn[:: len(starts) // size] = True
+            kept = np.repeat(drawn, full.sizes)
+            sizes = full.sizes[drawn]
             sample = _dual(value[kept], use[:, kept], np.cumsum(sizes) - sizes, len(starts) / len(sizes))
             prices, heat = _cooled(sample, prices, heat, enough, coldest)
+    if sampled and heat < _HOT:
+        return prices, heat
     return _cooled(full, prices, heat, enough, _COLD)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import RLock
@@ -189,9 +190,11 @@ class Session:
         :class:`~muri_opt.NoAnswer` where there is no decision: none is possible, or none was found in time. Then
         nothing has changed, the time neither.
         """
-        asked = limits or self.limits
+        asked, began = limits or self.limits, time.monotonic()
         with self._lock, collector_waits(asked):
             round_ = self.round_at(now)
+            if asked.seconds is not None:  # making the round counts, too
+                asked = asked.with_seconds(max(0.0, asked.seconds - (time.monotonic() - began)))
             result = solve_round(round_, self.policy, self.method, asked)
             decision = result.answer
             if not result.certificate.feasible:

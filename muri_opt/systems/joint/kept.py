@@ -5,7 +5,7 @@ from __future__ import annotations
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Round
 from muri_opt.rounds.free_capacity import FreeCapacity
-from muri_opt.systems.capacity import Leftover, held_gpus
+from muri_opt.systems.capacity import Leftover, Placed, held_gpus
 from muri_opt.systems.capacity.decision import assignments_of
 from muri_opt.systems.capacity.set_apart import Groups
 from muri_opt.systems.joint.decision import timed_placed
@@ -20,6 +20,18 @@ def kept_as_they_are(
     round_: Round, models: Models, rules: JointRules, groups: Groups
 ) -> tuple[tuple[Assignment, ...], FreeCapacity]:
     """Return running groups as they are, with their orders and periods or plans, and what they leave."""
+    left, timed = Leftover(round_), _timed(round_, models, rules, groups)
+    for one in timed:
+        occupy(left, one)
+    return assignments_of(round_, timed), left
+
+
+def kept_assignments(round_: Round, models: Models, rules: JointRules, groups: Groups) -> tuple[Assignment, ...]:
+    """Return running groups as they are alone."""
+    return assignments_of(round_, _timed(round_, models, rules, groups))
+
+
+def _timed(round_: Round, models: Models, rules: JointRules, groups: Groups) -> list[Placed]:
     most = rules.most_jobs(len(round_.resources))
     placed: dict[Group, Place] = {}
     for group in groups:
@@ -30,11 +42,7 @@ def kept_as_they_are(
             allowed = f"at most {most} jobs together, on GPUs that all of them can have, or one by a plan of its own"
             raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
         placed[group] = place
-    left = Leftover(round_)
-    timed = timed_placed(round_, models, rules, placed)
-    for one in timed:
-        occupy(left, one)
-    return assignments_of(round_, timed), left
+    return timed_placed(round_, models, rules, placed)
 
 
 def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:
@@ -46,5 +54,7 @@ def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:
         job = round_.jobs[group[0]]
         held = tuple(sorted((job.placement or {}).items()))
         return home_of(round_, models, group[0], held, job.plan) if len(group) == 1 else None
-    able, size = models.period[models.kind[list(group)]] > 0, int(share.sum())
-    return Place(share) if size < able.shape[1] and able[:, size].all() else None
+    size = int(share.sum())
+    if size >= models.period.shape[1]:
+        return None
+    return Place(share) if all(models.period[models.kind[job], size] > 0 for job in group) else None

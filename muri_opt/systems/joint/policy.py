@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+import numpy as np
+
 from muri_opt.errors import InputError, RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
@@ -17,9 +19,11 @@ from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.job_model import models_of
-from muri_opt.systems.joint.kept import kept_as_they_are
+from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
+from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
+from muri_opt.systems.joint.sizes import best_sizes
 from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -130,7 +134,24 @@ class JointPolicy(Policy):
 
     def as_it_is(self, round_: Round, groups: Sequence[tuple[int, ...]]) -> tuple[Assignment, ...]:
         """Return running groups as they are, with their orders and periods."""
-        return self._kept(round_, tuple(groups))[0]
+        rules = JointRules.of(self.rules)
+        return kept_assignments(round_, models_of(round_, rules), rules, tuple(groups))
+
+    def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
+        """Return the jobs alone that are worth most on so many GPUs, those worth most for a GPU first."""
+        rules = JointRules.of(self.rules)
+        models = models_of(round_, rules)
+        offers = Offers.of(round_, models, worth_of(round_, models, rules), rules)
+        waiting = [at for at, job in enumerate(round_.jobs) if job.state == "waiting" and not models.ways_of(at)]
+        if not waiting or not gpus:
+            return ()
+        priority = np.array([round_.jobs[at].priority for at in waiting])
+        value = offers.alone(np.array(waiting))
+        sizes, _ = best_sizes(value, offers.counts, gpus)
+        given = offers.counts[sizes]
+        each = value[np.arange(len(waiting)), sizes] / np.maximum(given, 1)
+        line = np.lexsort((offers.submitted[waiting], -each, -priority))
+        return [(waiting[at], int(given[at])) for at in line.tolist() if given[at]]
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""

@@ -127,3 +127,12 @@ class JointFormulation(Formulation):
     def quick_duals(self, round_: Round) -> LinearDuals | None:
         """Return prices of the stages of a GPU, found without a solver."""
         return stage_prices(round_, self.rules)
+
+    @property
+    def has_hurried_duals(self) -> bool:
+        """A sample of the jobs tells nearly the same prices."""
+        return True
+
+    def hurried_duals(self, round_: Round) -> LinearDuals | None:
+        """Return prices of the stages of a GPU from a sample of the jobs."""
+        return stage_prices(round_, self.rules, sampled=True)

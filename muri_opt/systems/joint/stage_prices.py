@@ -20,10 +20,14 @@ from muri_opt.systems.pooled_limits import DENOMINATOR
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _STEPS = 60
+_SAMPLE = 1_000
+"""Jobs that are enough to tell prices from."""
 
 
-def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
+def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> LinearDuals | None:
     """Return the best prices found by raising those of stages that are asked for too much and lowering the others.
+
+    With ``sampled`` a sample of very many jobs stands for all of them: any prices prove a bound.
 
     Where jobs have priorities, only those of the largest are asked, and a unit of theirs counts as often as it does.
     """
@@ -35,8 +39,11 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
     offers = Offers.of(round_, models, worth, rules)
     level = levels_of(round_)
     weight = level_weights(level, most_of_each(models, worth, rules, len(round_.resources)))[0] if level.any() else 1
-    alone = offers.alone(np.arange(len(models))) * (level == 0)[:, None]
-    use = _use(offers, count)[models.kind]
+    each_of = max(1, len(models) // _SAMPLE) if sampled else 1
+    drawn = np.arange(0, len(models), each_of)
+    alone = offers.alone(drawn) * (level[drawn] == 0)[:, None]
+    use = _use(offers, count)[models.kind[drawn]]
+    share = gpus * len(drawn) / len(models)
     counts = offers.counts.astype(np.float64)
     price = np.full(count, float((alone[:, 1:] / counts[1:]).max(initial=0.0)) / (2 * count))
     best, found = np.inf, price
@@ -44,11 +51,11 @@ def stage_prices(round_: Round, rules: JointRules) -> LinearDuals | None:
         each = use @ price  # what a GPU costs each job
         profit = alone - each[:, None] * counts
         chosen = profit.argmax(axis=1)
-        total = gpus * float(price.sum()) + float(profit[np.arange(len(chosen)), chosen].sum())
+        total = share * float(price.sum()) + float(profit[np.arange(len(chosen)), chosen].sum())
         if total < best:
             best, found = total, price
         asked = counts[chosen] @ use
-        price = price * np.clip(asked / gpus, 0.25, 4.0) ** (0.5 / (1 + step / 8))
+        price = price * np.clip(asked / share, 0.25, 4.0) ** (0.5 / (1 + step / 8))
     whole = [weight * price for price in np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64).tolist()]
     return LinearDuals(denominator=DENOMINATOR, multipliers={"stages": tuple(whole[:-1]), "part": (whole[-1],)})
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
 from muri_opt.systems.completion import jobs_behind, least_cost, service_attained
 from muri_opt.systems.joint.expected_service import expected_left
@@ -39,6 +40,7 @@ class Worth:
     unit: int
 
 
+@recalled
 def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     """Return what the work of every job of the round is worth."""
     gpus, kappa = round_.cluster.total_gpus, rules.kappa

@@ -16,7 +16,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
-from muri_opt.systems.plans.decision import plan_decision
+from muri_opt.systems.plans.decision import assignments_of, plan_decision
 from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
@@ -122,17 +122,38 @@ class PlanPolicy(Policy):
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that changes no running job, with whoever starts beside them."""
+        kept = self._unmoved(round_)
+        return None if kept is None else plan_decision(round_, PlanOptions.of(round_, self.plan_rules), kept)
+
+    def unchanged_draft(self, round_: Round) -> Decision | None:
+        """Return its assignments alone: why others wait takes longer than all the rest."""
+        kept = self._unmoved(round_)
+        if kept is None:
+            return None
+        return Decision(assignments=assignments_of(round_, PlanOptions.of(round_, self.plan_rules), kept))
+
+    def beside(self, round_: Round) -> Decision:
+        """Return all that runs where it is, and whoever fits beside by the best option that does."""
+        options = PlanOptions.of(round_, self.plan_rules)
+        return plan_decision(round_, options, _filled(round_, options))
+
+    def _unmoved(self, round_: Round) -> Mapping[int, Ints] | None:
+        """Return the nodes of each option that runs where no running job is changed; ``None`` where none runs."""
         options = PlanOptions.of(round_, self.plan_rules)
         if self.restarts == "ignore" or not options.homes:
             return None
         kept = self.kept(round_, options, 0)
-        if kept is None:
-            beside = PlanAllocation(round_, options)
-            beside.stay(arrivals(round_))
-            for job in arrivals(round_):
-                beside.start(job, beside.best_first[job])
-            kept = beside.chosen
-        return plan_decision(round_, options, kept)
+        return _filled(round_, options) if kept is None else kept
+
+
+@recalled
+def _filled(round_: Round, options: PlanOptions) -> Mapping[int, Ints]:
+    """Return all that runs where it is, and whoever fits beside by the best option that does."""
+    beside = PlanAllocation(round_, options)
+    beside.stay(arrivals(round_))
+    for job in arrivals(round_):
+        beside.start(job, beside.best_first[job])
+    return beside.chosen
 
 
 @recalled

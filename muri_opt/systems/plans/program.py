@@ -139,6 +139,16 @@ class PlanningFormulation(Formulation):
         options = self.prepare(round_)
         return of_all_levels(options, cluster_prices(round_, first_level(options)))
 
+    @property
+    def has_hurried_duals(self) -> bool:
+        """A sample of the jobs tells nearly the same multipliers."""
+        return True
+
+    def hurried_duals(self, round_: Round) -> LinearDuals | None:
+        """Return multipliers from the knapsack of a sample of the jobs."""
+        options = self.prepare(round_)
+        return of_all_levels(options, cluster_prices(round_, first_level(options), sampled=True))
+
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the multipliers of jobs and quotas from the duals of the linear relaxation."""
         table = self.table(round_)

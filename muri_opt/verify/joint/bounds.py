@@ -16,7 +16,8 @@ from muri_opt.verify.joint.class_bound import bound_by_classes
 from muri_opt.verify.joint.plans import PlanEntry, period_of
 from muri_opt.verify.joint.reasons import nodes_of_plan, parts_open
 from muri_opt.verify.joint.rules import Joint
-from muri_opt.verify.joint.value import MILLION, Worker, Workers, workers_of
+from muri_opt.verify.joint.stage_bound import bound_by_stages
+from muri_opt.verify.joint.value import MILLION, Workers, workers_of
 from muri_opt.verify.muri.periods import Ints, group_periods
 from muri_opt.verify.plans.plan_parts import Piece
 
@@ -35,53 +36,9 @@ def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
     workers = workers_of(round_, rules)
     if "alike" in duals.multipliers:
         return bound_by_classes(round_, workers, duals)
-    return _by_stages(round_, workers, duals) if "stages" in duals.multipliers else _by_groups(round_, workers, duals)
-
-
-def _by_stages(round_: Round, workers: Workers, duals: LinearDuals) -> int:
-    """Return the bound by prices of the stages of a GPU, and of taking part in a group; a GPU costs their sum.
-
-    A group of period T has each stage at most once at a time: T is at least the sum over its jobs of each stage, and g
-    GPUs cost at least the sum over jobs of g x price x stage / T. A job gains at most its work less that, over T, which
-    is no less than its own stages together; and it pays its part, as a group has no more than so many jobs. Alone it
-    pays for whole GPUs.
-    """
-    gpus, kinds = round_.cluster.total_gpus, max(1, len(round_.resources))
-    table = PriceTable.read(duals, {"stages": (gpus,) * kinds, "part": (gpus,)})
-    known = dict[tuple[object, ...], list[tuple[int, int, int, int]]]()
-    return table.bound(_most_profit(workers, job, table, _shapes(job, table, known)) for job in workers.jobs)
-
-
-def _shapes(
-    job: Worker, table: PriceTable, known: dict[tuple[object, ...], list[tuple[int, int, int, int]]]
-) -> list[tuple[int, int, int, int]]:
-    """Return GPUs, period, stages together and what these cost, for each way of a job; alike ones are asked once."""
-    key = job.stages, job.base, tuple(job.by_gpus.items())
-    if key not in known:
-        price, found = table.of["stages"], list[tuple[int, int, int, int]]()
-        for gpus, period in job.by_gpus.items():
-            stages = [] if job.stages is None else job.stages_on(gpus)
-            cost = sum(each * time for each, time in zip(price, stages, strict=False))
-            found.append((gpus, period, sum(stages), gpus * cost))
-        known[key] = found
-    return known[key]
-
-
-def _most_profit(workers: Workers, job: Worker, table: PriceTable, shapes: list[tuple[int, int, int, int]]) -> int:
-    """Return what a job gains at most at these prices, over their denominator, rounded up."""
-    (part,) = table.of["part"]
-    most, whole = 0, sum(table.of["stages"]) + part
-    held = 0 if job.home is None else sum(job.home.values())
-    shares = workers.most_jobs > 1 and job.stages is not None
-    factor = min(workers.rules.slowdowns[1 : workers.most_jobs], default=workers.rules.slowdowns[0])
-    for gpus, period, stages, cost in shapes:
-        offer = MILLION * table.denominator * job.weight * (job.fresh if gpus == held else job.changed)
-        most = max(most, offer // (workers.unit * period) + 1 - gpus * whole)
-        if shares:
-            gain = offer * factor.denominator - workers.unit * cost * factor.numerator
-            gain = -(-gain // (workers.unit * stages * factor.numerator))
-            most = max(most, gain - gpus * part // workers.most_jobs)
-    return most
+    return (
+        bound_by_stages(round_, workers, duals) if "stages" in duals.multipliers else _by_groups(round_, workers, duals)
+    )
 
 
 def _by_groups(round_: Round, workers: Workers, duals: LinearDuals) -> int | None:

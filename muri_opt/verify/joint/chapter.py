@@ -136,7 +136,7 @@ class JointChapter(Chapter):
                 detail = f"{said} s; nothing says how long an iteration of job {members[0].id!r} takes"
                 yield Violation(rule="period", where=where, detail=detail)
             return
-        expected = float(period / NANO)
+        expected = period.numerator / (period.denominator * NANO)
         if said is None or not isclose(said, expected, rel_tol=1e-12):
             yield Violation(rule="period", where=where, detail=f"{said} s; the group takes {expected} s")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 
 from muri_opt.errors import InputError
@@ -19,6 +20,8 @@ from muri_opt.verify.sharing_now import RunningJobs
 
 MILLION = 1_000_000
 NANO = 1_000_000_000
+_WAYS_KEPT = 1 << 14
+"""Ways of jobs that are kept, by what the jobs say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,11 @@ class Workers:
             return self.worth(members, Fraction(period_of(plan.plan)), goes_on=on)
         if not self.able(members, count):
             return 0
-        return self.worth(members, self.period(members, count), goes_on=self.goes_on(members, gpus))
+        on = self.goes_on(members, gpus)
+        if len(members) == 1:
+            work = first.fresh if on else first.changed
+            return first.weight * (MILLION * work // (self.unit * first.by_gpus[count]))
+        return self.worth(members, self.period(members, count), goes_on=on)
 
     def goes_on(self, members: Sequence[int], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together go on as they are: nothing was changed for any of them."""
@@ -124,13 +131,12 @@ def cycle(stages: Sequence[Sequence[int]], order: Sequence[int] | None = None) -
 def workers_of(round_: Round, rules: Joint) -> Workers:
     """Return the jobs of a round, or refuse one that says too little."""
     gpus = round_.cluster.total_gpus
-    known = dict[tuple[object, ...], tuple[dict[int, int], int]]()
-    ways = [_known_ways(job, rules, known) for job in round_.jobs]
+    ways = [_known_ways(job, rules) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
     place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
     found, unit = [], max(1, gpus * rules.kappa.denominator)
     for job, (by_gpus, base), amount in zip(round_.jobs, ways, service, strict=True):
-        within = {k: time for k, time in by_gpus.items() if k <= gpus}
+        within = by_gpus if max(by_gpus, default=0) <= gpus else {k: t for k, t in by_gpus.items() if k <= gpus}
         behind = len(service) - 1 - place[amount]
         fixed, each = gpus * rules.kappa.denominator, rules.kappa.numerator * behind
         if rules.power is None:
@@ -176,36 +182,49 @@ def _most(job: Worker, unit: int, *, shares: bool) -> int:
     return MILLION * job.fresh // (unit * shortest) if shortest else 0
 
 
-def _known_ways(
-    job: Job, rules: Joint, known: dict[tuple[object, ...], tuple[dict[int, int], int]]
-) -> tuple[dict[int, int], int]:
-    """Return the ways of a job; those that say the same are asked once."""
-    curve = None if job.scaling is None else tuple(job.scaling.items())
+def _known_ways(job: Job, rules: Joint) -> tuple[Mapping[int, int], int]:
+    """Return the ways of a job; those that say the same are asked once, and from round to round jobs say the same."""
     if job.plans is not None:
         return fastest_by_gpus(allowed_plans(job)), 1
-    key = job.gpus, job.iteration_seconds, job.stage_seconds, curve
-    if key not in known:
-        known[key] = _ways(job, rules)
-    return known[key]
-
-
-def _ways(job: Job, rules: Joint) -> tuple[dict[int, int], int]:
-    """Return the nanoseconds of an iteration by GPUs, and in which period the stages are as the job says them."""
-    said = None if job.iteration_seconds is None else 1000 * micro(job.iteration_seconds)
-    stages = sum(1000 * micro(time) for time in job.stage_seconds or ())
-    if job.scaling is not None:
-        curve = Curve.of(job)
-        by_gpus = {k: (1000 * curve.unit + speed - 1) // speed for k, speed in curve.speeds.items()}
-        alone = by_gpus.get(job.gpus, 0)
-    else:
-        alone = said if said is not None else stages if job.stage_seconds is not None else NANO
-        by_gpus = {job.gpus: alone}
-    needs_alone = job.scaling is None or job.stage_seconds is not None
-    if job.gpus < 1 or (needs_alone and alone <= 0) or (job.stage_seconds is not None and stages <= 0):
+    curve = None if job.scaling is None else tuple(job.scaling.items())
+    try:
+        found = _ways(job.gpus, job.iteration_seconds, job.stage_seconds, curve, rules.full, rules.powers)
+    except InputError:
+        Curve.of(job)  # refused by its own name
+        raise
+    if found is None:
         raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
-    if job.scaling is not None and rules.powers:
+    return found
+
+
+@lru_cache(maxsize=_WAYS_KEPT)
+def _ways(
+    gpus: int,
+    seconds: float | None,
+    stage_seconds: tuple[float, ...] | None,
+    scaling: tuple[tuple[int, float], ...] | None,
+    full: bool,
+    powers: bool,
+) -> tuple[Mapping[int, int], int] | None:
+    """Return the nanoseconds of an iteration by GPUs, and in which period the stages are as the job says them.
+
+    ``None`` where a time is missing or nothing, or there are no GPUs.
+    """
+    said = None if seconds is None else 1000 * micro(seconds)
+    stages = sum(1000 * micro(time) for time in stage_seconds or ())
+    if scaling is not None:
+        curve = Curve.of(Job(id="any", gpus=gpus, iteration_seconds=seconds, scaling=dict(scaling)))
+        by_gpus = {k: (1000 * curve.unit + speed - 1) // speed for k, speed in curve.speeds.items()}
+        alone = by_gpus.get(gpus, 0)
+    else:
+        alone = said if said is not None else stages if stage_seconds is not None else NANO
+        by_gpus = {gpus: alone}
+    needs_alone = scaling is None or stage_seconds is not None
+    if gpus < 1 or (needs_alone and alone <= 0) or (stage_seconds is not None and stages <= 0):
+        return None
+    if scaling is not None and powers:
         by_gpus = {k: time for k, time in by_gpus.items() if k.bit_count() == 1}
-    return by_gpus, min(alone, stages) if rules.full and stages else max(1, alone)
+    return by_gpus, min(alone, stages) if full and stages else max(1, alone)
 
 
 def _by_power(by_gpus: Mapping[int, int], service: int, rules: Joint) -> int:

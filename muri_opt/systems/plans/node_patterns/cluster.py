@@ -62,15 +62,15 @@ class ClusterKnapsack:
         return cls(options=every.under(kept), tenant=tuple(tenant[r] for r in kept))
 
 
-def cluster_prices(round_: Round, options: PlanOptions) -> LinearDuals:
-    """Return a price per job for running and per tenant for its quota, found without a solver.
+def cluster_prices(round_: Round, options: PlanOptions, *, sampled: bool = False) -> LinearDuals:
+    """Return a price per job for running and per tenant for its quota, found without a solver, or from a sample.
 
     A job's price is what its best option is worth beyond what it takes, at the multipliers of the cluster as a whole:
     then no node earns more than its own GPUs, CPUs and memory cost.
     """
     knapsack = ClusterKnapsack.of(round_, options)
     some = knapsack.options.worthwhile()
-    found = lagrangian(knapsack.options.only(some))
+    found = lagrangian(knapsack.options.only(some), sampled=sampled)
     quota = [0] * len(round_.amounts.U)
     for which, price in zip(knapsack.tenant, found.prices, strict=True):
         if which != _NODES:

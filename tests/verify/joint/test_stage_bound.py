@@ -1,0 +1,83 @@
+"""The bound by prices of stages: the few sizes that floats pick give what all sizes give, in exact integers."""
+
+from __future__ import annotations
+
+import pytest
+from joint_rounds import joint_round, large_joint_round, mixed_joint_round
+from msgspec.structs import replace
+
+from muri_opt import Cluster, InputError, Job, Node, Round, policy_from
+from muri_opt.rounds import LinearDuals, after
+from muri_opt.rounds.generate.portable_random import Draws
+from muri_opt.systems import program_of
+from muri_opt.verify.chapters import chapter_of
+from muri_opt.verify.dual_bound import PriceTable
+from muri_opt.verify.joint.stage_bound import bound_by_stages, most_profit
+
+SPECS = ("joint-s", "joint-l", "joint-s:slowdown=muri,group=3", "joint-s:sharing=stretch", "joint-s:group=1")
+
+
+def drawn_prices(round_, rules, seed):
+    """Return prices around those that the program finds, at which several sizes of a job are nearly as good."""
+    found = program_of(rules).quick_duals(round_)
+    draws = iter(Draws(seed).below(len(round_.resources) + 2, 1000))
+    told = {
+        label: tuple(price * (500 + int(next(draws))) // 1000 for price in prices)
+        for label, prices in found.multipliers.items()
+    }
+    return LinearDuals(denominator=found.denominator, multipliers=told)
+
+
+def plain_bound(round_, workers, duals):
+    gpus, kinds = round_.cluster.total_gpus, max(1, len(round_.resources))
+    table = PriceTable.read(duals, {"stages": (gpus,) * kinds, "part": (gpus,)})
+    return table.bound(most_profit(workers, job, table, tuple(job.by_gpus)) for job in workers.jobs)
+
+
+def check(round_, spec, *seeds):
+    rules = policy_from(spec).rules
+    workers = chapter_of(round_, rules)._workers
+    for seed in seeds:
+        duals = drawn_prices(round_, rules, seed)
+        assert bound_by_stages(round_, workers, duals) == plain_bound(round_, workers, duals), (spec, seed)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_floats_leave_out_no_size_that_is_best(spec):
+    for seed in range(12):
+        check(joint_round(seed, most_jobs=9), spec, seed)
+        try:
+            check(mixed_joint_round(seed), spec, seed)
+        except InputError:  # a running job makes it impossible
+            continue
+    large = large_joint_round(5, jobs=60, nodes=4)
+    policy = policy_from(spec)
+    check(after(large, policy.decide(large, 0)), spec, *range(10))
+
+
+def test_stages_that_are_rounded_up_to_several_times_their_length():
+    """Of a microsecond shared by hundreds of GPUs a few nanoseconds are left, and one more counts."""
+    curve = {1: 1.0, 2: 1.9, 64: 60.0, 256: 200.0}
+    jobs = [
+        Job(
+            id=f"j{place}",
+            gpus=1,
+            remaining_iterations=10 ** (place % 7),
+            attained_gpu_seconds=float(place),
+            iteration_seconds=(4 + place) * 1e-6,
+            stage_seconds=(1e-6, 2e-6, (1 + place) * 1e-6),
+            scaling=curve,
+        )
+        for place in range(20)
+    ]
+    nodes = tuple(Node(id=f"n{place}", gpus=64) for place in range(4))
+    round_ = Round(cluster=Cluster(nodes=nodes), jobs=tuple(jobs), resources=("storage", "gpu", "network"))
+    for spec in SPECS:
+        check(round_, spec, *range(20))
+
+
+def test_numbers_too_large_for_floats_are_compared_as_they_are():
+    """Each priority outweighs all below it, so that a few dozen of them leave the range of floats."""
+    plain = large_joint_round(9, jobs=60, nodes=2)
+    jobs = tuple(replace(job, priority=place) for place, job in enumerate(plain.jobs))
+    check(replace(plain, jobs=jobs), "joint-s", 9)
