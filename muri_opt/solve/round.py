@@ -13,6 +13,7 @@ from muri_opt.rounds import (
 from muri_opt.solve.collector import collector_waits
 from muri_opt.solve.loading import load_here
 from muri_opt.solve.looking_again import look_again
+from muri_opt.solve.putting_back import put_back
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
@@ -79,4 +80,5 @@ def _run(search: Search) -> Search:
     if not search.close_enough:
         search.run_exact(*backends)
     spare_changes(search, *backends)
+    put_back(search)
     return search
