@@ -25,17 +25,23 @@ def all_jobs(policy: str, *, jobs: int, nodes: int, rounds: int, seed: int) -> R
 
     ``jobs`` are those of one round.
     """
-    (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
-    family = "philly" if policy.startswith("philly") else family
     count = jobs + _turnover(jobs) * (rounds - 1)
-    round_ = generate(_DRAWN.get(family, family), jobs=count, nodes=nodes, seed=seed)
+    round_ = generate(family_drawn(policy), jobs=count, nodes=nodes, seed=seed)
     fresh = [replace(job, state="waiting", placement=None) for job in round_.jobs]
-    if family == "deadlines":
+    if policy.startswith("deadline"):
         hours = (HOURS_AHEAD[place % len(HOURS_AHEAD)] for place in range(len(fresh)))
         fresh = [replace(job, deadline=round_.now + 3600.0 * ahead) for job, ahead in zip(fresh, hours, strict=True)]
     if "plan" in policy_from(policy).needs:
         fresh = [replace(job, plan=job.plan or (job.plans or ())[0].name) for job in fresh]
     return replace(round_, jobs=tuple(fresh))
+
+
+def family_drawn(policy: str) -> str:
+    """Return the family of generated rounds that have what a policy needs."""
+    if policy.startswith("philly"):
+        return "philly"
+    (family,) = {system.family for system in systems() if policy.partition(":")[0] in system.policies}
+    return _DRAWN.get(family, family)
 
 
 def times_of_rounds(session: Session, drawn: Round, *, jobs: int, rounds: int, seed: int) -> Iterator[float]:

@@ -12,6 +12,8 @@ from muri_opt.rounds import (
 )
 from muri_opt.solve.collector import collector_waits
 from muri_opt.solve.loading import load_here
+from muri_opt.solve.looking_again import look_again
+from muri_opt.solve.putting_back import put_back
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
@@ -51,7 +53,6 @@ def solve_round(
 
 
 def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Result:
-    kind, _, backend = method.partition("@")
     began = time.monotonic()
     load_here(chosen)
     loading = time.monotonic() - began
@@ -60,15 +61,24 @@ def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Resul
     rest = round_ if apart is None else apart.rest
     search = Search(round_=rest, policy=chosen, method=method, limits=limits, apart=apart, began=began)
     search.put_off(loading)
+    _run(search)
+    if method == "auto" and has_program(search.rules):
+        look_again(search, lambda then, left: _run(Search(round_=then, policy=chosen, method=method, limits=left)))
+    return search.result()
+
+
+def _run(search: Search) -> Search:
+    """Run the steps of a method, each only where those before leave something to find; return the search."""
+    kind, _, backend = search.method.partition("@")
     if kind != "exact":
         search.run_heuristic()
-    if kind == "auto" and not has_program(search.rules):
-        return search.result()
-    if kind != "heuristic" and not backend and not search.close_enough:
+    if kind == "heuristic" or (kind == "auto" and not has_program(search.rules)):
+        return search
+    if not backend and not search.close_enough:
         search.run_directly()
     backends = (backend,) if backend else (FIRST_BACKEND, SECOND_BACKEND)
-    if kind != "heuristic" and not search.close_enough:
+    if not search.close_enough:
         search.run_exact(*backends)
-    if kind != "heuristic":
-        spare_changes(search, *backends)
-    return search.result()
+    spare_changes(search, *backends)
+    put_back(search)
+    return search

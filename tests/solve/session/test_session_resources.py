@@ -13,7 +13,8 @@ import pytest
 from muri_opt import Cluster, Job, Limits, Node, Plan, Session
 from muri_opt.systems import POLICIES
 
-CLUSTER = Cluster(nodes=tuple(Node(id=f"n{place}", gpus=4) for place in range(4)))
+SMALL, USUAL = 4, 12
+"""Jobs of a round; there is a node of 4 GPUs for each three of them, rounded up."""
 MOST_OBJECTS = 6
 """How many objects a round may leave behind on average: fewer than it has jobs. Caches of a fixed size fill slowly."""
 MOST_BYTES = 32 << 20
@@ -41,10 +42,10 @@ def a_job(draw: Random, number: int, now: float) -> Job:
 class Churn:
     """A session in which jobs come and go from round to round."""
 
-    def __init__(self, policy: str, method: str, journal: Path | None = None) -> None:
-        limits = Limits(work=50)
-        self.session = Session(CLUSTER, policy, method, limits, journal=journal)
-        self.draw, self.number, self.now = Random(5), 0, 0.0
+    def __init__(self, policy: str, method: str, journal: Path | None = None, jobs: int = USUAL) -> None:
+        nodes = Cluster(nodes=tuple(Node(id=f"n{place}", gpus=4) for place in range(-(-jobs // 3))))
+        self.session = Session(nodes, policy, method, Limits(work=50), journal=journal)
+        self.draw, self.jobs, self.number, self.now = Random(5), jobs, 0, 0.0
 
     def rounds(self, count: int) -> None:
         for _ in range(count):
@@ -53,10 +54,10 @@ class Churn:
             running = [job.id for job in jobs.values() if job.state == "running"]
             for name in self.draw.sample(running, min(2, len(running))):
                 self.draw.choice((self.session.finished, self.session.cancel))(name)
-            while len(self.session.jobs) < 12:
+            while len(self.session.jobs) < self.jobs:
                 self.number += 1
                 self.session.submit(a_job(self.draw, self.number, self.now))
-            self.session.progress_all(self.session.jobs, remaining_iterations=[9] * 12)
+            self.session.progress_all(self.session.jobs, remaining_iterations=[9] * self.jobs)
             self.session.acknowledge(self.session.decide(self.now))
 
 
@@ -105,7 +106,7 @@ def test_rounds_that_are_solved_use_one_solver_process() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ten_thousand_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
-    churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl")
+    churn = Churn(policy, "heuristic", tmp_path / "journal.jsonl", SMALL)
     with churn.session:
         churn.rounds(100)
         before, there = held(), resident()

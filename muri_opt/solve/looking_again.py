@@ -1,0 +1,48 @@
+"""A look at an answer as if it were carried out: what the next call would make of it, this call does at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from muri_opt.rounds import Decision, Limits, Round, after
+from muri_opt.solve.search import Search
+from muri_opt.verify import completed
+
+LOOKS: Final = 8
+"""How often an answer is looked at again at most; two or three times are usual."""
+
+
+def look_again(search: Search, searched: Callable[[Round, Limits], Search]) -> None:
+    """Let a search go on from its own answer, as the next call would, while that is worth more and limits last.
+
+    ``searched`` searches another round in the same way. An answer that is as good as was asked for stays.
+    """
+    for _ in range(LOOKS):
+        before, left = search.decision, search.left()
+        if before is None or search.close_enough or left.nothing_left:
+            return
+        then = after(search.round_, before)
+        if then == search.round_:
+            return
+        again = searched(then, left)
+        search.spent += again.spent
+        if again.decision is None or not _take(search, again.decision):
+            return
+
+
+def _take(search: Search, found: Decision) -> bool:
+    """Take an answer found in the round after, if in the round itself it keeps the rules and is worth more."""
+    decision = completed(search.round_, search.rules, Decision(assignments=found.assignments))
+    if search.audit.breaches(decision):
+        return False
+    value = search.audit.value(decision)
+    if search.value is not None and value <= search.value:
+        return False
+    search.decision, search.value = decision, value
+    search.stats = msgspec.structs.replace(search.stats, changes_bound=None)  # it was of answers of the value before
+    search.believed(value)
+    search.end(search.termination)
+    return True

@@ -1,0 +1,76 @@
+"""Changes of an answer that do not pay: who could go on as he is, all else as decided, without loss of value does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from muri_opt.errors import InputError
+from muri_opt.rounds import Assignment, Decision
+from muri_opt.rounds.change_costs import change_cost, cost_of_all
+from muri_opt.rounds.sharing_now import on_same_gpus
+from muri_opt.solve.search import Search
+from muri_opt.verify import completed
+
+MOST_CHECKS: Final = 4_000
+"""Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
+
+
+def put_back(search: Search) -> None:
+    """Undo, one after the other and the dearest first, the changes without which the answer is worth no less.
+
+    Solvers that are stopped by a limit leave such changes. Large answers, and those known to change least, stay.
+    """
+    while search.decision is not None and (changed := _changed(search)):
+        if not any(_undo(search, kept) for kept in changed):
+            return
+
+
+def _changed(search: Search) -> list[Assignment]:
+    """Return who is changed as he runs now, those who share GPUs together; nobody where there is nothing to gain."""
+    decision, round_ = search.decision, search.round_
+    if decision is None or search.stats.changes_bound is not None or search.left().seconds == 0:
+        return []
+    made = search.changes_of(round_, decision)
+    names = {change.job for change in (*made.stop, *made.move, *made.resize, *made.regroup)}
+    if not names or len(names) * len(round_.jobs) > MOST_CHECKS:
+        return []
+    try:
+        kept = search.policy.as_it_is(round_, on_same_gpus(round_))
+    except InputError:  # something runs that the policy could not have started
+        return []
+    cost = {job.id: change_cost(job) for job in round_.jobs if job.id in names}
+    found = [one for one in kept if names.issuperset(one.jobs)]
+    return sorted(found, key=lambda one: -sum(cost[job] for job in one.jobs))
+
+
+def _undo(search: Search, kept: Assignment) -> bool:
+    """Let jobs go on as they are if the rules and the value allow it; return whether they do."""
+    before = search.decision
+    rest = None if before is None else _without(before, frozenset(kept.jobs))
+    if rest is None or search.value is None:
+        return False
+    decision = completed(search.round_, search.rules, Decision(assignments=(*rest, kept)))
+    if search.audit.breaches(decision) or (value := search.audit.value(decision)) < search.value:
+        return False
+    search.decision, search.value = decision, value
+    if not cost_of_all(search.round_, search.changes_of(search.round_, decision)):
+        search.stats = msgspec.structs.replace(search.stats, changes_bound=0)
+    search.believed(value)
+    search.end(search.termination)
+    return True
+
+
+def _without(decision: Decision, names: frozenset[str]) -> tuple[Assignment, ...] | None:
+    """Return the assignments less some jobs; ``None`` where several who shared with them would need another period."""
+    found = list[Assignment]()
+    for one in decision.assignments:
+        left = tuple(job for job in one.jobs if job not in names)
+        if len(left) == len(one.jobs):
+            found.append(one)
+        elif len(left) == 1:
+            found.append(msgspec.structs.replace(one, jobs=left, order=(0,), period_seconds=None, cpus={}))
+        elif left:
+            return None
+    return tuple(found)
