@@ -85,26 +85,32 @@ class Offers:
         return np.where(self.counts[at] == gpus, at, 0)
 
     def pairs(self, jobs: Ints) -> NDArray[Any]:
-        """Return ``[b, i, j, s]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
-        times = self.stages[:, :, self.grid]
-        if len(times[0]) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
-            period = least_period([times[:, :, None], times[:, None, :]])
-            kind = self.kind[jobs]
-            speed = (1.0 / period)[kind[:, :, None], kind[:, None, :]]
+        """Return ``[s, b, i, j]``, what two jobs of each row b add on the s-th size, 0 where they cannot share it."""
+        kinds, of = np.unique(self.kind[jobs], return_inverse=True)
+        of = of.reshape(jobs.shape)
+        times = np.moveaxis(self.stages[:, kinds][:, :, self.grid], 2, 1)
+        if len(kinds) ** 2 <= jobs.size * jobs.shape[1]:  # few models: each two of them once
+            each = 1.0 / least_period([times[..., :, None], times[..., None, :]])
+            both_of = of[:, :, None] * len(kinds) + of[:, None, :]
+            speed = each.reshape(len(each), -1).take(both_of, axis=1)
         else:
-            mine = times[:, self.kind[jobs]]
-            speed = 1.0 / least_period([mine[:, :, :, None], mine[:, :, None, :]])
+            mine = times[:, :, of]
+            speed = 1.0 / least_period([mine[..., :, None], mine[..., None, :]])
         speed *= np.float32(1 / self.slowdown[1])
         able = self.shares[jobs]
         both = able[:, :, None] & able[:, None, :]
         if self.meet is not None:
             both &= self.meet[self.spot[jobs][:, :, None], self.spot[jobs][:, None, :]]
-        speed *= both[..., None]
+        if not both.all():
+            speed *= both
         work = self.work[jobs].astype(np.float32)
-        value: NDArray[Any] = (work[:, :, None] + work[:, None, :])[..., None] * speed
+        speed *= work[:, :, None] + work[:, None, :]
+        value: NDArray[Any] = speed
         if self.charge.any():
             charge = self.charge[jobs].astype(np.float32)
-            value -= (charge[:, :, None] + charge[:, None, :])[..., None] * self.sizes.astype(np.float32)
+            paid = charge[:, :, None] + charge[:, None, :]
+            for each, gpus in zip(value, self.sizes.astype(np.float32), strict=True):
+                each -= paid * gpus
         return value
 
     def groups(self, members: Ints) -> Floats:

@@ -34,15 +34,26 @@ class Blocks:
         self._alone = np.where(self._there[..., None], offers.alone(jobs), 0.0)
         self._able: NDArray[np.bool_] = offers.shares[jobs] & self._there
         self._gpus = offers.counts.astype(np.float64)
+        self._known: dict[float, tuple[Floats, Floats]] = {}
         self.share = offers.most_jobs > 1 and len(offers.grid) > 0 and bool(self._able.any())
-        self._pairs = offers.pairs(jobs) if self.share else np.zeros((*jobs.shape, jobs.shape[1], 1), dtype=np.float32)
-        if self.share:
-            self._pairs *= (self._able[:, :, None] & self._able[:, None, :])[..., None]
+        self._pairs = offers.pairs(jobs) if self.share else np.zeros((1, *jobs.shape, jobs.shape[1]), dtype=np.float32)
+        if self.share and not self._able.all():
+            self._pairs *= self._able[:, :, None] & self._able[:, None, :]
 
     def profits(self, price: float) -> tuple[Floats, Floats]:
         """Return what each job gains alone at a price of a GPU, at least 0, and what each pair gains."""
+        if price not in self._known:
+            self._known = {price: self._profits(price)}
+        return self._known[price]
+
+    def _profits(self, price: float) -> tuple[Floats, Floats]:
         alone = np.maximum(0.0, (self._alone - price * self._gpus).max(axis=2))
-        best: Floats = (self._pairs - (price * self.offers.sizes).astype(np.float32)).max(axis=3).astype(np.float64)
+        cost = (price * self.offers.sizes).astype(np.float32) if self.share else np.zeros(1, dtype=np.float32)
+        most = self._pairs[0] - cost[0]
+        other = np.empty_like(most)
+        for pairs, paid in zip(self._pairs[1:], cost[1:], strict=True):  # sizes come first: a pass for each is fast
+            np.maximum(most, np.subtract(pairs, paid, out=other), out=most)
+        best: Floats = most.astype(np.float64)
         places = np.arange(best.shape[1])
         best[:, places, places] = -np.inf
         return alone, best
@@ -103,7 +114,8 @@ class Blocks:
         grid = self.offers.grid
         at = np.broadcast_to(grid, (*cores.shape[:2], len(grid)))
         if cores.shape[0] * cores.shape[1] * others.shape[1] * len(grid) > _WIDE and cores.shape[2] > 1:
-            pair = self._pairs[rows, cores[:, :, 0], cores[:, :, 1]] - price * self.offers.sizes
+            pairs = np.moveaxis(self._pairs[:, rows, cores[:, :, 0], cores[:, :, 1]], 0, -1)
+            pair = pairs - price * self.offers.sizes
             near = np.minimum(pair.argmax(axis=2)[..., None] + np.array(_NEAR), len(grid) - 1)
             at = grid[near]
         profit = self.offers.joined(named, free, at) - price * self.offers.counts[at][:, :, None, :]
@@ -194,19 +206,27 @@ def heaviest_first(gain: Floats) -> tuple[Ints, Ints, Ints]:
     >>> first.tolist(), second.tolist()
     ([0], [2])
     """
-    gain = gain.copy()
+    if not gain.size:
+        row, first, second = np.zeros((3, 0), dtype=np.int64)
+        return row, first, second
     places, rows = np.arange(gain.shape[1]), np.arange(len(gain))[:, None]
+    best = gain.argmax(axis=2)
+    most = gain[rows, places, best]
+    taken = np.zeros(best.shape, dtype=np.bool_)
     found = []
-    while gain.size:
-        best = gain.argmax(axis=2)
-        mutual = (best[rows, best] == places) & (gain[rows, places, best] > 0) & (places < best)
-        row, first = mutual.nonzero()
+    while True:
+        row, first = ((best[rows, best] == places) & (most > 0) & (places < best)).nonzero()
         if not len(row):
             break
         second = best[row, first]
         found.append(np.array([row, first, second]))
-        gain[row, first] = gain[row, second] = -np.inf
-        gain[row, :, first] = gain[row, :, second] = -np.inf
+        taken[row, first] = taken[row, second] = True
+        most[taken] = -np.inf
+        # Only who lost the best partner looks for another one.
+        block, lost = (taken[rows, best] & ~taken).nonzero()
+        left = np.where(taken[block], -np.inf, gain[block, lost])
+        best[block, lost] = left.argmax(axis=1)
+        most[block, lost] = left.max(axis=1)
     row, first, second = np.concatenate([np.zeros((3, 0), dtype=np.int64), *found], axis=1)
     return row, first, second
 

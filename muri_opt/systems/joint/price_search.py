@@ -56,7 +56,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     line = line[density[line] > 0][: max(_BLOCK, _PER_GPU * gpus)]
     order, alone = jobs[line], alone[line]
     best = _sized(offers, order, alone, [], gpus)
-    if not len(order) or offers.most_jobs < 2:
+    if not gpus or not len(order) or offers.most_jobs < 2:
         return best
     if groups is not None:
         best = max(best, _sized(offers, order, alone, groups, gpus), key=lambda one: one.value)

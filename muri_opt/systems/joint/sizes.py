@@ -26,21 +26,33 @@ def best_sizes(value: Floats, counts: Ints, gpus: int) -> tuple[Ints, float]:
 
 
 def _price(value: Floats, counts: Ints, gpus: int) -> tuple[float, Ints]:
-    chosen = value.argmax(axis=1)
-    if int(counts[chosen].sum()) <= gpus:
-        return 0.0, chosen
+    """Return the price by bisection, and which count each group asks for at it.
+
+    No group asks for more GPUs where they are dearer: one that asks for the same at both ends is not looked at again.
+    """
+    asked = value.argmax(axis=1)
+    if int(counts[asked].sum()) <= gpus:
+        return 0.0, asked
     low, high = 0.0, float((value[:, 1:] / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
     chosen = np.zeros(len(value), dtype=np.int64)
+    open_, cheap, dear = np.arange(len(value)), asked, chosen.copy()
+    settled = 0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         asked = (value - middle * counts).argmax(axis=1)
-        total = int(counts[asked].sum())
+        total = settled + int(counts[asked].sum())
         if total <= gpus:
-            high, chosen = middle, asked
+            high, dear = middle, asked
+            chosen[open_] = asked
             if total == gpus:
                 break
         else:
-            low = middle
+            low, cheap = middle, asked
+        moves = cheap != dear
+        if not moves.all():
+            settled += int(counts[dear[~moves]].sum())
+            chosen[open_[~moves]] = dear[~moves]
+            open_, value, cheap, dear = open_[moves], value[moves], cheap[moves], dear[moves]
     return high, chosen
 
 

@@ -1,0 +1,66 @@
+"""The parts of the price search that look only at what changed, against ones that look at everything again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from muri_opt.systems.joint.partners import heaviest_first
+from muri_opt.systems.joint.sizes import _price
+
+
+def one_by_one(gain):
+    """Return the pairs of one row: the largest gain above 0 first, the first of equal ones."""
+    gain, found = gain.copy(), set()
+    while gain.size and gain.max() > 0:
+        first, second = sorted(divmod(int(gain.argmax()), len(gain)))
+        found.add((first, second))
+        gain[[first, second]] = gain[:, [first, second]] = -np.inf
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_largest_gains_pair_as_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    jobs, rows = int(rng.integers(1, 25)), int(rng.integers(1, 4))
+    gain = rng.normal(size=(rows, jobs, jobs))
+    gain = gain + gain.transpose(0, 2, 1)
+    gain[:, np.arange(jobs), np.arange(jobs)] = -np.inf
+    before = gain.copy()
+    row, first, second = heaviest_first(gain)
+    for at in range(rows):
+        here = row == at
+        assert set(zip(first[here].tolist(), second[here].tolist(), strict=True)) == one_by_one(gain[at])
+    assert (gain == before).all()
+
+
+def bisected(value, counts, gpus):
+    """Return the price and the sizes of a bisection that asks every group at every price."""
+    chosen = value.argmax(axis=1)
+    if counts[chosen].sum() <= gpus:
+        return 0.0, chosen
+    low, high = 0.0, float((value[:, 1:] / counts[1:]).max(initial=0.0)) * (1 + 1e-9) + 1e-300
+    chosen = np.zeros(len(value), dtype=np.int64)
+    for _ in range(40):
+        middle = (low + high) / 2
+        asked = (value - middle * counts).argmax(axis=1)
+        if counts[asked].sum() > gpus:
+            low = middle
+            continue
+        high, chosen = middle, asked
+        if counts[asked].sum() == gpus:
+            break
+    return high, chosen
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_groups_that_are_settled_need_not_be_asked(seed):
+    rng = np.random.default_rng(seed)
+    groups, sizes, gpus = (int(rng.integers(1, most)) for most in (40, 20, 80))
+    counts = np.append(0, np.sort(rng.choice(np.arange(1, 30), size=sizes, replace=False)))
+    value = np.column_stack([np.zeros(groups), rng.uniform(0, 5, (groups, sizes)).cumsum(axis=1)])
+    value[:, 1:][rng.random((groups, sizes)) < 0.2] = 0.0
+    price, chosen = _price(value, counts, gpus)
+    expected, asked = bisected(value, counts, gpus)
+    assert price == expected
+    assert chosen.tolist() == asked.tolist()
