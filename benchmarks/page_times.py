@@ -5,6 +5,7 @@ the extra ``testing``. Each page gets an empty folder; its commands run one by o
 is reckoned at 200 words a minute, over all words of the page: prose, tables, code and what is printed.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -46,8 +47,10 @@ def followed(name: str, environment: Path) -> tuple[int, int, float, float]:
 
 
 def _seconds(command: list[object], folder: str) -> float:
+    installed_only = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     started = time.monotonic()
-    done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False)
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, env=installed_only, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{command}\n{done.stdout}{done.stderr}")
     return time.monotonic() - started

@@ -194,10 +194,12 @@ def _limits(rows: Sequence[RunRow]) -> dict[str, tuple[LowerBound, ...]]:
 
 def _limit(workload: str, bounds: Sequence[LowerBound]) -> str:
     """Return what no schedule is below, in words."""
+    from muri_opt.rounds.readable_time import duration
+
     ways = {"own": "own speed", "busy": "mean busy time", "prices": "prices over time"}
-    said = f"{workload}: no schedule has a mean JCT below {bounds[0].seconds:,.1f} ({ways[bounds[0].by]})"
+    said = f"{workload}: no schedule has a mean JCT below {duration(bounds[0].seconds, 1)} ({ways[bounds[0].by]})"
     for alone in bounds[1:]:
-        said += f"; none without sharing below {alone.seconds:,.1f} ({ways[alone.by]})"
+        said += f"; none without sharing below {duration(alone.seconds, 1)} ({ways[alone.by]})"
     return said
 
 

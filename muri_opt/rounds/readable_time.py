@@ -29,6 +29,15 @@ def duration(seconds: float, digits: int = 6) -> str:
     return sign + " ".join(parts)
 
 
+def unit_of(seconds: float) -> tuple[int, str]:
+    """Return the unit for a column of times whose largest is given: that of which it has at least two.
+
+    >>> unit_of(90), unit_of(12_000)
+    ((1, 's'), (3600, 'h'))
+    """
+    return next(((size, unit) for size, unit in _UNITS if seconds >= 2 * size), _UNITS[-1])
+
+
 def moment(seconds: float) -> str:
     """Return a moment: its date where the seconds count from 1970, else how long after the start it is.
 

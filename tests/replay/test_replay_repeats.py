@@ -94,7 +94,7 @@ def test_the_table_is_in_the_file(tmp_path):
     write_markdown(rows, tmp_path / "table.md")
     text = (tmp_path / "table.md").read_text()
     assert "| " + " | ".join(HEAD) + " |" in text
-    assert "| mean JCT | srtf | heuristic | 2 | 5.0 | 5.0 to 5.0 | 0.500 | 0.500 to 0.500 | 2 | 0 | 0.5 |" in text
+    assert "| mean JCT, s | srtf | heuristic | 2 | 5.0 | 5.0 to 5.0 | 0.500 | 0.500 to 0.500 | 2 | 0 | 0.5 |" in text
 
 
 def test_one_text_for_several_workloads():

@@ -35,12 +35,12 @@ def test_ratios_are_to_the_first_run_of_the_same_workload() -> None:
     rows = [row("fifo", mean=200.0), row("srtf", mean=100.0), row("fifo", workload="b.csv", mean=50.0)]
     rows.append(row("srtf", workload="b.csv", mean=75.0))
     head, cells = comparison(rows)
-    assert head[:5] == ["workload", "policy", "jobs", "mean JCT", "ratio"]
+    assert head[:5] == ["workload", "policy", "jobs", "mean JCT, min", "ratio"]
     assert [line[3:5] for line in cells] == [
-        ["200.0", "1.000"],
-        ["100.0", "0.500"],
-        ["50.0", "1.000"],
-        ["75.0", "1.500"],
+        ["3.33", "1.000"],
+        ["1.67", "0.500"],
+        ["0.83", "1.000"],
+        ["1.25", "1.500"],
     ]
 
 
@@ -57,13 +57,14 @@ def test_methods_and_seeds_are_columns_where_they_differ() -> None:
 def test_no_ratio_to_nothing() -> None:
     _, cells = comparison([row("fifo", p95=0.0), row("srtf")])
     assert [line[6] for line in cells] == ["-", "-"]
-    assert comparison([]) == (comparison([row("fifo")])[0], [])
+    head, cells = comparison([])
+    assert (head[3], cells) == ("mean JCT, s", [])
 
 
 def test_markdown(tmp_path) -> None:
     write_markdown([row("fifo", workload="a|b.csv")], tmp_path / "table.md")
     first, rule, line = (tmp_path / "table.md").read_text().splitlines()
-    assert first.startswith("| workload | policy | jobs | mean JCT | ratio |")
+    assert first.startswith("| workload | policy | jobs | mean JCT, s | ratio |")
     assert rule.startswith("| --- | --- | ---: |")
     assert line.startswith("| a\\|b.csv | fifo | 2 | 100.0 | 1.000 |")
 

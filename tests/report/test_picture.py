@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from muri_opt import Assignment, Cluster, Decision, Job, Node, Round, Tenant, Waiting, WaitingReason, solve_round
 from muri_opt.report.round.round_svg import MARGIN, MOST_NODES, WIDTH, round_picture
-from muri_opt.report.svg import INK, MOST_COLOURS, distinct_colours
+from muri_opt.report.svg import INK, MOST_COLOURS, distinct_colours, wrapped
 from muri_opt.rounds.generate.families import generate
 from muri_opt.testing import rounds
 
@@ -225,3 +225,14 @@ def test_what_changes_has_a_mark_and_what_stays_has_none():
     assert line in words(tree)
     assert any((text or "").endswith("; a job without a mark stays as it is") for text in words(tree))
     assert marks(drawn(round_), "change") == []
+
+
+def test_words_are_wrapped_and_only_the_last_line_is_cut():
+    reason = "asks for 8 GPUs; tenant 'language' has 3 left of its quota of 14; 3 of 24 are free"
+    lines = wrapped(reason, 200, 10, 3)
+    assert " ".join(lines) == reason
+    assert max(map(len, lines)) <= 33
+    short = wrapped(reason, 200, 10, 2)
+    assert short[0] == lines[0]
+    assert short[1].endswith("…")
+    assert reason.startswith(f"{short[0]} {short[1][:-1]}")

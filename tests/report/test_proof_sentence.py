@@ -89,3 +89,9 @@ def test_nothing_is_proved_of_a_wrong_answer_or_without_a_bound():
     )
     assert sentence(None, bound=None).startswith("no bound: ")
     assert sentence(None, bound=None, decision=False) == "nothing to prove: there is no decision"
+
+
+def test_every_kind_of_proof_has_words_of_its_own():
+    words = [proof.words for proof in Proof]
+    assert len(set(words)) == len(Proof)
+    assert [said for said in words if said != said.lower()] == []

@@ -54,7 +54,7 @@ class Repeats:
 
     def cells(self) -> list[str]:
         """Return the line of the table; a time is no less than 0, so its interval is cut there."""
-        words = [FIGURES[self.figure], self.policy, self.method, f"{self.repetitions:,}"]
+        words = [f"{FIGURES[self.figure]}, s", self.policy, self.method, f"{self.repetitions:,}"]
         ratio = ["-", "-"] if self.ratio is None else [f"{self.ratio.mean:.3f}", _ends(self.ratio, ".3f")]
         test = ["-", "-", "-"]
         if self.against is not None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from muri_opt.replay.studies.repeats import FIGURES, HEAD, WORDS, repeats_of
 from muri_opt.replay.studies.runs import RunRow
+from muri_opt.rounds.readable_time import unit_of
 from muri_opt.studies.runner.atomic_write import replace_file
 from muri_opt.studies.runner.intervals import STATISTICS
 from muri_opt.studies.runner.result_tables import Cell, Columns, columns_from, markdown_table
@@ -29,24 +30,30 @@ def columns_of(rows: Sequence[RunRow]) -> Columns:
 def comparison(rows: Sequence[RunRow]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the cells of a table: every run beside the first of the same workload and seed.
 
-    Times are in seconds, a ratio is how many times that of the first. Methods and seeds are columns where they differ.
+    Each column of times says its unit, a ratio is how many times that of the first. Methods and seeds are columns where
+    they differ.
     Where rounds are solved, the part of them that is settled within the gap asked for is the last column.
     """
     first: dict[tuple[Cell, ...], RunRow] = {}
     named = [name for name in _NAMED if name == "policy" or len({getattr(row.run, name) for row in rows}) > 1]
     solved = any(row.run.method != "heuristic" for row in rows)
+    units = {name: unit_of(max((row.figures[name] for row in rows), default=0.0)) for name in (*FIGURES, "waiting")}
     cells = []
     for row in rows:
         base = first.setdefault(tuple(getattr(row.run, name) for name in _COMPARED), row)
         line = [row.run.workload, *(str(getattr(row.run, name)) for name in named), f"{row.figures['jobs']:,}"]
         for name in FIGURES:
             value, reference = row.figures[name], base.figures[name]
-            line += [f"{value:,.1f}", f"{value / reference:.3f}" if reference else "-"]
-        line += [f"{row.figures['waiting']:,.1f}", f"{row.figures['utilisation']:.1%}"]
+            line += [_told(value, units[name]), f"{value / reference:.3f}" if reference else "-"]
+        line += [_told(row.figures["waiting"], units["waiting"]), f"{row.figures['utilisation']:.1%}"]
         cells.append(line + [settled(row)] * solved)
     head = ["workload", *named, "jobs"]
-    head += [word for title in FIGURES.values() for word in (title, "ratio")]
-    return [*head, "waiting", "GPUs used"] + ["settled"] * solved, cells
+    head += [word for name, title in FIGURES.items() for word in (f"{title}, {units[name][1]}", "ratio")]
+    return [*head, f"waiting, {units['waiting'][1]}", "GPUs used"] + ["settled"] * solved, cells
+
+
+def _told(seconds: float, unit: tuple[int, str]) -> str:
+    return f"{seconds / unit[0]:,.{1 if unit[0] == 1 else 2}f}"
 
 
 def settled(row: RunRow) -> str:
