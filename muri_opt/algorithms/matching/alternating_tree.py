@@ -157,7 +157,8 @@ class Search:
 
     def _outer_besides(self, v: int) -> Ints:
         """Return the outer vertices that are not in one node with ``v``."""
-        return ((self.label == OUTER) & (self.nodes.top_key != self.nodes.top_key[v])).nonzero()[0]
+        elsewhere = self.nodes.top_key != self.nodes.top_key[v]
+        return np.asarray(((self.label == OUTER) & elsewhere).nonzero()[0])
 
     def _scan_inside(self, own: Ints, others: Ints) -> None:
         """Find anew the nearest outer vertex of another node for the vertices ``own`` of one node."""

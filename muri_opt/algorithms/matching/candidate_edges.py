@@ -76,7 +76,7 @@ class AllPairs:
         least = np.take_along_axis(parts, at[:, :, None], axis=2)[:, :, 0]
         wanted = least + prices[rows][:, None] < (0 if uncovered else FAR >> 1)
         columns = (at + np.arange(0, CHUNKS * self.width, self.width) + shift) % n
-        return (rows[:, None] * n + columns)[wanted]
+        return np.asarray((rows[:, None] * n + columns)[wanted])
 
 
 def cover_rest(doubled: Ints, known: Ints, rest: Ints, prices: Ints) -> None:

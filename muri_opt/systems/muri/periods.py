@@ -9,7 +9,7 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.quantities import microseconds
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.muri.interleaving import group_periods
 
 Group = tuple[int, ...]
@@ -17,19 +17,24 @@ Group = tuple[int, ...]
 
 def stage_times(jobs: Sequence[Job]) -> Ints:
     """Return stage times in microseconds, a row per job; a job without them, or with another number, is refused."""
-    rows = []
+    rows = [job.stage_seconds for job in jobs]
+    if None in rows or len({len(row or ()) for row in rows}) > 1 or any(job.gpus < 1 for job in jobs):
+        _refuse(jobs)
+    seconds = np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0] or ()) if rows else 0)
+    return np.rint(seconds * MICROSECONDS_PER_SECOND).astype(np.int64)  # halves to even, as round() does
+
+
+def _refuse(jobs: Sequence[Job]) -> None:
+    """Refuse the first job that cannot be interleaved with those before it, and name the field."""
     for position, job in enumerate(jobs):
+        where = f"jobs[{position}] ({job.id!r})"
         if job.gpus < 1:
-            raise InputError(f"jobs[{position}] ({job.id!r}).gpus", str(job.gpus), "at least 1 to share GPUs")
+            raise InputError(f"{where}.gpus", str(job.gpus), "at least 1 to share GPUs")
         if job.stage_seconds is None:
-            raise InputError(
-                f"jobs[{position}] ({job.id!r}).stage_seconds", "nothing", "a time per stage to interleave"
-            )
-        rows.append([microseconds(seconds) for seconds in job.stage_seconds])
-        if len(rows[-1]) != len(rows[0]):
-            found = f"{len(rows[-1])} times"
-            raise InputError(f"jobs[{position}] ({job.id!r}).stage_seconds", found, f"{len(rows[0])}, as the first job")
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(rows[0]) if rows else 0)
+            raise InputError(f"{where}.stage_seconds", "nothing", "a time per stage to interleave")
+        stages, first = len(job.stage_seconds), len(jobs[0].stage_seconds or ())
+        if stages != first:
+            raise InputError(f"{where}.stage_seconds", f"{stages} times", f"{first}, as the first job")
 
 
 def periods_of(

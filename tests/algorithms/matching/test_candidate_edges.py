@@ -1,0 +1,136 @@
+"""The assignment by a few candidate edges is that of all pairs, and its duals cover all of them."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from muri_opt.algorithms.matching import (
+    alternating_tree,
+    candidate_edges,
+    engines,
+    fractional_matching,
+    max_weight_matching,
+)
+from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
+from muri_opt.verify.certificates.matching import matching_breaches
+
+KINDS = ("ones", "ties", "wide", "sparse", "alike", "line")
+
+
+def graph(kind, n, seed=0):
+    """Return weights with a zero diagonal: equal, tied, all different, few, of a few kinds of vertices, on a line."""
+    draw = np.random.default_rng([n, seed])
+    weights = {
+        "ones": lambda: np.ones((n, n), dtype=np.int64),
+        "ties": lambda: draw.integers(0, 4, (n, n)),
+        "wide": lambda: draw.integers(1, 10**6, (n, n)),
+        "sparse": lambda: np.where(draw.random((n, n)) < 4 / n, draw.integers(1, 100, (n, n)), 0),
+        "alike": lambda: draw.integers(1, 1000, (6, 6))[np.ix_(kinds := draw.integers(0, 6, n), kinds)],
+        "line": lambda: 1000 - np.abs(np.subtract.outer(at := draw.integers(0, 1000, n), at)),
+    }[kind]()
+    upper = np.triu(weights, 1)
+    return upper + upper.T
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [9, 60, 131])
+def test_candidates_give_the_optimum_of_all_pairs(kind, n):
+    for seed in range(4):
+        weights = graph(kind, n, seed)
+        draw = np.random.default_rng(seed)
+        start = draw.integers(0, weights.max() + 2, n)
+        partner, duals, soon = assigned_by_candidates(2 * weights, start, draw)
+        assert sorted(partner.tolist()) == list(range(n))
+        rows, columns = linear_sum_assignment(weights, maximize=True)
+        best = weights[rows, columns].sum()
+        assert weights[np.arange(n), partner].sum() <= best
+        if soon:
+            assert weights[np.arange(n), partner].sum() == best == duals.sum()
+            assert (np.add.outer(duals, duals) + np.where(np.eye(n), 2**40, 0) >= 2 * weights).all()
+            assert (duals >= 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vertex_has_an_uncovered_candidate_if_a_pair_of_it_is_uncovered(kind):
+    n = 75
+    doubled = 2 * graph(kind, n)
+    draw = np.random.default_rng(1)
+    pairs = AllPairs(doubled, draw)
+    for scale in (0.5, 0.9, 1.1):
+        prices = (draw.random(n) * scale * doubled.max()).astype(np.int64)
+        slack = np.add.outer(prices, prices) - doubled + np.where(np.eye(n), 2**40, 0)
+        found = np.divmod(pairs.candidates(prices, uncovered=True), n)
+        assert (slack[found] < 0).all()
+        assert sorted(set(found[0].tolist())) == np.flatnonzero((slack < 0).any(axis=1)).tolist()
+        rows, columns = np.divmod(pairs.candidates(prices), n)
+        assert (rows != columns).all()
+        for row in range(n):  # the best partner of all is among the best of each part
+            assert slack[row, columns[rows == row]].min() == slack[row].min()
+
+
+def test_equal_vertices_do_not_all_have_the_same_candidates(monkeypatch):
+    monkeypatch.setattr(candidate_edges, "_BLOCK", 300)
+    n = 120
+    pairs = AllPairs(2 * graph("ones", n), np.random.default_rng(0))
+    columns = pairs.candidates(np.ones(n, dtype=np.int64)) % n
+    assert len(set(columns.tolist())) > n / 2
+
+
+def test_half_of_the_vertices_in_turn_has_every_kind_in_proportion():
+    draw = np.random.default_rng(4)
+    kind = draw.integers(0, 6, 500)
+    weights = np.triu(draw.integers(1, 10**6, (6, 6))[np.ix_(kind, kind)], 1)
+    order = alike_in_turn(2 * (weights + weights.T), draw)
+    assert sorted(order.tolist()) == list(range(500))
+    half, all_ = (np.bincount(kind[some], minlength=6) for some in (order[::2], order))
+    assert (np.abs(2 * half - all_) <= 6).all()  # of 80 of a kind; a random half would miss it by 9 on average
+
+
+def test_the_rest_gets_the_least_prices_that_cover_it():
+    doubled = 2 * graph("wide", 40)
+    known, rest = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    prices = np.zeros(40, dtype=np.int64)
+    prices[known] = np.random.default_rng(2).integers(0, 10**6, 20)
+    before = prices.copy()
+    cover_rest(doubled, known, rest, prices)
+    assert prices[known].tolist() == before[known].tolist()
+    expected = [max(0, *(doubled[v, u] - before[u] for u in known)) for v in rest]
+    assert prices[rest].tolist() == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [(fractional_matching, "SMALL", 12)],
+        [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
+        [(engines, "MANY", 0), (engines, "NEAR", 64)],
+        [(engines, "MANY", 0), (engines, "NEAR", 10**9), (alternating_tree, "AT_ONCE", 0)],
+    ],
+    ids=["by candidates", "too few candidates", "in stages", "in short stages, scanned late"],
+)
+def test_every_way_of_a_large_graph_is_proved_in_a_small_one(monkeypatch, kind, changes):
+    for owner, name, value in changes:
+        monkeypatch.setattr(owner, name, value)
+    for seed in range(3):
+        weights = graph(kind, 50 + seed, seed)
+        found = max_weight_matching(weights)
+        blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
+        assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
+        assert found.value == max_weight_matching(weights, engine="rustworkx").value
+
+
+@pytest.mark.parametrize("nested", [1, 2])
+def test_many_odd_cycles_are_joined_in_stages(nested):
+    """Triangles, or triangles of triangles, with light edges between them: far more roots than one search at a time."""
+    size = 3**nested
+    n = 50 * size
+    weights = graph("sparse", n, nested) // 20
+    for first in range(0, n, size):
+        weights[first : first + size, first : first + size] = 12
+        for one in range(first, first + size, 3):
+            weights[one : one + 3, one : one + 3] = 20
+    np.fill_diagonal(weights, 0)
+    found = max_weight_matching(weights)
+    blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
+    assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
