@@ -169,6 +169,10 @@ class Chapter(ABC):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best bound that prices, or counting, prove in exact integers; ``None`` where nothing does."""
 
+    def quick_bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return a bound that is found sooner and may prove less; by default the same."""
+        return self.bound(decision, prices)
+
     def optimum(self, steps: int) -> int | None:
         """Return the value of the best decision by going through all; ``None`` where that takes more ``steps``."""
         return None
