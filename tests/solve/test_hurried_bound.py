@@ -60,6 +60,20 @@ def test_a_bound_that_may_be_late_is_that_of_a_sample(
     assert asked[2:] == ["quick_duals"] * 3
 
 
+@pytest.mark.parametrize(("policy", "family"), [("afs-l", "elastic"), ("rubick", "plans")])
+def test_a_hurried_bound_is_that_of_prices_alone(policy: str, family: str, pace: Pace) -> None:
+    """What is counted beside them proves no less, and takes longer."""
+    round_, rules = generate(family, jobs=40, nodes=4, seed=2), policy_from(policy).rules
+    pace.took("bound", policy, 40, 100.0)
+    result = solve_round(round_, policy, "auto", LONG)
+    (duals,) = result.certificate.evidence
+    chapter = chapter_of(round_, rules)
+    assert (result.bound, result.certificate.proof) == chapter.quick_bound(result.answer, [duals])
+    assert result.bound >= chapter.bound(result.answer, [duals])[0]
+    assert verify(round_, result).feasible
+    assert chapter.quick_bound(result.answer, []) == chapter.bound(result.answer, [])
+
+
 @pytest.mark.parametrize(("policy", "family", "jobs"), [("rubick", "plans", 700), ("joint-s", "elastic", 2500)])
 def test_prices_of_a_sample_prove_nearly_as_much(policy: str, family: str, jobs: int) -> None:
     round_, rules = generate(family, jobs=jobs, nodes=40, seed=3), policy_from(policy).rules
