@@ -32,7 +32,7 @@ from muri_opt.solve.loading import load_backend, load_program
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
-from muri_opt.solve.timed import BOUND_SECONDS, Timed
+from muri_opt.solve.timed import BOUND_SECONDS, SIZING, Timed
 from muri_opt.solve.watching import tell
 from muri_opt.systems import Rules, has_program, program_of, unit_of
 from muri_opt.verify import Audit, enumerable_optimum
@@ -155,7 +155,7 @@ class Search(Timed):
 
     def _too_large(self) -> Termination | None:
         """Return why the program is not begun for its size, if it is not; that is not asked where it took too long."""
-        if self.is_late_for("work"):
+        if self.is_late_for("work", usual=SIZING):
             self.leave_out("work")
             detail = "no time left to tell how large the program is"
             return Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail=detail)
@@ -168,7 +168,7 @@ class Search(Timed):
         formulation = self.program
         if not (formulation.has_direct or formulation.has_search) or self._barred() is not None:
             return
-        if self.is_late_for("groups"):
+        if self.is_late_for("groups", usual=SIZING):
             self.leave_out("groups")
             return
         with self.step("groups", "build_seconds"):  # of jobs, so many that they are searched and not listed
