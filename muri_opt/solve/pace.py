@@ -20,9 +20,10 @@ _Key = tuple[str, str, int]
 
 
 class _Taken(NamedTuple):
-    """Seconds for each job that a step is expected to take, and the least that an expectation of it fades to."""
+    """Seconds for each job that a step is expected to take, the fewest that it took, and the least to fade to."""
 
     each: float
+    fastest: float
     least: float
 
 
@@ -45,10 +46,10 @@ class Pace:
         key, each = (step, policy, jobs.bit_length()), seconds / max(1, jobs)
         known = self._taken.get(key)
         if known is None:
-            self._taken[key] = _Taken(each, FIRST_FADES * each)
+            self._taken[key] = _Taken(each, each, FIRST_FADES * each)
         else:
-            fastest = min(each, known.least / FADING)
-            self._taken[key] = _Taken((each + known.each) / 2, FADING * fastest)
+            fastest = min(each, known.fastest)
+            self._taken[key] = _Taken((each + known.each) / 2, fastest, FADING * fastest)
 
     def left_out(self, step: str, policy: str, jobs: int) -> None:
         """Expect less of a step the next time, as it was left out."""

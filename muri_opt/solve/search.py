@@ -32,7 +32,7 @@ from muri_opt.solve.loading import load_backend, load_program
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
-from muri_opt.solve.timed import BOUND_SECONDS, Timed
+from muri_opt.solve.timed import BOUND_SECONDS, SIZING, Timed
 from muri_opt.solve.watching import tell
 from muri_opt.systems import Rules, has_program, program_of, unit_of
 from muri_opt.verify import Audit, enumerable_optimum
@@ -143,19 +143,36 @@ class Search(Timed):
             return False
         with self.step(step, "verify_seconds"):
             duals = None if prices is None else prices(self.round_)
-            self._learn(() if duals is None else (duals,))
+            evidence = () if duals is None else (duals,)
+            if step != "bound" and self.decision is not None:
+                self.audit.quick_bound(self.decision, evidence)
+            self._learn(evidence)
         return True
 
     def _barred(self, work: float = 0.0) -> Termination | None:
         """Return why the solver process is not asked, if it is not."""
         return barred(self.left(), len(self.round_.jobs), answered=self.decision is not None, work=work)
 
+    def _too_large(self) -> Termination | None:
+        """Return why the program is not begun for its size, if it is not; that is not asked where it took too long."""
+        if self.is_late_for("work", usual=SIZING):
+            self.leave_out("work")
+            detail = "no time left to tell how large the program is"
+            return Termination(reason=Reason.NO_SOLUTION, limit=Limit.TIME, detail=detail)
+        with self.step("work", "build_seconds"):
+            work = self.program.work(self.round_)
+        return self._barred(work)
+
     def run_directly(self) -> None:
         """Take the answer of the chapter's own algorithm, if it has one; what goes wrong there is left to a solver."""
         formulation = self.program
         if not (formulation.has_direct or formulation.has_search) or self._barred() is not None:
             return
-        whole = formulation.is_searched(self.round_)
+        if self.is_late_for("groups", usual=SIZING):
+            self.leave_out("groups")
+            return
+        with self.step("groups", "build_seconds"):  # of jobs, so many that they are searched and not listed
+            whole = formulation.is_searched(self.round_)
         answer: Answer | None = None
         tell("a search of the policy's own", self.value, self.bound)
         with suppress(WorkerError, RefusalError):
@@ -183,7 +200,7 @@ class Search(Timed):
         if self.searched:
             return
         try:
-            barred = self._barred(self.program.work(self.round_) if self.method == "auto" else 0.0)
+            barred = self._barred() or (self._too_large() if self.method == "auto" else None)
         except RefusalError as error:  # told from counts, before the round is handed over
             if self.decision is None:
                 raise

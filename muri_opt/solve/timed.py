@@ -18,6 +18,8 @@ from muri_opt.systems import Policy
 
 CHECKING: Final = 3e-5
 """Seconds for each job that the check of an answer is expected to take before one was checked."""
+SIZING: Final = 1e-4
+"""Seconds for each job that telling the size of a program may take where that was never told."""
 BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 LEAST_PART: Final = 0.25
@@ -63,10 +65,10 @@ class Timed(Known):
         """Return the seconds that a step is expected to take."""
         return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
 
-    def is_late_for(self, step: str, *, by: float = 0.0) -> bool:
+    def is_late_for(self, step: str, *, by: float = 0.0, usual: float = 0.0) -> bool:
         """Return whether a step is expected to end after the limit, by more than so many seconds."""
         seconds = self.seconds_left()
-        return seconds is not None and self.expected(step) > max(seconds, 0.0) + by
+        return seconds is not None and self.expected(step, usual=usual) > max(seconds, 0.0) + by
 
     def may_be_late_for(self, step: str) -> bool:
         """Return whether a step would end after the limit if it took twice as long as is expected."""

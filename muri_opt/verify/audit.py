@@ -118,6 +118,11 @@ class Audit:
         self._bounds.append((decision, evidence, proved_bound(self.round_, self.rules, decision, evidence)))
         return self._bounds[-1][2]
 
+    def quick_bound(self, decision: Decision, evidence: tuple[Evidence, ...]) -> None:
+        """Let the bound of a decision by this evidence be what prices prove, where more would take much longer."""
+        prices = [item for item in evidence if not isinstance(item, Agreement)]
+        self._bounds.append((decision, evidence, self._chapter.quick_bound(decision, prices)))
+
     def certificate(self, result: Result, *, seek_bound: bool = True) -> Certificate:
         """Return what is true of a result under the rules of the audit.
 

@@ -174,6 +174,10 @@ class Chapter(ABC):
         """How many jobs there are to decide about."""
         return len(self.jobs)
 
+    def quick_bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return a bound that is found sooner and may prove less; by default the same."""
+        return self.bound(decision, prices)
+
     def optimum(self, steps: int) -> int | None:
         """Return the value of the best decision by going through all; ``None`` where that takes more ``steps``."""
         return None

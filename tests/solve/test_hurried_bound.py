@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from handmade import round_of
 from msgspec.structs import replace
 
 from muri_opt import Cluster, Limits, Node, policy_from, solve_round, verify
@@ -57,6 +58,20 @@ def test_a_bound_that_may_be_late_is_that_of_a_sample(
         solve_round(round_, policy, "auto", limits)
     solve_round(round_, policy, "heuristic", LONG)
     assert asked[2:] == ["quick_duals"] * 3
+
+
+@pytest.mark.parametrize(("policy", "family"), [("afs-l", "elastic"), ("rubick", "plans")])
+def test_a_hurried_bound_is_that_of_prices_alone(policy: str, family: str, pace: Pace) -> None:
+    """What is counted beside them proves no less, and takes longer."""
+    round_, rules = generate(family, jobs=40, nodes=4, seed=2), policy_from(policy).rules
+    pace.took("bound", policy, 40, 100.0)
+    result = solve_round(round_, policy, "auto", LONG)
+    (duals,) = result.certificate.evidence
+    chapter = chapter_of(round_, rules)
+    assert (result.bound, result.certificate.proof) == chapter.quick_bound(result.answer, [duals])
+    assert result.bound >= chapter.bound(result.answer, [duals])[0]
+    assert verify(round_, result).feasible
+    assert chapter.quick_bound(result.answer, []) == chapter.bound(result.answer, [])
 
 
 @pytest.mark.parametrize(("policy", "family", "jobs"), [("rubick", "plans", 700), ("joint-s", "elastic", 2500)])
@@ -121,7 +136,7 @@ def test_an_expectation_fades_to_little_less_than_a_step_ever_took() -> None:
         pace.took("bound", "fifo", 100, seconds)
     for _ in range(20):
         pace.left_out("bound", "fifo", 100)
-    assert 0.5 < pace.expected("bound", "fifo", 100) <= 2.0 * FADING
+    assert pace.expected("bound", "fifo", 100) == pytest.approx(2.0 * FADING)
 
 
 @pytest.mark.parametrize("policy", ["rubick", "sia", "aiturbo", "joint-s", "joint-l"])
@@ -160,3 +175,16 @@ def test_joint_jobs_start_by_what_they_are_worth_for_a_gpu() -> None:
     assert sorted_by == sorted(sorted_by, reverse=True)
     empty = Cluster(nodes=(Node(id="n0", gpus=0),))
     assert not next(simple_decisions(policy, replace(round_, cluster=empty))).assignments
+
+
+def test_how_large_a_program_is_is_not_asked_where_that_takes_too_long(
+    pace: Pace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(timed, "PACE", pace)
+    round_ = round_of([4], [1, 4])
+    assert solve_round(round_, "srtf", "auto", LONG).termination.reason == "OPTIMAL"
+    pace.took("work", "srtf", 2, 1e6)
+    told = solve_round(round_, "srtf", "auto", LONG).termination
+    assert (told.limit, told.detail) == ("TIME", "no time left to tell how large the program is")
+    assert solve_round(round_, "srtf", "auto", Limits(work=5.0)).termination.reason == "OPTIMAL"

@@ -122,11 +122,6 @@ class AITurboPolicy(PlanPolicy):
         """Return when the patience of a waiting job ends."""
         return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
-    @property
-    def looks_at_clock(self) -> bool:
-        """Its scores are those of all jobs: it runs to its end."""
-        return False
-
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return self._seated(round_, options, self.seats(round_, options))

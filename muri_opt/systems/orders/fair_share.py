@@ -59,7 +59,7 @@ class _Filling:
         self._place = [0] * len(jobs)
         for place, job in enumerate(arrival):
             self._place[job] = place
-        self._used = 1
+        self._used = self._weight = 1
 
     def order(self) -> list[int]:
         """Return the jobs as progressive filling serves them, from the tenants without others below them upwards."""
@@ -76,6 +76,7 @@ class _Filling:
         self._used = sum(use[place] for place in below[-1]) or 1
         found: dict[int, list[int]] = {}
         weights = [Fraction(repr(tenant.weight)).as_integer_ratio() for tenant in tenants]
+        self._weight = lcm(*(up for up, _ in weights))
 
         def children(place: int) -> list[_Child]:
             return [_Child(found[one], use[one], weights[one]) for one in below[place]]
@@ -100,23 +101,23 @@ class _Filling:
         if len(some) == 1:
             return list(some[0].jobs)
         # What a child claims depends on its own jobs alone, so to serve the least claim is to merge.
-        return [job for _, _, _, job in merge(*map(self._claims, some))]
+        return [job for _, _, job in merge(*map(self._claims, some))]
 
-    def _claims(self, child: _Child) -> list[tuple[float, Fraction, int, int]]:
-        """Return what a child claims before each of its jobs: as a float, exactly, then the job's arrival.
+    def _claims(self, child: _Child) -> list[tuple[int, int, int]]:
+        """Return what a child claims before each of its jobs, then the job's arrival.
 
-        Fractions are slow to compare, and few have the float of another.
+        Claims are whole numbers over one denominator, that of all use, parts and weights: fractions are slow to
+        compare.
         """
         up, down = child.weight
-        below = self._used * self._whole * up
+        scale = down * (self._weight // up)
         base = child.use * self._whole
         before = [accumulate([asked[job] for job in child.jobs], initial=0) for asked in self._asked]
         largest = map(max, *before) if len(before) > 1 else before[0] if before else [0] * len(child.jobs)
-        found = []
-        for job, part in zip(child.jobs, largest, strict=False):
-            above = (base + part * self._used) * down
-            found.append((above / below, Fraction(above, below), self._place[job], job))
-        return found
+        return [
+            ((base + part * self._used) * scale, self._place[job], job)
+            for job, part in zip(child.jobs, largest, strict=False)
+        ]
 
 
 def _total(has: Ints) -> int:

@@ -70,6 +70,11 @@ class PlanPolicy(Policy):
     def plan_rules(self) -> PlanRules:
         """Which plans a job may run by and what they are worth; the exact program of the same round obeys them too."""
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """Whether :meth:`choose` does; most policies run to their end."""
+        return False
+
     @abstractmethod
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs: at most one option of a job, within nodes and quotas.

@@ -71,6 +71,11 @@ class RubickPolicy(ThroughputPolicy):
         """Return when the patience of a waiting job ends."""
         return inf if self.patience == "inf" else end_of_patience(microseconds(float(self.patience)), waiting)
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """It is done soon after its time is over."""
+        return True
+
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs.
 

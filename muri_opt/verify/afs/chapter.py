@@ -95,14 +95,21 @@ class ShareChapter(Chapter):
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best of weak duality and of counting GPUs and quotas."""
         if self._places is not None:
-            values: Sequence[dict[int, int]] = self._possible
-            found = [(placed_bound(self._places, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
             counted = self._counted
         else:
-            values = self.rules.values(self.round_)
-            found = [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
-            counted = counted_bound(self.round_, values)
-        return best_bound([*found, *([] if counted is None else [(counted, Proof.COUNTING)])])
+            counted = counted_bound(self.round_, self.rules.values(self.round_))
+        return best_bound([*self._priced(prices), *([] if counted is None else [(counted, Proof.COUNTING)])])
+
+    def quick_bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return the best of weak duality; of counting only where there are no prices."""
+        return best_bound(self._priced(prices)) or self.bound(decision, prices)
+
+    def _priced(self, prices: Sequence[Prices]) -> list[Bound]:
+        if self._places is not None:
+            places, possible = self._places, self._possible
+            return [(placed_bound(places, possible, item), Proof.LINEAR_DUALS) for item in linear(prices)]
+        values = self.rules.values(self.round_)
+        return [(priced_bound(self.round_, values, item), Proof.LINEAR_DUALS) for item in linear(prices)]
 
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration, where shares have places; elsewhere counting is as good."""

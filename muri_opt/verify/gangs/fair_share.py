@@ -26,12 +26,12 @@ class _Party:
     """A tenant, the cluster, or jobs of one: its children in a queue, or its jobs from the last to the first."""
 
     def __init__(self, weight: float = 1.0) -> None:
-        self.weight = Fraction(repr(weight))
+        self.weight = (1, 1) if weight == 1.0 else Fraction(repr(weight)).as_integer_ratio()
         self.used = 0
         self.served: Parts = ()
         self.jobs: list[tuple[Arrival, Job]] = []
         self.children: list[_Party] = []
-        self.queue: list[tuple[Fraction, Arrival, int]] = []
+        self.queue: list[tuple[int, Arrival, int]] = []
 
     @property
     def next(self) -> Arrival | None:
@@ -42,7 +42,7 @@ class _Party:
 
 
 class _Filling:
-    """The cluster with all its parties, and what claims are counted in: all use, and a denominator of all parts."""
+    """The cluster with all its parties, and what claims are counted in: all use, and what divides parts and weights."""
 
     def __init__(self, round_: Round) -> None:
         rooms = [room_of(node) for node in round_.cluster.nodes if node.gpus]
@@ -54,7 +54,9 @@ class _Filling:
         self._whole = lcm(*(total for total in self._totals if total))
         self.top = _tree(round_)
         self._all_use = self.top.used or 1
-        for party in reversed(_downwards(self.top)):
+        parties = _downwards(self.top)
+        self._weights = lcm(*(party.weight[0] for party in parties))
+        for party in reversed(parties):
             party.served = (0,) * len(self._totals)
             party.queue = [
                 (self.claim(child), child.next, place)
@@ -63,11 +65,11 @@ class _Filling:
             ]
             heapify(party.queue)
 
-    def claim(self, party: _Party) -> Fraction:
-        """Return what a party has for its weight."""
+    def claim(self, party: _Party) -> int:
+        """Return what a party has for its weight, over a denominator that all parties have in common."""
         above = party.used * self._whole + max(party.served, default=0) * self._all_use
-        up, down = party.weight.as_integer_ratio()
-        return Fraction(above * down, self._all_use * self._whole * up)
+        up, down = party.weight
+        return above * down * (self._weights // up)
 
     def asked(self, job: Job) -> Parts:
         """Return the parts of the cluster that a job asks for; none of what nodes do not limit."""

@@ -6,7 +6,7 @@ best, with room for all that is rounded; those few are then compared in exact in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
@@ -118,7 +118,7 @@ def _around(gain: Floats, size: Floats, slack: Floats | float) -> tuple[Floats, 
     return gain - off, gain + off
 
 
-def _floats(numbers: Iterator[int] | tuple[int, ...]) -> Floats:
+def _floats(numbers: Iterable[int]) -> Floats:
     return np.array([float(number) for number in numbers], dtype=np.float64)
 
 

@@ -138,6 +138,12 @@ class PlanChapter(Chapter):
             found += [] if counted is None else [(counted, Proof.COUNTING)]
         return best_bound(found)
 
+    def quick_bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return the best of weak duality; of counting only where there are no prices."""
+        menu = self.menu
+        found = [(planned_bound(self.round_, menu, item), Proof.LINEAR_DUALS) for item in linear(prices)]
+        return best_bound(found) or self.bound(decision, prices)
+
     def optimum(self, steps: int) -> int | None:
         """Return the optimum by enumeration."""
         return planned_optimum(self.round_, self.menu, steps=steps)

@@ -102,6 +102,8 @@ def one_value(
     restart: bool,
 ) -> int:
     """Return what one of the allowed plans of a job is worth, with a restart or without."""
+    if planned.objective == "completions" or planned.counts_time:
+        allowed = [plan]  # what it is worth does not hang on the others
     values = plan_values(round_, round_.jobs[job], planned, fitting, allowed)
     place = next(place for place, one in enumerate(allowed) if one is plan)
     return values[place][0 if restart else 1]

@@ -57,6 +57,11 @@ class SiaPolicy(PlanPolicy):
             return PlanRules(change=self.change, objective=self.objective)
         return PlanRules(change=self.change, power=self.power)
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """It is done soon after its time is over."""
+        return True
+
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return _placed(round_, options, self.seats(round_, options), seed, until)
