@@ -126,14 +126,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each round")
+    parser.add_argument("--work", type=float, help="units of work for each round in place of seconds")
     given = parser.parse_args(arguments)
     heads = ("policy", "method", *CHANGED, "restart GPU h", "needless", "CPU s a round")
     print("| " + " | ".join(heads) + " |")
     print("|" + " --- |" * len(heads))
     sizes = {"rounds": given.rounds, "jobs": given.jobs, "nodes": given.nodes, "seed": given.seed}
+    limits = Limits(seconds=given.seconds) if given.work is None else Limits(work=given.work)
     for policy in given.policies:
         for method in given.methods:
-            found = run(policy, method, limits=Limits(seconds=given.seconds), **sizes)
+            found = run(policy, method, limits=limits, **sizes)
             counts = [f"{found.counts[kind]:,}" for kind in CHANGED]
             spent = found.decide_seconds / given.rounds
             cells = (policy, method, *counts, f"{found.restart_gpu_seconds / 3600:.2f}", str(found.needless))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -13,17 +14,24 @@ from muri_opt.verify import completed
 
 LOOKS: Final = 8
 """How often an answer is looked at again at most; two or three times are usual."""
+MOST_JOBS: Final = 500
+"""Jobs up to which it is: a look takes as long as the call, and in large rounds an answer in time is worth more."""
 
 
 def look_again(search: Search, searched: Callable[[Round, Limits], Search]) -> None:
     """Let a search go on from its own answer, as the next call would, while that is worth more and limits last.
 
-    ``searched`` searches another round in the same way. An answer that is as good as was asked for stays.
+    ``searched`` searches another round in the same way. An answer that is as good as was asked for stays. Seconds must
+    suffice for as long as the time before took.
     """
-    for _ in range(LOOKS):
-        before, left = search.decision, search.left()
+    began = search.began
+    for _ in range(LOOKS if len(search.round_.jobs) <= MOST_JOBS else 0):
+        before, left, now = search.decision, search.left(), time.monotonic()
         if before is None or search.close_enough or left.nothing_left:
             return
+        if left.seconds is not None and now - began > left.seconds:
+            return
+        began = now
         then = after(search.round_, before)
         if then == search.round_:
             return
