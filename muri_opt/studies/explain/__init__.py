@@ -5,6 +5,7 @@ from muri_opt.studies.explain.differences import Difference
 from muri_opt.studies.explain.elastic_gap import ElasticGap, RuleOutcome, best_speed, elastic_gap
 from muri_opt.studies.explain.grouping_loss import CAUSES, GroupingLoss, LossStep, grouping_loss
 from muri_opt.studies.explain.joint_gain import KINDS, GainStep, JointGain, joint_gain
+from muri_opt.studies.explain.joint_gap import JointGap, explain_joint_gap
 from muri_opt.studies.explain.round_gap import RoundGap, compare_results, explain_gap
 from muri_opt.studies.explain.value_parts import Part, value_parts
 
@@ -18,6 +19,7 @@ __all__ = [
     "GainStep",
     "GroupingLoss",
     "JointGain",
+    "JointGap",
     "LossStep",
     "Part",
     "RoundGap",
@@ -27,6 +29,7 @@ __all__ = [
     "compare_results",
     "elastic_gap",
     "explain_gap",
+    "explain_joint_gap",
     "grouping_loss",
     "joint_gain",
     "value_parts",

@@ -83,13 +83,15 @@ def joint_gain(round_: Round, policy: str | Policy = "joint-s", limits: Limits |
         raise RefusalError("job.priority", round_.used_fields["job.priority"], "none: one value is split by kinds")
     rules = JointRules.of({key: value for key, value in chosen.rules.items() if key != "chapter"})
     search = _Search(round_, JointFormulation(rules=rules), limits or Limits())
-    singles = {_ALONE: search.best(())}
-    singles |= {SYSTEMS[kind]: search.best((kind,)) for kind in KINDS}
+    alone = search.best(())
+    singles = {_ALONE: alone}
+    singles |= {SYSTEMS[kind]: search.best((kind,)).no_less_than(alone) for kind in KINDS}
     best = max(singles, key=lambda name: singles[name].value)
     allowed: tuple[str, ...] = tuple(kind for kind in KINDS if SYSTEMS[kind] == best)
     reached, steps = singles[best], list[GainStep]()
     while len(allowed) < len(KINDS):
-        found = {kind: search.best((*allowed, kind)) for kind in KINDS if kind not in allowed}
+        others = [kind for kind in KINDS if kind not in allowed]
+        found = {kind: search.best((*allowed, kind)).no_less_than(reached) for kind in others}
         kind = max(found, key=lambda one: found[one].value)
         gain = found[kind].value - reached.value
         steps.append(GainStep(kind=kind, value=found[kind].value, gain=gain, optimal=found[kind].optimal))
@@ -111,6 +113,10 @@ class _Best(NamedTuple):
     value: int
     optimal: bool
     decision: Decision
+
+    def no_less_than(self, fewer: _Best) -> _Best:
+        """Return this, or where the time was too short for it what was found with fewer kinds, allowed here too."""
+        return self if self.value >= fewer.value else fewer._replace(optimal=False)
 
 
 class _Search:
