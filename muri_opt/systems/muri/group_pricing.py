@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,8 +30,11 @@ MOST_STEPS: Final = 150_000_000
 PER_STEP: Final = 2.5e-8
 """Work of a step."""
 SUITED: Final = 8
-"""Jobs that are tried for each of the two free seats of a pair."""
+"""Jobs that are tried for each of the two free seats of a pair in a quick look."""
+MOST_SUITED: Final = 16
+"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
 _BLOCK: Final = 1 << 15
+_CELLS: Final = 1 << 21
 _NEVER: Final = -1e300
 
 
@@ -95,6 +99,12 @@ def different(groups: Ints) -> Ints:
     return groups[np.unique(key, return_index=True)[1]]
 
 
+def _best_places(suits: Floats, most: int) -> Ints:
+    """Return so many places with the largest numbers of each row."""
+    places = suits.shape[1]
+    return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
+
+
 class _Bucket:
     """Jobs that may share so many GPUs: type, what each adds times the period, and what it pays."""
 
@@ -109,12 +119,16 @@ class _Bucket:
         self.pays = charges.job[units] + gpus * charges.per_gpu[units]
         self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0))
         self.slow = SLOWDOWN[rules.slowdown]
+        shortest = np.maximum(pricing.unit, sum(self.times))
+        self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
     def groups(self, *, wide: bool) -> Iterator[Ints]:
         """Yield groups of types that may be worth more than they pay."""
         if self.count < 2 or self.largest < 2:
             return
+        if wide:
+            self.score = np.empty((self.count, self.count))
         first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
         yield self._types(first, second)
         if self.largest == 2:
@@ -129,7 +143,7 @@ class _Bucket:
         self.pricing.steps += 2 * len(first) * self.count
         step = max(1, _BLOCK // self.count)
         for begin in range(0, len(first), step):
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step])
+            yield from self._filled(first[begin : begin + step], second[begin : begin + step], wide=wide)
 
     def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
@@ -138,8 +152,6 @@ class _Bucket:
         two of three jobs are above what is missing with the best third one; and two alone, in any seats, above all.
         """
         step = max(1, 8 * _BLOCK // self.count)
-        shortest = np.maximum(self.pricing.unit, sum(self.times))
-        alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         for begin in range(0, self.count, step):
             rows = np.arange(begin, min(self.count, begin + step))
             score = self._scores(rows, 2 if self.slots >= 4 else 1, self.slow[self.largest])
@@ -149,10 +161,11 @@ class _Bucket:
                 second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
                 yield rows[row], second, score[row, second]
                 continue
+            self.score[rows] = score
             pays = self._scores(rows, 1, self.slow[2]) >= self.fixed
             pays |= score >= (self.fixed / 2 if self.largest > 3 else self.fixed)
             if self.largest > 2:
-                pays |= score * (self.slow[self.largest] / self.slow[3]) + alone >= self.fixed
+                pays |= score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
             row, second = np.nonzero(pays)
             yield rows[row], second, score[row, second]
 
@@ -171,46 +184,89 @@ class _Bucket:
         sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
         return np.maximum(self.pricing.unit, self.rule.periods(sitting))
 
-    def _filled(self, first: Ints, second: Ints) -> Iterator[Ints]:
+    def _filled(self, first: Ints, second: Ints, *, wide: bool) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
         rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
+        pays = self.pays[first] + self.pays[second] + self.fixed
         suits = []
         for one, other, free in self.third_seats:
             seats = {one: [times[first, None] for times in self.times], free: self._every}
             seats[other] = [times[second, None] for times in self.times]
             period = self._period(dict(sorted(seats.items())))
-            with_all = (two[:, None] + self.adds) / (period * self.slow[3]) - self.pays
-            with_all[rows, first] = with_all[rows, second] = _NEVER
-            yield self._types(first, second, with_all.argmax(axis=1))
+            # Threes are rare: only pairs that pay nearly all by themselves become one.
+            near = np.flatnonzero(self._at_most(two, period) > pays) if wide else rows
+            if len(near):
+                three = (two[near, None] + self.adds) / (period[near] * self.slow[3]) - self.pays
+                three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
+                yield self._types(first[near], second[near], three.argmax(axis=1))
             if self.largest > 3:
-                half = (two[:, None] / 2 + self.adds) / (period * self.slow[4]) - self.pays
+                half = two[:, None] / 2 + self.adds
+                half /= period if self.slow[4] == 1.0 else period * self.slow[4]
+                half -= self.pays
                 half[rows, first] = half[rows, second] = _NEVER
                 suits.append(half)
         if self.largest < 4 or self.count < 4:
             return
-        yield from self._fours(first, second, *suits)
+        yield from self._fours(first, second, *suits, wide=wide)
 
-    def _fours(self, first: Ints, second: Ints, one: Floats, other: Floats) -> Iterator[Ints]:
-        """Yield the best two jobs for both free seats of each pair that may be above its price with any two."""
+    def _at_most(self, two: Floats, period: Floats) -> Floats:
+        """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""
+        most: Floats = two / (period.min(axis=1) * self.slow[3]) + self.alone
+        return most
+
+    def _fours(self, first: Ints, second: Ints, one: Floats, other: Floats, *, wide: bool) -> Iterator[Ints]:
+        """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
+
+        In a wide look, all jobs are tried that could make a group pay with the best one in the other seat.
+        """
         pays = self.pays[first] + self.pays[second] + self.fixed
-        able = np.flatnonzero(one.max(axis=1) + other.max(axis=1) > pays)
+        high, top = one.max(axis=1), other.max(axis=1)
+        able = np.flatnonzero(high + top > pays)
+        some = min(SUITED, self.count)
         if not len(able):
             return
-        some = min(SUITED, self.count)
-        third = np.argpartition(-one[able], some - 1, axis=1)[:, :some]
-        fourth = np.argpartition(-other[able], some - 1, axis=1)[:, :some]
-        row = np.repeat(np.arange(len(able)), some * some)
-        groups = np.column_stack(
-            [first[able][row], second[able][row], np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()]
-        )
+        if not wide:
+            third, fourth = (np.argpartition(-suits[able], some - 1, axis=1)[:, :some] for suits in (one, other))
+            row = np.repeat(np.arange(len(able)), some * some)
+            pairs = first[able][row], second[able][row]
+            groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
+            yield self._best_fours(groups, row, _NEVER)
+            return
+        one, other, pays = one[able], other[able], pays[able]
+        thirds, fourths = one > (pays - top[able])[:, None], other > (pays - high[able])[:, None]
+        could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
+        could = np.minimum(could, MOST_SUITED)
+        for least, most in pairwise((0, 2, 4, SUITED, MOST_SUITED)):
+            rows = np.flatnonzero((could > least) & (could <= most))
+            for some in np.array_split(rows, len(rows) * most * most // _CELLS + 1):
+                yield self._paying(first[able[some]], second[able[some]], one[some], other[some], pays[some], most)
+
+    def _paying(self, first: Ints, second: Ints, one: Floats, other: Floats, pays: Floats, most: int) -> Ints:
+        """Return the two best groups of each pair that are above their price, with so many jobs in either free seat.
+
+        The two of them are a pair half a cycle apart as well: they are above their prices by what the first two lack.
+        Where the cycle has four slots, turning it makes the better pair the first one.
+        """
+        third, fourth = (_best_places(suits, most) for suits in (one, other))
+        enough = np.take_along_axis(one, third, axis=1)[:, :, None] + np.take_along_axis(other, fourth, axis=1)[:, None]
+        score, both = self.score[third[:, :, None], fourth[:, None]], self.score[first, second][:, None, None]
+        able = (enough > pays[:, None, None]) & (score > self.fixed - both)
+        if self.slots == 4:
+            able &= score <= both
+        row, left, right = np.nonzero(able)
+        groups = np.column_stack([first[row], second[row], third[row, left], fourth[row, right]])
+        return self._best_fours(groups, row, self.fixed)
+
+    def _best_fours(self, groups: Ints, row: Ints, least: float) -> Ints:
+        """Return the two best groups of each row of those above what they have to be."""
         apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
         row, groups = row[apart], groups[apart]
         seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}
         worth = self.adds[groups].sum(axis=1) / (self._period(seats) * self.slow[4]) - self.pays[groups].sum(axis=1)
-        line = np.lexsort((-worth, row))
+        above = np.flatnonzero(worth > least)
+        line = above[np.lexsort((-worth[above], row[above]))]
         rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
-        best = groups[line[rank < 2]]
-        yield self._types(*best.T)
+        return self._types(*groups[line[rank < 2]].T)
 
     def _types(self, *jobs: Ints) -> Ints:
         groups = np.sort(self.units[np.column_stack(jobs)], axis=1)

@@ -54,7 +54,11 @@ class GroupColumns:
     @classmethod
     def over(cls, round_: Round, rules: GroupRules, groups: Ints) -> GroupColumns:
         """Return types and some groups only, with all that go on as they are; jobs may be on any nodes."""
-        types = GroupTypes.of(round_, rules)
+        return cls.of_types(GroupTypes.of(round_, rules), groups)
+
+    @classmethod
+    def of_types(cls, types: GroupTypes, groups: Ints) -> GroupColumns:
+        """Return some groups of types, and after them all that go on as they are."""
         spot = np.zeros(len(groups) + len(types.homes.home), dtype=np.int64)
         return _valued(types, groups, types.gpus_of(groups), spot, ())
 

@@ -19,6 +19,7 @@ from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generat
 from muri_opt.modelling import Model, Relax, Relaxed, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Decision, Limits, LinearDuals, Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Seen, different
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_prices import job_prices
@@ -42,6 +43,11 @@ FEW: Final = 40
 ENOUGH: Final = 20.0
 """Units of work of the last program where there is no limit."""
 _NEW_OF_TYPE: Final = 2
+"""Groups of each type that are taken up at later prices."""
+_FIRST: Final = 6
+"""Groups of each type that are taken up at the very first prices."""
+_NEAR: Final = 1.0
+"""Standard deviations of profits by which those groups may be below what they pay."""
 _TAKEN: Final = 0.3
 """Part of the groups that is taken at once, those that run for the most part first."""
 _TINY: Final = 1e-6
@@ -131,6 +137,9 @@ class _Master:
         self.groups = np.zeros((0, types.largest), dtype=np.int64)
         self.wide = self.dry = False
         self.told: Prices = {}
+        self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
+        self.best: Prices = {}
+        self.bound = float("inf")
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
         self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
         self._columns: GroupColumns | None = None
@@ -151,44 +160,80 @@ class _Master:
             self.groups = np.concatenate([self.groups, np.array(new, dtype=np.int64)])
         return len(self.groups) - before
 
-    def first_prices(self) -> Prices:
-        """Return prices to begin with: the GPUs are for groups as good as the best pairs, and nobody pays."""
+    def first_prices(self, budget: Budget) -> Prices:
+        """Return prices to begin with: those of similar jobs put together.
+
+        Where the budget is too small for these, the GPUs are for groups as good as the best known, and nobody pays.
+        """
+        columns = coarse_columns(self.round_, self.types)
+        model = self.program.model_over(self.round_, columns)
+        relaxed = self.relax(model, budget)
+        if relaxed is not None:
+            return self.program.prices_over(self.round_, columns, model, relaxed.duals)
         columns = self.columns
         each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
         return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
 
     def look_quickly(self, budget: Budget) -> None:
-        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over."""
-        self.told = first = self.first_prices()
-        generate_columns(self, first, budget, enough=lambda _: self.dry)
+        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over.
+
+        The first prices are good, and those of the program are not before it has enough groups: most of the best ones
+        so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
+        """
+        self.told = first = self.first_prices(budget)
+        mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.8, few=len(self.types.g) / 5, least=0.05)
+        generate_columns(self, first, budget, smoothing=mixed, enough=lambda _: self.dry)
 
     def priced(self, budget: Budget) -> Prices:
-        """Return the best prices in the budget: first by quick looks, then by wide ones."""
+        """Return the best prices in the budget: first by quick looks, then by wide ones.
+
+        Jobs of groups that still are above what they pay have risen prices, each by its part of the most that is
+        missing: that covers every group that was seen, for less than all GPUs at a higher price.
+        """
         self.look_quickly(budget)
         self.wide = True
         mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.4, few=5, least=0.05)
-        return generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE).multipliers
+        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE)
+        return self.best
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
         seen = self._look(multipliers)
         new = self.take(self._chosen(seen))
         total = sum(float(price @ self._supply(label)) for label, price in multipliers.items())
-        bound = total + self.most * max(0.0, float(seen.profit.max(initial=0.0)))
+        raised = self._raised(seen)
+        more = float(raised @ self.able)
+        most = self.most * float(seen.profit.max(initial=0.0))
+        bound = total + min(more, most)
         self.dry = new < len(self.types.g) / 10
-        return Turn(bound, new) if self.wide else Turn(float("inf"), 1)
+        if self.wide and bound < self.bound:
+            self.bound = bound
+            self.best = dict(multipliers)
+            if more < most:
+                self.best["once"] = multipliers["once"] + raised[self.types.type_of]
+        return Turn(bound, new if self.wide else max(1, new))
+
+    def _raised(self, seen: Seen) -> Floats:
+        """Return by how much prices of types have to rise so that no group that was seen is above what it pays."""
+        above = np.maximum(0.0, seen.profit) / np.maximum(1, (seen.groups >= 0).sum(axis=1))
+        raised = np.zeros(len(self.types.g) + 1)
+        np.maximum.at(raised, seen.groups, above[:, None])  # the last is for no job
+        return raised[:-1]
 
     def _look(self, prices: Prices, among: Ints | None = None) -> Seen:
         return self.pricing.look(self._charges(prices), wide=self.wide and among is None, among=among)
 
     def _chosen(self, seen: Seen) -> Ints:
-        """Return the best groups of every type."""
-        able = np.flatnonzero(seen.profit > _TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
+        """Return the best groups of every type; at the very first prices also those that nearly pay."""
+        first = len(self.groups) < _FIRST * len(self.types.g)
+        least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
+        able = np.flatnonzero(seen.profit > least + _TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
         able = able[np.argsort(-seen.profit[able], kind="stable")]
+        most = _FIRST if first else _NEW_OF_TYPE
         taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
         for place, row in zip(able.tolist(), seen.groups[able].tolist(), strict=True):
             kinds = [kind for kind in row if kind >= 0]
-            if (taken[kinds] < _NEW_OF_TYPE).any():
+            if (taken[kinds] < most).any():
                 taken[kinds] += 1
                 kept.append(place)
         return seen.groups[kept]
@@ -201,8 +246,23 @@ class _Master:
         relaxed = self.relax(model, budget)
         if relaxed is None:
             return None
+        self._remember(relaxed)
         self.told = prices = self.program.prices_over(self.round_, self.columns, model, relaxed.duals)
         return Told(prices, float(model.objective @ relaxed.values))
+
+    def _remember(self, relaxed: Relaxed) -> None:
+        """Remember for which part groups run in the last relaxation that was solved."""
+        stay = len(self.groups)
+        self.parts, self.parts_at_home = relaxed.values[:stay], relaxed.values[stay : len(self.columns.value)]
+
+    def _line(self) -> Ints:
+        """Return the known groups, those first that ran for the largest part, and of others those that pay the most."""
+        new = np.zeros(len(self.groups) - len(self.parts))
+        parts = np.concatenate([self.parts, new, self.parts_at_home])
+        profit = self.columns.value.astype(np.float64)
+        if self.told:
+            profit -= self._charges(self.told).of(self.types, self.columns.groups)
+        return np.lexsort((-profit, -parts[: len(profit)]))
 
     def _charges(self, prices: Prices) -> Charges:
         """Return prices as what jobs of each type pay."""
@@ -243,7 +303,8 @@ class _Master:
                 return self._solved(model, taken, budget, solve)
             relaxed = self.relax(model, budget)
             if relaxed is None:
-                return _filled(model, taken)
+                return _filled(model, taken, self._line())
+            self._remember(relaxed)
             more = self._more(taken, relaxed)
             if not more.any():
                 return self._solved(model, taken, budget, solve)
@@ -287,7 +348,7 @@ class _Master:
 
     def _solved(self, model: Model, taken: Ints, budget: Budget, solve: SolveStages) -> Values:
         """Return what a solver makes of the rest, or what is taken if it says nothing in time."""
-        greedy = _filled(model, taken)
+        greedy = _filled(model, taken, self._line())
         if budget.over():
             return greedy
         several = len(self.columns.types.weights) > 1
@@ -299,8 +360,8 @@ class _Master:
         return greedy if outcome.values is None else outcome.values
 
 
-def _filled(model: Model, taken: Ints) -> Ints:
-    """Return what is taken with all that still fits, the most valuable for what they use first."""
+def _filled(model: Model, taken: Ints, line: Ints) -> Ints:
+    """Return what is taken with all that still fits, in line."""
     matrix, count = model.matrix, len(taken)
     rows = np.repeat(np.arange(model.row_count), np.diff(matrix.starts))
     mine = matrix.columns < count  # those of the groups are the first
@@ -308,9 +369,8 @@ def _filled(model: Model, taken: Ints) -> Ints:
     order = np.argsort(columns, kind="stable")
     rows, uses, starts = rows[order], uses[order], np.searchsorted(columns[order], np.arange(count + 1))
     left = matrix.upper - np.bincount(rows, uses * taken[columns[order]], minlength=model.row_count).astype(np.int64)
-    part = np.bincount(columns[order], uses / np.maximum(1, matrix.upper[rows]), minlength=count)
     values = taken.copy()
-    for place in np.argsort(-model.objective[:count] / np.maximum(part, 1e-9), kind="stable").tolist():
+    for place in line.tolist():
         span = slice(starts[place], starts[place + 1])
         positive = uses[span] > 0
         times = int(
