@@ -27,8 +27,8 @@ muri-opt library table              this page
 
 A value is compared within one policy only: what it counts is a matter of the policy (`muri-opt solve` prints the unit).
 More is better. The bound is no less than the optimum; where the two are equal, the value is the optimum. *Proved by*:
-`LinearDuals`, `MatchingDuals`, `Counting` and `Exhaustive` are checked again in whole numbers by `verify`, without a
-solver; `Agreement` is the word of two independent solvers. Where a *gap* of an algorithm is listed, `verify` runs the
+dual values, counting and enumeration are checked again in whole numbers by `verify`, without a solver; where solvers
+agree, the optimum is the claim of two independent ones. Where a *gap* of an algorithm is listed, `verify` runs the
 algorithm again and checks the proof of the optimum beside it.
 """
 
@@ -106,7 +106,7 @@ def _row(instance: Instance, optimum: Optimum, *, first: bool) -> str:
     own = instance.name.partition("/")[2]
     size = (own, f"{instance.jobs:,}", f"{instance.nodes:,}") if first else ("", "", "")
     bound = "none" if optimum.bound is None else f"{optimum.bound:,}"
-    proof = "nobody" if optimum.proof is None else optimum.proof.value
+    proof = "nobody" if optimum.proof is None else optimum.proof.words
     cells = (*size, f"`{optimum.policy}`", f"{optimum.value:,}", bound, gap_text(optimum), proof, str(optimum.date))
     return f"| {' | '.join(cells)} |"
 
