@@ -18,6 +18,7 @@ from muri_opt.rounds import (
     Evidence,
     Limit,
     Limits,
+    Prices,
     Reason,
     Result,
     Termination,
@@ -133,18 +134,18 @@ class Search(Timed):
         """
         asks = self.method != "heuristic"
         program = self.program if has_program(self.rules) else None
-        if asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound"):
-            step, prices = "hurried bound", program.hurried_duals
-        else:
-            step, prices = "bound", None if program is None else program.quick_duals
+        hurries = asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound")
+        step = "hurried bound" if hurries else "bound"
         if asks and self.is_late_for(step, by=BOUND_SECONDS):
             self.leave_out(step)
             self._learn(())  # what can be counted the check of the answer asks for in any case
             return False
         with self.step(step, "verify_seconds"):
-            duals = None if prices is None else prices(self.round_)
+            duals: Prices | None = None
+            if program is not None:
+                duals = program.hurried_duals(self.round_) if hurries else program.quick_duals(self.round_)
             evidence = () if duals is None else (duals,)
-            if step != "bound" and self.decision is not None:
+            if hurries and self.decision is not None:
                 self.audit.quick_bound(self.decision, evidence)
             self._learn(evidence)
         return True

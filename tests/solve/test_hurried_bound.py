@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from handmade import round_of
 from msgspec.structs import replace
@@ -40,11 +42,18 @@ def test_a_bound_that_may_be_late_is_that_of_a_sample(
 ) -> None:
     round_, rules = generate(family, jobs=40, nodes=4, seed=2), policy_from(policy).rules
     asked, program = list[str](), type(program_of(rules))
-    for name in ("quick_duals", "hurried_duals"):
+
+    def told(name: str) -> Callable[..., object]:
         plain = getattr(program, name)
-        monkeypatch.setattr(
-            program, name, lambda *given, name=name, plain=plain: (asked.append(name), plain(*given))[1]
-        )
+
+        def call(*given: object) -> object:
+            asked.append(name)
+            return plain(*given)
+
+        return call
+
+    for name in ("quick_duals", "hurried_duals"):
+        monkeypatch.setattr(program, name, told(name))
     first = solve_round(round_, policy, "auto", LONG)
     pace.took("bound", policy, 40, 100.0)
     again = solve_round(round_, policy, "auto", LONG)
