@@ -114,7 +114,7 @@ def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
     return Curves(speed=speed, cap=cap, unit=tuple(units))
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=3 << 12)  # the jobs of a large round; more would only keep those that have ended
 def _known_table(entries: tuple[tuple[int, float], ...]) -> tuple[Table, Ints]:
     """Return the table of these entries, and its speeds as an array; most jobs of a round were in the one before it."""
     table = scaling_table(dict(entries))

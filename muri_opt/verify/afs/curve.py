@@ -83,7 +83,7 @@ def curves_of(round_: Round) -> dict[str, Curve]:
     return {job.id: Curve.of(job) for job in round_.jobs}
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=3 << 12)  # the jobs of a large round; more would only keep those that have ended
 def _speeds(table: tuple[tuple[int, float], ...]) -> tuple[Mapping[int, int], Ints, int, int]:
     """Return the speed with 1, 2, ... GPUs, the same as an array, the largest, and how many digits it keeps."""
     most = max(rate for _, rate in table)

@@ -16,7 +16,7 @@ from muri_opt.systems import POLICIES, has_program, policy_from
 
 COUNTING = ("afs-l", "afs-p", "optimus", "max-min-elastic")
 """Policies of shares whose objective counts the jobs that run."""
-BY_OBJECTIVE = {"max-min", "fair-share", "srtf-elastic"}
+BY_OBJECTIVE = {"srtf", "srsf", "las", "max-min", "fair-share", "tiresias", "srtf-elastic", "srs", "joint-s", "joint-l"}
 """Policies whose objective weighs jobs, or what they achieve, and not their number; the documentation says so."""
 
 
