@@ -81,7 +81,7 @@ def _against_systems(arguments: argparse.Namespace, round_: Round) -> Reply:
     gap = explain_joint_gap(round_, policy, limits_from(arguments, seconds=_SECONDS_OF_SYSTEMS))
     round_ = policy.decided_part(round_)
     if arguments.picture is not None:
-        write_text(arguments.picture, gap_picture(round_, gap))
+        write_picture(arguments.picture, gap_picture(round_, gap))
     if arguments.json:
         steps = [asdict(step) for step in gap.gain.steps]
         told = gap_record(gap) | {"systems": gap.gain.singles, "best_system": gap.gain.best, "steps": steps}
