@@ -34,7 +34,7 @@ CLOSE: Final = 0.002
 """Part of the bound by which prices may be off at the end."""
 CHECK: Final = 2.5e-9
 """Seconds that checking prices takes, for each three jobs that may share."""
-PRICING: Final = 0.55
+PRICING: Final = 0.7
 """Part of the budget that is for prices; what is left of it is for a decision."""
 SHORT: Final = 0.75
 """Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
@@ -43,9 +43,9 @@ FEW: Final = 40
 ENOUGH: Final = 20.0
 """Units of work of the last program where there is no limit."""
 _NEW_OF_TYPE: Final = 2
-"""Groups of each type that are taken up at later prices."""
+"""Groups of each type that are taken up in other quick looks."""
 _FIRST: Final = 6
-"""Groups of each type that are taken up at the very first prices."""
+"""Groups of each type that are taken up at the very first prices, and in wide looks, which are dear."""
 _NEAR: Final = 1.0
 """Standard deviations of profits by which those groups may be below what they pay."""
 _TAKEN: Final = 0.3
@@ -205,7 +205,7 @@ class _Master:
         more = float(raised @ self.able)
         most = self.most * float(seen.profit.max(initial=0.0))
         bound = total + min(more, most)
-        self.dry = new < len(self.types.g) / 10
+        self.dry = new < len(self.types.g) / 4
         if self.wide and bound < self.bound:
             self.bound = bound
             self.best = dict(multipliers)
@@ -229,7 +229,7 @@ class _Master:
         least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
         able = np.flatnonzero(seen.profit > least + _TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
         able = able[np.argsort(-seen.profit[able], kind="stable")]
-        most = _FIRST if first else _NEW_OF_TYPE
+        most = _FIRST if first or self.wide else _NEW_OF_TYPE
         taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
         for place, row in zip(able.tolist(), seen.groups[able].tolist(), strict=True):
             kinds = [kind for kind in row if kind >= 0]
