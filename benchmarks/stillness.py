@@ -10,14 +10,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec.structs import replace
 
 from benchmarks.session_loop import all_jobs, times_of_rounds
-from muri_opt import Assignment, Decision, Job, Limits, Round, Session
+from muri_opt import Assignment, Changes, Decision, Job, Limits, Round, Session
 from muri_opt.systems import POLICIES
 from muri_opt.systems.muri import best_period
 from muri_opt.verify import Rules, chapter_of
@@ -44,7 +44,7 @@ def run(policy: str, method: str, *, rounds: int, jobs: int, nodes: int, seed: i
             began = time.process_time()
             step = session.decide(now)
             found.decide_seconds += time.process_time() - began
-            _count(found, step.round_, session.policy.rules, step.result.answer, step.changes.counts)
+            _count(found, step.round_, session.policy.rules, step.result.answer, step.changes)
             session.acknowledge(step)
     return found
 
@@ -64,15 +64,16 @@ def needless(round_: Round, rules: Rules, decision: Decision) -> list[str]:
     return found
 
 
-def _count(found: Tally, round_: Round, rules: Rules, decision: Decision, counts: Mapping[str, int]) -> None:
-    found.counts.update({kind: number for kind, number in counts.items() if kind in CHANGED})
+def _count(found: Tally, round_: Round, rules: Rules, decision: Decision, changes: Changes) -> None:
+    found.counts.update({kind: number for kind, number in changes.counts.items() if kind in CHANGED})
     given = {job: one for one in decision.assignments for job in one.jobs}
     for group in running_groups(round_):
         names = tuple(job.id for job in group)
         for job in group:
             if not _is_kept(job, given.get(job.id), names):
                 found.restart_gpu_seconds += (job.restart_seconds or 0.0) * sum((job.placement or {}).values())
-    found.needless += len(needless(round_, rules, decision))
+    kept = {change.job for change in changes.keep}  # of several ways to share GPUs now, one goes on
+    found.needless += len({*needless(round_, rules, decision)} - kept)
 
 
 def _is_kept(job: Job, given: Assignment | None, together: tuple[str, ...]) -> bool:

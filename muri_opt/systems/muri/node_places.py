@@ -109,6 +109,10 @@ class NodePlaces(Leftover):
     def give(self, places: Places, jobs: Sequence[int]) -> None:
         """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
         self.put(places, jobs, 1)
+        self.charge_jobs(jobs)
+
+    def charge_jobs(self, jobs: Sequence[int]) -> None:
+        """Charge the quotas of the tenants of jobs."""
         if not self._no_quota:
             for job in jobs:
                 self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))

@@ -3,6 +3,7 @@
 Who runs is the published algorithm's to say. These jobs are grouped twice: as it does, and with the running groups
 kept, which are only merged where the GPUs are too few. Where the two differ, the published groups are taken if they are
 worth more after the restarts that they cost. Groups that are kept stay on their nodes, others are placed around them.
+At last what can go on as it is, all else as decided, does.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
+from muri_opt.systems.muri.undoing import undone
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
@@ -102,7 +104,9 @@ class Still:
             ended = self._with_others(now, self._places.back(placed, stays))
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
-        return self._nobody_in_vain(now, self.published if best is None else best[1])
+        found = self._nobody_in_vain(now, self.published if best is None else best[1])
+        runs = {job for job in self.line if now.of[job] >= 0}
+        return undone(self._places, now, worth, self._running(now, runs), found)
 
     def _nobody_in_vain(self, now: SharingNow, placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""

@@ -1,0 +1,146 @@
+"""Changes of running groups that gain nothing by themselves: each that can be undone alone is.
+
+Groups are made before nodes are found for them. Where CPUs or memory then leave GPUs free, jobs may have been joined
+for nothing, and would do more as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from muri_opt.rounds.sharing_now import SharingNow
+from muri_opt.systems.muri.group_worth import GroupWorth
+from muri_opt.systems.muri.node_places import NodePlaces, Places
+from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.still_places import Placed, StillPlaces
+
+MOST_CHANGED: Final = 500
+"""Changed groups up to which each is looked at."""
+
+
+def undone(places: StillPlaces, now: SharingNow, worth: GroupWorth, running: Placed, placed: Placed) -> Placed:
+    """Return the groups, with running ones as they are where that is possible, all else as placed, without a loss.
+
+    ``running`` are the groups that run, with their GPUs. The dearest to restart come first.
+    """
+    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=places.left_by(placed))
+    home = {job: where for group, where in running.items() for job in group}
+    while True:
+        changed = [group for group in running if not work.is_as(group, running[group])]
+        if len(changed) > MOST_CHANGED:
+            return placed
+        dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
+        alone = [job for group in dearest for job in group if not work.goes_on(job)]
+        steps = [_Step.back(work, group, running[group]) for group in dearest]
+        steps += [_Step.back(work, group, home[job]) for job in alone for group in work.ways_back(job, home[job])]
+        if not sum(work.take(step) for step in work.without_loss(steps)):
+            return work.placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A running group put back: the groups that its jobs are taken from, and what is left of these."""
+
+    group: Group
+    home: Places
+    old: Placed
+    rest: Placed
+
+    @classmethod
+    def back(cls, work: _Undoing, group: Group, home: Places) -> _Step:
+        """Return the step of a group."""
+        old = {work.at[job]: work.placed[work.at[job]] for job in group if job in work.at}
+        inside = frozenset(group)
+        rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
+        rest.pop((), None)
+        return cls(group=group, home=home, old=old, rest=rest)
+
+    @property
+    def new(self) -> Placed:
+        """The groups after the step."""
+        return {**self.rest, self.group: self.home}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Undoing:
+    """Groups with their GPUs, and what they leave of the nodes."""
+
+    places: StillPlaces
+    now: SharingNow
+    worth: GroupWorth
+    placed: Placed
+    left: NodePlaces
+    at: dict[int, Group] = field(init=False)
+    """The group of each job that is placed."""
+
+    def __post_init__(self) -> None:
+        self.at = {job: group for group in self.placed for job in group}
+
+    def is_as(self, group: Group, home: Places) -> bool:
+        """Return whether a running group is placed as it is."""
+        now = self.at.get(group[0], ())
+        return sorted(now) == sorted(group) and self.placed[now] == home
+
+    def goes_on(self, job: int) -> bool:
+        """Return whether a job is placed as it may run now; who shares GPUs with whom, a round does not always say."""
+        group = self.at.get(job)
+        return group is not None and self.now.goes_on(group, self._named(self.placed[group]))
+
+    def ways_back(self, job: int, home: Places) -> Iterator[Group]:
+        """Yield how a job may run where it does now: alone, or with others that are there."""
+        for group in ((), *(group for group, where in self.placed.items() if where == home and job not in group)):
+            together = (*group, job)
+            same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
+            if same and self.now.goes_on(together, self._named(home)):
+                yield together
+
+    def without_loss(self, steps: Sequence[_Step]) -> list[_Step]:
+        """Return the steps after which the groups are worth no less, and nobody left behind asks for other GPUs."""
+        able = [step for step in steps if all(map(self._asks_for, step.rest, step.rest.values()))]
+        flat = [item for step in able for side in (step.old, step.new) for item in side.items()]
+        values = iter(self._values(flat))
+        found = list[_Step]()
+        for step in able:
+            before, then = (sum(next(values) for _ in side) for side in (step.old, step.new))
+            if then >= before:
+                found.append(step)
+        return found
+
+    def take(self, step: _Step) -> bool:
+        """Take a step if nothing else was done with its jobs and the nodes have room; return whether it was taken."""
+        if {self.at[job] for job in step.group if job in self.at} != step.old.keys():
+            return False
+        stopped = [job for job in step.group if job not in self.at]
+        if stopped and not self.left.within_quota(*stopped):
+            return False
+        self._put(step.old, -1)
+        self._put(step.rest, 1)
+        if not self.left.has(step.home, step.group):
+            self._put(step.rest, -1)
+            self._put(step.old, 1)
+            return False
+        self.left.put(step.home, step.group, 1)
+        self.left.charge_jobs(stopped)
+        for one in step.old:
+            del self.placed[one]
+        self.placed |= step.new
+        self.at |= {job: one for one in step.new for job in one}
+        return True
+
+    def _named(self, where: Places) -> dict[str, int]:
+        nodes = self.places.round_.cluster.nodes
+        return {nodes[node].id: gpus for node, gpus in where}
+
+    def _asks_for(self, group: Group, where: Places) -> bool:
+        return self.places.gpus(group) == sum(gpus for _, gpus in where)
+
+    def _put(self, groups: Placed, times: int) -> None:
+        for group, where in groups.items():
+            self.left.put(where, group, times)
+
+    def _values(self, placed: Sequence[tuple[Group, Places]]) -> list[int]:
+        """Return what groups are worth where they are."""
+        kept = [self.now.goes_on(group, self._named(where)) for group, where in placed]
+        return self.worth.of_groups([group for group, _ in placed], kept)
