@@ -129,7 +129,7 @@ def test_the_table_is_the_page_of_the_library(run, folder):
     assert run("library", "table") == (0, (library_folder() / "README.md").read_text(), "")
     code, out, _ = run("library", "table", "--folder", folder)
     assert code == 0
-    assert "| eight-gangs | 8 | 3 | `srtf` | 114 | 114 | 0 | LinearDuals |" in out
+    assert "| eight-gangs | 8 | 3 | `srtf` | 114 | 114 | 0 | dual values |" in out
 
 
 @pytest.mark.parametrize(

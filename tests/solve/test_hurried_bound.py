@@ -55,9 +55,11 @@ def test_a_bound_that_may_be_late_is_that_of_a_sample(
     for name in ("quick_duals", "hurried_duals"):
         monkeypatch.setattr(program, name, told(name))
     first = solve_round(round_, policy, "auto", LONG)
+    assert {*asked} == {"quick_duals"}
+    asked.clear()
     pace.took("bound", policy, 40, 100.0)
     again = solve_round(round_, policy, "auto", LONG)
-    assert asked == ["quick_duals", "hurried_duals"]
+    assert {*asked} == {"hurried_duals"}
     for result in (first, again):
         assert verify(round_, result).feasible
         assert result.bound is not None
