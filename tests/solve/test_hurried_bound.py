@@ -65,10 +65,11 @@ def test_a_bound_that_may_be_late_is_that_of_a_sample(
         assert result.bound is not None
         assert result.value is not None
         assert result.bound >= result.value
+    asked.clear()
     for limits in (Limits(work=5.0), Limits(seconds=None)):
         solve_round(round_, policy, "auto", limits)
     solve_round(round_, policy, "heuristic", LONG)
-    assert asked[2:] == ["quick_duals"] * 3
+    assert {*asked} == {"quick_duals"}
 
 
 @pytest.mark.parametrize(("policy", "family"), [("afs-l", "elastic"), ("rubick", "plans")])

@@ -177,7 +177,7 @@ def test_too_many_groups_are_refused_by_a_backend_that_is_asked_for() -> None:
 def test_of_too_many_groups_some_are_priced() -> None:
     round_ = sharing_round([8], [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)])
     heuristic = solve_round(round_, "muri-s", "heuristic")
-    results = [solve_round(round_, "muri-s", method, Limits(work=3)) for method in ("exact", "auto", "auto")]
+    results = [solve_round(round_, "muri-s", method, Limits(work=2)) for method in ("exact", "auto")]
     assert heuristic.value is not None
     for result in results:
         assert result.certificate.feasible
@@ -185,7 +185,6 @@ def test_of_too_many_groups_some_are_priced() -> None:
         assert result.value is not None
         assert result.bound is not None
         assert heuristic.value <= result.value <= result.bound <= 1.02 * result.value
-    assert results[1].decision == results[2].decision
 
 
 def test_where_prices_cannot_be_checked_in_time_there_is_still_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,6 +194,9 @@ def test_where_prices_cannot_be_checked_in_time_there_is_still_a_decision(monkey
     answer = search_chapter(round_, program, limits, None)
     assert answer is not None
     assert answer.decision is not None
+    again = search_chapter(round_, program, limits, None)
+    assert again is not None
+    assert again.decision == answer.decision
     assert broken_rules(round_, answer.decision, "muri-s") == []
     bound = sharing_bound(round_, settings_of("muri-s"), answer.duals)
     heuristic = policy_from("muri-s").decide(round_, seed=0)
