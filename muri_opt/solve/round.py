@@ -11,9 +11,9 @@ from muri_opt.rounds import (
     Round,
 )
 from muri_opt.solve.collector import collector_waits
+from muri_opt.solve.fixed_point import reach_fixed_point
 from muri_opt.solve.loading import load_here
-from muri_opt.solve.looking_again import look_again
-from muri_opt.solve.putting_back import put_back
+from muri_opt.solve.needless_changes import undo_needless_changes
 from muri_opt.solve.search import Search
 from muri_opt.solve.solvers import BACKENDS, FIRST_BACKEND, SECOND_BACKEND
 from muri_opt.solve.sparing import spare_changes
@@ -63,7 +63,9 @@ def _solved(round_: Round, chosen: Policy, method: str, limits: Limits) -> Resul
     search.put_off(loading)
     _run(search)
     if method == "auto" and has_program(search.rules):
-        look_again(search, lambda then, left: _run(Search(round_=then, policy=chosen, method=method, limits=left)))
+        reach_fixed_point(
+            search, lambda then, left: _run(Search(round_=then, policy=chosen, method=method, limits=left))
+        )
     return search.result()
 
 
@@ -80,5 +82,5 @@ def _run(search: Search) -> Search:
     if not search.close_enough:
         search.run_exact(*backends)
     spare_changes(search, *backends)
-    put_back(search)
+    undo_needless_changes(search)
     return search

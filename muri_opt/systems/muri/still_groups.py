@@ -20,13 +20,13 @@ from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
+from muri_opt.systems.muri.needless_changes import undone
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
-from muri_opt.systems.muri.undoing import undone
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""

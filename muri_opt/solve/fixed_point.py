@@ -18,7 +18,7 @@ MOST_JOBS: Final = 500
 """Jobs up to which it is: a look takes as long as the call, and in large rounds an answer in time is worth more."""
 
 
-def look_again(search: Search, searched: Callable[[Round, Limits], Search]) -> None:
+def reach_fixed_point(search: Search, searched: Callable[[Round, Limits], Search]) -> None:
     """Let a search go on from its own answer, as the next call would, while that is worth more and limits last.
 
     ``searched`` searches another round in the same way. An answer that is as good as was asked for stays. Seconds must

@@ -17,7 +17,7 @@ MOST_CHECKS: Final = 4_000
 """Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
 
 
-def put_back(search: Search) -> None:
+def undo_needless_changes(search: Search) -> None:
     """Undo, one after the other and the dearest first, the changes without which the answer is worth no less.
 
     Solvers that are stopped by a limit leave such changes. Large answers, and those known to change least, stay.

@@ -8,7 +8,7 @@ from benchmarks.session_loop import family_drawn
 from benchmarks.stillness import needless
 from muri_opt import Assignment, Cluster, Decision, Job, Limits, Node, Round, policy_from, solve_round
 from muri_opt.rounds.generate.families import generate
-from muri_opt.solve import putting_back
+from muri_opt.solve import needless_changes
 from muri_opt.solve.search import Search
 
 CUT_SHORT = generate(family_drawn("max-min-elastic"), jobs=14, nodes=3, seed=2)
@@ -20,7 +20,7 @@ def test_a_change_that_a_stopped_solver_leaves_is_undone_and_gains(monkeypatch: 
     found = solve_round(CUT_SHORT, "max-min-elastic", "auto", limits)
     assert needless(CUT_SHORT, rules, found.answer) == []
     assert found.stats.changes_cost == found.stats.changes_bound == 0
-    monkeypatch.setattr(putting_back, "MOST_CHECKS", 0)
+    monkeypatch.setattr(needless_changes, "MOST_CHECKS", 0)
     before = solve_round(CUT_SHORT, "max-min-elastic", "auto", limits)
     assert needless(CUT_SHORT, rules, before.answer) == ["job-2"]
     assert before.value is not None
@@ -42,7 +42,7 @@ def test_moves_for_nothing_are_undone_and_one_that_makes_room_is_not() -> None:
         search = Search(round_=round_, policy=policy, method="auto", limits=Limits(seconds=None))
         search.decision = Decision(assignments=tuple(some))
         search.value = search.audit.value(search.decision)
-        putting_back.put_back(search)
+        needless_changes.undo_needless_changes(search)
         return {job: tuple(one.gpus) for one in search.decision.assignments for job in one.jobs}
 
     assert then(a="b", b="a") == {"a": ("a",), "b": ("b",)}

@@ -10,7 +10,7 @@ from benchmarks.session_loop import HOURS_AHEAD, family_drawn
 from muri_opt import Decision, Limits, Result, Round, policy_from, solve_round
 from muri_opt.rounds import Limit, after
 from muri_opt.rounds.generate.families import generate
-from muri_opt.solve import looking_again
+from muri_opt.solve import fixed_point
 from muri_opt.systems import POLICIES
 from muri_opt.verify import Audit, completed
 
@@ -65,7 +65,7 @@ def test_what_only_the_second_call_found_the_first_finds_now(
     round_ = generated(policy, seed)
     assert not check(round_, policy)
     now = solve_round(round_, policy, "auto", WORK).value
-    monkeypatch.setattr(looking_again, "LOOKS", 0)
+    monkeypatch.setattr(fixed_point, "LOOKS", 0)
     before = solve_round(round_, policy, "auto", WORK)
     then = changed(round_, policy, before)
     assert then is not None
