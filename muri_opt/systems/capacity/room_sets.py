@@ -44,10 +44,10 @@ class RoomSets:
         Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
         sets, found, used = self._now(kind), Parts(), ~among
+        if sum(room * (nodes & among).bit_count() for room, nodes in sets.items() if room > 0) < max(1, gpus):
+            return None
         while True:
             open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
-            if not open_:
-                return None
             enough = [room for room in open_ if room >= gpus]
             room = min(enough) if enough else max(open_)
             nodes = sets[room] & ~used

@@ -130,6 +130,8 @@ class _Placing:
         return next((parts for parts in found if parts is not None), None)
 
     def _within_quota(self, group: Group, size: int) -> bool:
+        if len(group) == 1:  # most are, and all that are left over
+            return self._quota.has_quota(self._tenant[group[0]], size)
         asked = Counter(self._tenant[job] for job in group)
         return all(self._quota.has_quota(tenant, count * size) for tenant, count in asked.items())
 

@@ -20,12 +20,16 @@ MOST_CHANGED: Final = 500
 """Changed groups up to which each is looked at."""
 
 
-def undone(places: StillPlaces, now: SharingNow, worth: GroupWorth, running: Placed, placed: Placed) -> Placed:
+def undone(
+    places: StillPlaces, now: SharingNow, worth: GroupWorth, running: Placed, placed: Placed, largest: int
+) -> Placed:
     """Return the groups, with running ones as they are where that is possible, all else as placed, without a loss.
 
-    ``running`` are the groups that run, with their GPUs. The dearest to restart come first.
+    ``running`` are the groups that run, with their GPUs, and no group may have more than ``largest`` jobs. The dearest
+    to restart come first.
     """
-    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=places.left_by(placed))
+    left = places.left_by(placed)
+    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=left, largest=largest)
     home = {job: where for group, where in running.items() for job in group}
     while True:
         changed = [group for group in running if not work.is_as(group, running[group])]
@@ -72,6 +76,7 @@ class _Undoing:
     worth: GroupWorth
     placed: Placed
     left: NodePlaces
+    largest: int
     at: dict[int, Group] = field(init=False)
     """The group of each job that is placed."""
 
@@ -93,7 +98,7 @@ class _Undoing:
         for group in ((), *(group for group, where in self.placed.items() if where == home and job not in group)):
             together = (*group, job)
             same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
-            if same and self.now.goes_on(together, self._named(home)):
+            if same and len(together) <= self.largest and self.now.goes_on(together, self._named(home)):
                 yield together
 
     def without_loss(self, steps: Sequence[_Step]) -> list[_Step]:

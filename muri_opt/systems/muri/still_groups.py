@@ -106,7 +106,7 @@ class Still:
             best = (value, ended) if best is None or value > best[0] else best
         found = self._nobody_in_vain(now, self.published if best is None else best[1])
         runs = {job for job in self.line if now.of[job] >= 0}
-        return undone(self._places, now, worth, self._running(now, runs), found)
+        return undone(self._places, now, worth, self._running(now, runs), found, self.largest)
 
     def _nobody_in_vain(self, now: SharingNow, placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
