@@ -176,15 +176,13 @@ def test_too_many_groups_are_refused_by_a_backend_that_is_asked_for() -> None:
 
 def test_of_too_many_groups_some_are_priced() -> None:
     round_ = sharing_round([8], [sharer(j, (1, j % 7, 1 + j // 7, 2)) for j in range(60)])
-    heuristic = solve_round(round_, "muri-s", "heuristic")
-    results = [solve_round(round_, "muri-s", method, Limits(work=2)) for method in ("exact", "auto")]
+    heuristic, result = (solve_round(round_, "muri-s", method, Limits(work=2)) for method in ("heuristic", "exact"))
     assert heuristic.value is not None
-    for result in results:
-        assert result.certificate.feasible
-        assert "groups were priced" in result.termination.detail
-        assert result.value is not None
-        assert result.bound is not None
-        assert heuristic.value <= result.value <= result.bound <= 1.02 * result.value
+    assert result.certificate.feasible
+    assert "groups were priced" in result.termination.detail
+    assert result.value is not None
+    assert result.bound is not None
+    assert heuristic.value <= result.value <= result.bound <= 1.02 * result.value
 
 
 def test_where_prices_cannot_be_checked_in_time_there_is_still_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
