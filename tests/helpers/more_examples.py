@@ -9,7 +9,7 @@ QUICK = 50
 
 
 def more_examples(count: int) -> settings:
-    """Return settings that draw ``count`` examples in ``make test-all``, and a third of them, but 60 at least, else.
+    """Return settings that draw ``count`` examples in ``make test-all``, else a third of them, but at least ``QUICK``.
 
     Modules of tests are read after the profile was chosen, so that it is known when this is called.
     """
