@@ -84,13 +84,14 @@ def search_groups(
 ) -> Searched | None:
     """Return a decision over priced groups and the prices that bound the round.
 
-    Where there is no time to check such prices (a unit of work counts as a second), those of single jobs bound it
-    instead; and ``None`` is returned if there is a decision to ``start`` from.
+    Where there is no time to check such prices, those of single jobs bound it instead. Where there is a decision to
+    ``start`` from, ``None`` is returned then, and where so little work is allowed (a unit counts as a second).
     """
     left = budget.limits.seconds
     check = seconds_to_check(types)
-    is_short = any(limit is not None and limit < 4 * check for limit in (left, budget.limits.work))
-    if is_short and start is not None:
+    is_short = left is not None and left < 4 * check
+    has_little_work = budget.limits.work is not None and budget.limits.work < 4 * check
+    if start is not None and (is_short or has_little_work):
         return None
     within = budget if left is None else budget.until(SHORT if is_short else 1 - check / left)
     master = _Master(program, round_, types, relax)
