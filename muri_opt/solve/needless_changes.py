@@ -1,4 +1,4 @@
-"""Changes of an answer that do not pay: who could go on as he is, all else as decided, without loss of value does."""
+"""Needless changes of an answer: jobs go on as they run where, all else as decided, that loses no value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def undo_needless_changes(search: Search) -> None:
 
 
 def _changed(search: Search) -> list[Assignment]:
-    """Return who is changed as he runs now, those who share GPUs together; nobody where there is nothing to gain."""
+    """Return the changed jobs as they run now, those that share GPUs together; none where there is nothing to gain."""
     decision, round_ = search.decision, search.round_
     if decision is None or search.stats.changes_bound is not None or search.left().seconds == 0:
         return []

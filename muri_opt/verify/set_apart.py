@@ -139,6 +139,10 @@ class RestChapter(Chapter):
         """Return the best bound of the rest."""
         return self.rest.bound(self.decided(decision)[1], prices)
 
+    def quick_bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
+        """Return the one of the rest that is found sooner."""
+        return self.rest.quick_bound(self.decided(decision)[1], prices)
+
     @property
     def undecided(self) -> int:
         """How many jobs the rest has."""

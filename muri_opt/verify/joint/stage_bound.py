@@ -69,6 +69,18 @@ def _promising(workers: Workers, table: PriceTable) -> list[tuple[Worker, tuple[
         return None
     count = np.array([len(job.by_gpus) for job in jobs])
     starts, owner = np.cumsum(count) - count, np.repeat(np.arange(len(jobs)), count)
+    gpus, least, most = gains_between(workers, table, jobs, owner)
+    best = np.maximum(np.maximum.reduceat(least, starts), 0.0)
+    return [*_of_jobs(jobs, owner, gpus, most >= best[owner])]
+
+
+def gains_between(
+    workers: Workers, table: PriceTable, jobs: list[Worker], owner: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Return all numbers of GPUs of the jobs, one after the other, and between which numbers the gains with them are.
+
+    ``owner`` is whose each of them is.
+    """
     gpus = np.fromiter(chain.from_iterable(job.by_gpus for job in jobs), dtype=np.int64)
     period = np.fromiter(chain.from_iterable(job.by_gpus.values() for job in jobs), dtype=np.float64)
     held = np.array([-1 if job.home is None else sum(job.home.values()) for job in jobs])
@@ -76,13 +88,12 @@ def _promising(workers: Workers, table: PriceTable) -> list[tuple[Worker, tuple[
     offer = np.where(gpus == held[owner], fresh[owner], changed[owner])
     offer *= float(MILLION) * float(table.denominator) / float(workers.unit)
     whole = float(sum(table.of["stages"]) + table.of["part"][0])
-    worth = offer / period
-    least, most = _around(worth - gpus * whole, worth + gpus * whole, 0.0)
+    worth, off = offer / period, _off(offer / period + gpus * whole)
+    least, most = worth - gpus * whole - off, worth - gpus * whole + off
     if workers.most_jobs > 1 and any(job.stages for job in jobs):
         shared = _shared(workers, table, jobs, owner, gpus, period, offer)
         least, most = np.maximum(least, shared[0]), np.maximum(most, shared[1])
-    best = np.maximum(np.maximum.reduceat(least, starts), 0.0)
-    return [*_of_jobs(jobs, owner, gpus, most >= best[owner])]
+    return gpus, least, most
 
 
 def _shared(
@@ -100,22 +111,24 @@ def _shared(
     for place, job in enumerate(jobs):
         times[place, : len(job.stages or ())] = job.stages or ()
     base = _floats(max(1, job.base) for job in jobs)
-    scaled = np.ceil(times[owner] * (period / base[owner])[:, None])
-    total = scaled.sum(axis=1)
-    able = np.array([job.stages is not None for job in jobs])[owner] & (total > 0)
-    total = np.where(able, total, 1.0)
-    factor = min(workers.rules.slowdowns[1 : workers.most_jobs])
-    worth, cost = offer * float(1 / factor) / total, gpus * (scaled @ price) / total
+    exact = times[owner] * (period / base[owner])[:, None]
+    # Stages are rounded up: where floats are a little off a whole number, to the next one or not.
+    few, many = np.ceil(exact * (1 - _ROUNDING)), np.ceil(exact * (1 + _ROUNDING))
+    short, long = few.sum(axis=1), many.sum(axis=1)
+    able = np.array([job.stages is not None for job in jobs])[owner] & (short > 0)
+    short, long = np.where(able, short, 1.0), np.where(able, long, 1.0)
+    worth = offer * float(1 / min(workers.rules.slowdowns[1 : workers.most_jobs]))
+    dear, cheap = worth - gpus * (many @ price), worth - gpus * (few @ price)
     joins = gpus * float(part) / workers.most_jobs
-    slack = 4 * len(price) / total  # each stage is rounded up, maybe to the next but one
-    least, most = _around(worth - cost - joins, worth + cost + joins, slack)
+    off = _off((worth + gpus * (many @ price)) / short + joins)
+    least = np.minimum(dear / short, dear / long) - joins - off
+    most = np.maximum(cheap / short, cheap / long) - joins + off
     return np.where(able, least, -np.inf), np.where(able, most, -np.inf)
 
 
-def _around(gain: Floats, size: Floats, slack: Floats | float) -> tuple[Floats, Floats]:
-    """Return between which numbers a gain of parts of such a size is, rounded to whole numbers or not."""
-    off = size * (_ROUNDING + slack) + 4.0
-    return gain - off, gain + off
+def _off(size: Floats) -> Floats:
+    """Return by how much a sum of parts of such a size may be off in floats, rounded to whole numbers or not."""
+    return size * _ROUNDING + 4.0
 
 
 def _floats(numbers: Iterable[int]) -> Floats:
