@@ -46,6 +46,7 @@ class Browser:
         self.incoming, self.outgoing = ours_in, ours_out
         self.unread, self.sent, self.events = b"", 0, []
         self.session: str | None = None
+        self.shown, self.before = "about:blank", "about:blank"
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -54,6 +55,7 @@ class Browser:
     def open(self, address: str, *, dark: bool = False, wide: int = 1200) -> None:
         """Show a page and wait until it is there; what it does from now on is in ``events``."""
         self.events.clear()
+        self.shown, self.before = address.partition("#")[0], self.shown
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
         self.command("Emulation.setDeviceMetricsOverride", width=wide, height=900, deviceScaleFactor=1, mobile=False)
@@ -72,7 +74,10 @@ class Browser:
         return console + thrown + [event["entry"]["text"] for event in self.told("Log.entryAdded")]
 
     def requests(self) -> list[str]:
-        return [event["request"]["url"] for event in self.told("Network.requestWillBeSent")]
+        """Return what was asked for since the page was opened, but not what the page before it asked for late."""
+        late = self.before if self.before != self.shown else None
+        sent = self.told("Network.requestWillBeSent")
+        return [event["request"]["url"] for event in sent if event["documentURL"] != late]
 
     def value(self, expression: str):
         """Return what an expression of JavaScript is worth in the page."""
