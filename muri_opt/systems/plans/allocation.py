@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
 
@@ -75,6 +76,7 @@ class PlanAllocation:
         parts to ``own`` nodes and then to those with the most free GPUs, or the fewest if they need none. Larger parts
         are placed before the others.
         """
+        look_at_clock()
         if self._at_home.get(option, option) != option:
             kept = self.seat_for(self._at_home[option])
             if kept is not None:

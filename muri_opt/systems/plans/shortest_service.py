@@ -62,6 +62,11 @@ class ShortestServicePolicy(PlanPolicy):
         """Which plans a job may run by, worth the completions per second that they are."""
         return PlanRules(change=self.change, objective=COMPLETIONS)
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """It is done soon after its time is over."""
+        return True
+
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return _stepped(round_, options, HeldSeats(round_, options), until)
