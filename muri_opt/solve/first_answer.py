@@ -66,13 +66,17 @@ class FirstAnswer(Timed):
         self.end(said)
 
     def _is_too_long(self, takes: float) -> bool:
-        """Return whether an algorithm that takes so many seconds is left out; one that looks at the clock may be late.
+        """Return whether an algorithm that takes so many seconds is left out, with what follows it before the check.
 
-        It may have taken twice the time that is left before.
+        A first bound may be late by a little. One that looks at the clock takes less where it is given less: it may
+        have taken twice the time that is left before.
         """
         seconds = self.seconds_left()
-        patience = 2.0 if self.policy.looks_at_clock else 1.0
-        return seconds is not None and takes > max(seconds * patience, LEAST_SECONDS)
+        if seconds is None or takes <= LEAST_SECONDS:
+            return False
+        if self.policy.looks_at_clock:
+            return takes > 2 * seconds
+        return takes > seconds or takes + self.expected_after() > seconds + BOUND_SECONDS
 
     def _own_decision(self, *, named: bool) -> Decision | None:
         """Return the decision of the policy's algorithm; ``None`` if it was stopped and a simple one has its place."""

@@ -24,8 +24,8 @@ BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 LEAST_PART: Final = 0.25
 """Of the time that is left an algorithm has this part at least, whatever is still to be done after it."""
-_AFTERWARDS: Final = ("overrun", "rules", "unchanged")
-"""What comes between the end of an algorithm's budget and the first bound."""
+_AFTERWARDS: Final = ("rules", "unchanged")
+"""What comes between the end of an algorithm and the first bound."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,8 +57,12 @@ class Timed(Known):
         left = self.left()
         if left.seconds is None:
             return left
-        after = self.expected_bound() + sum(self.expected(step) for step in _AFTERWARDS)
+        after = self.expected("overrun") + self.expected_after()
         return left.with_seconds(max(LEAST_PART * left.seconds, left.seconds - after))
+
+    def expected_after(self) -> float:
+        """Return the seconds that all is expected to take which follows an algorithm, but for the check in the end."""
+        return self.expected_bound() + sum(self.expected(step) for step in _AFTERWARDS)
 
     def expected(self, step: str, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take."""
