@@ -186,6 +186,20 @@ def test_a_step_that_was_stopped_is_tried_again_after_ever_more_rounds() -> None
     assert not pace.was_stopped("algorithm", "fifo", 100)
 
 
+def test_deadlines_are_kept_with_the_least_shares_where_no_time_is_left() -> None:
+    jobs = (
+        gang(0, 1, scaling={1: 1.0, 2: 2.0, 4: 4.0}, remaining_iterations=100, deadline=60.0),
+        gang(1, 1, scaling={1: 1.0, 2: 2.0, 4: 4.0}, remaining_iterations=100, deadline=30.0),
+        gang(2, 1, scaling={1: 1.0, 2: 2.0}, remaining_iterations=100),
+    )
+    round_ = round_of([8], jobs)
+    policy = policy_from("deadline")
+    assert list(policy.starting(round_, 8)) == [(1, 4), (0, 2), (2, 1)]
+    decision = completed(round_, policy.rules, next(iter(simple_decisions(policy, round_))))
+    assert not broken_rules(round_, policy.rules, decision)
+    assert decision.running == {"j0", "j1", "j2"}
+
+
 def test_no_time_to_ask_what_changes_nobody(pace: Pace, no_solver: None) -> None:
     """In order j0 stops j1; that nobody is stopped is as good as nothing here, and is not even asked for."""
     round_ = round_of([4], [1, gang(1, 4, state="running", placement={"n0": 4})])
