@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 
 import numpy as np
 
@@ -138,7 +138,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
     found, unit = [], max(1, gpus * rules.kappa.denominator)
     fixed = gpus * rules.kappa.denominator
-    every = _within([by_gpus for by_gpus, _ in ways], gpus)
+    every = [way if max(way, default=0) <= gpus else {k: t for k, t in way.items() if k <= gpus} for way, _ in ways]
     if rules.power is None:
         works = _least_work(every, fixed, [rules.kappa.numerator * (len(service) - 1 - place[one]) for one in service])
     else:
@@ -176,33 +176,25 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     )
 
 
-def _within(ways: Sequence[Mapping[int, int]], gpus: int) -> list[Mapping[int, int]]:
-    """Return the ways with at most so many GPUs; equal jobs have the same object before, and so after."""
-    known: dict[int, Mapping[int, int]] = {}
-    for way in ways:
-        if id(way) not in known:
-            known[id(way)] = way if max(way, default=0) <= gpus else {k: t for k, t in way.items() if k <= gpus}
-    return [known[id(way)] for way in ways]
-
-
 def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[int]) -> list[int]:
     """Return for each job the least of (``fixed`` + its ``each`` for a GPU) times the time of an iteration, over GPUs.
 
-    Jobs with the same ways are worked out together where machine words hold what comes out.
+    It is 0 for a job that can have no GPUs. All are worked out at once, in machine words where these hold the largest.
     """
-    alike: dict[int, list[int]] = {}
-    for at, way in enumerate(ways):
-        alike.setdefault(id(way), []).append(at)
+    able = [at for at, way in enumerate(ways) if way]
+    if not able:
+        return [0] * len(ways)
+    counts = [len(ways[at]) for at in able]
+    most = max(map(max, (ways[at] for at in able)))
+    longest = max(max(ways[at].values()) for at in able)
+    word = word_for((fixed + max(each) * most) * longest)
+    gpus = np.fromiter(chain.from_iterable(ways[at] for at in able), dtype=word)
+    time = np.fromiter(chain.from_iterable(ways[at].values() for at in able), dtype=word)
+    rate = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
+    least = np.minimum.reduceat((fixed + rate * gpus) * time, np.cumsum([0, *counts[:-1]]))
     found = [0] * len(ways)
-    for places in alike.values():
-        way, rates = ways[places[0]], [each[at] for at in places]
-        if not way:
-            continue
-        largest = (fixed + max(rates) * max(way)) * max(way.values())
-        count, time = (np.array([*some], dtype=word_for(largest)) for some in (way, way.values()))
-        least = ((fixed + np.array(rates, dtype=count.dtype)[:, None] * count) * time).min(axis=1)
-        for at, one in zip(places, least.tolist(), strict=True):
-            found[at] = one
+    for at, one in zip(able, least.tolist(), strict=True):
+        found[at] = one
     return found
 
 
