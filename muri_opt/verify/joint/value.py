@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, permutations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Job, Round
@@ -188,9 +190,9 @@ def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[in
     most = max(map(max, (ways[at] for at in able)))
     longest = max(max(ways[at].values()) for at in able)
     word = word_for((fixed + max(each) * most) * longest)
-    gpus = np.fromiter(chain.from_iterable(ways[at] for at in able), dtype=word)
-    time = np.fromiter(chain.from_iterable(ways[at].values() for at in able), dtype=word)
-    rate = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
+    gpus: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at] for at in able), dtype=word)
+    time: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at].values() for at in able), dtype=word)
+    rate: NDArray[Any] = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
     least = np.minimum.reduceat((fixed + rate * gpus) * time, np.cumsum([0, *counts[:-1]]))
     found = [0] * len(ways)
     for at, one in zip(able, least.tolist(), strict=True):
