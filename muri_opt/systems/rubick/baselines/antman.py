@@ -96,7 +96,9 @@ class _Seating(PlanAllocation):
     def _make_room(self, job: int, seat: Seat) -> None:
         """Seat a guaranteed job where others are in its way: those that still fit beside it stay, the latest do not."""
         on_nodes = {other for node in seat.nodes.tolist() for other in self.on_node[node]}
-        guests = {other: self.seats[other] for other in sorted(on_nodes - self._firm.seats.keys(), key=self._rank.get)}
+        guests = {
+            other: self.seats[other] for other in sorted(on_nodes - self._firm.seats.keys(), key=self._rank.__getitem__)
+        }
         for other in guests:
             self.leave(other)
         self.take(job, *seat)
