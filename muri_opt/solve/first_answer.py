@@ -146,8 +146,9 @@ class FirstAnswer(Timed):
         step = "hurried bound" if hurries else "bound"
         if asks and self.is_late_for(step, by=BOUND_SECONDS):
             self.leave_out(step)
-            self._learn(())  # what can be counted the check of the answer asks for in any case
-            return False
+            if not hurries:
+                self._learn(())  # what can be counted the check of the answer asks for in any case
+            return False  # where prices are found in a hurry, counting would take longer than they do
         with self.step(step, "verify_seconds"):
             duals: Prices | None = None
             if program is not None:
