@@ -20,11 +20,15 @@ _Key = tuple[str, str, int]
 
 
 class _Taken(NamedTuple):
-    """Seconds for each job that a step is expected to take, the fewest that it took, and the least to fade to."""
+    """Seconds for each job that a step is expected to take, the fewest that it took, and the least to fade to.
+
+    ``stopped`` says whether it was stopped before its end the last time that it was begun.
+    """
 
     each: float
     fastest: float
     least: float
+    stopped: bool = False
 
 
 class Pace:
@@ -50,6 +54,22 @@ class Pace:
         else:
             fastest = min(each, known.fastest)
             self._taken[key] = _Taken((each + known.each) / 2, fastest, FADING * fastest)
+
+    def stopped(self, step: str, policy: str, jobs: int, limit: float) -> None:
+        """Remember that a step did not end within a limit: each time in a row it is expected to take twice as long.
+
+        So it is tried again after ever more rounds, and how long it takes at its fastest is as it was.
+        """
+        key, each = (step, policy, jobs.bit_length()), limit / max(1, jobs)
+        known = self._taken.get(key, _Taken(each, each, 0.0))
+        expected = 2 * (known.each if known.stopped else each)
+        least = FADING * known.fastest
+        self._taken[key] = _Taken(max(expected, 2 * each), known.fastest, least, stopped=True)
+
+    def was_stopped(self, step: str, policy: str, jobs: int) -> bool:
+        """Return whether a step was stopped the last time that it was begun."""
+        known = self._taken.get((step, policy, jobs.bit_length()))
+        return known is not None and known.stopped
 
     def left_out(self, step: str, policy: str, jobs: int) -> None:
         """Expect less of a step the next time, as it was left out."""

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from muri_opt.errors import RefusalError
 from muri_opt.rounds import (
-    Budget,
     Certificate,
     Decision,
     Evidence,
     Limit,
     Limits,
-    Prices,
     Reason,
     Result,
     Termination,
-    Violation,
     relative_gap,
 )
 from muri_opt.rounds.change_costs import cost_of_all
 from muri_opt.solve.barred import barred
-from muri_opt.solve.decided import decided
 from muri_opt.solve.exact import Answer, optimise, prepare, relax_within, search_chapter, settle, solve_directly
+from muri_opt.solve.first_answer import FirstAnswer
 from muri_opt.solve.loading import load_backend, load_program
-from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
 from muri_opt.solve.solvers import FIRST_BACKEND, WorkerError, borrowed_worker
 from muri_opt.solve.solvers.process import Worker
-from muri_opt.solve.timed import BOUND_SECONDS, SIZING, Timed
+from muri_opt.solve.timed import SIZING
 from muri_opt.solve.watching import tell
-from muri_opt.systems import Rules, has_program, program_of, unit_of
+from muri_opt.systems import has_program, unit_of
 from muri_opt.verify import Audit, enumerable_optimum
 
 if TYPE_CHECKING:
-    from muri_opt.systems import Formulation
     from muri_opt.systems.capacity.set_apart import SetApart
     from muri_opt.systems.program import Settled
 
@@ -48,7 +42,7 @@ GRACE_SECONDS = 0.25
 
 
 @dataclass(slots=True, kw_only=True)
-class Search(Timed):
+class Search(FirstAnswer):
     """What is tried for one round, in this order, within its limits."""
 
     apart: SetApart | None = None
@@ -57,98 +51,6 @@ class Search(Timed):
     """Whether the chapter's own search took the place of a program that is too large to write down."""
     sent: bool = False
     """Whether the solver process was handed the round."""
-    rules: Rules = field(init=False)
-    audit: Audit = field(init=False)
-    """By which rules, and by whom, decisions of ``round_`` are checked."""
-
-    def __post_init__(self) -> None:
-        self.rules = self.policy.rules
-        self.audit = Audit(self.round_, self.rules)
-
-    @property
-    def program(self) -> Formulation:
-        """The exact program of the round."""
-        return program_of(self.rules)
-
-    def run_heuristic(self) -> None:
-        """Take the policy's own answer, or a simple one where that cannot be in time; and a bound without a solver.
-
-        What is asked for by its name, the published algorithm, runs to its end however long that takes.
-        """
-        seconds, takes = self.seconds_left(), self.expected("algorithm")
-        named = self.method == "heuristic"
-        late = seconds is not None and takes > max(seconds * self._patience, GRACE_SECONDS)
-        if late and not named and self._take_simple():
-            self.leave_out("algorithm")
-            self.cuts += (f"{self.policy.spec} takes about {takes:.2g} s and was left out",)
-            said = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
-        else:
-            budget = None if named else Budget(limits=self.left_for_algorithm())
-            decision = self._decided(budget)
-            broken = [] if named else self._broken(decision)
-            if broken:
-                detail = f"{self.policy.spec} broke the rule {broken[0].rule}: {broken[0].where}: {broken[0].detail}"
-                self.end(Termination(reason=Reason.NO_SOLUTION, limit=Limit.HEURISTIC, detail=detail))
-                return
-            self._offer(decision)
-            ended = f"{self.policy.spec} ran to its end"
-            said = Termination(reason=Reason.FEASIBLE, limit=Limit.HEURISTIC, detail=ended)
-            if budget is not None and budget.over():
-                self.cuts += (f"{self.policy.spec} had used up its {budget.limit.lower()} when it ended",)
-        if not self._take_first_bound():
-            self.leave_out_bound()
-        self.end(said)
-
-    @property
-    def _patience(self) -> float:
-        """How many times the time that is left an algorithm may have taken before: more if it looks at the clock."""
-        return 2.0 if self.policy.looks_at_clock else 1.0
-
-    def _take_simple(self) -> bool:
-        """Take a decision that needs no search, if one keeps the rules."""
-        drafts = simple_decisions(self.policy, self.round_)
-        every = (one if one.waiting else self.audit.completed(one) for one in drafts)
-        found = next((decision for decision in every if not self.audit.breaches(decision)), None)
-        if found is not None:
-            self.decision, self.value = found, self.audit.value(found)
-        return found is not None
-
-    def _decided(self, budget: Budget | None) -> Decision:
-        """Return the decision of the policy's algorithm, and remember what it took."""
-        used = time.thread_time()
-        with self.step("algorithm", "solve_seconds"):
-            decision = decided(self.policy, self.round_, self.limits.seed, budget)
-        if budget is not None:
-            self.spent += budget.spent
-            self.remember_overrun(budget, time.thread_time() - used)
-        return decision
-
-    def _broken(self, decision: Decision) -> list[Violation]:
-        with self.step("rules", "verify_seconds"):
-            return self.audit.breaches(decision)
-
-    def _take_first_bound(self) -> bool:
-        """Learn a bound from prices that need no solver, or from counting; return whether there was time for prices.
-
-        Where those of the program may be late, prices that are found faster take their place.
-        """
-        asks = self.method != "heuristic"
-        program = self.program if has_program(self.rules) else None
-        hurries = asks and program is not None and program.has_hurried_duals and self.may_be_late_for("bound")
-        step = "hurried bound" if hurries else "bound"
-        if asks and self.is_late_for(step, by=BOUND_SECONDS):
-            self.leave_out(step)
-            self._learn(())  # what can be counted the check of the answer asks for in any case
-            return False
-        with self.step(step, "verify_seconds"):
-            duals: Prices | None = None
-            if program is not None:
-                duals = program.hurried_duals(self.round_) if hurries else program.quick_duals(self.round_)
-            evidence = () if duals is None else (duals,)
-            if hurries and self.decision is not None:
-                self.audit.quick_bound(self.decision, evidence)
-            self._learn(evidence)
-        return True
 
     def _barred(self, work: float = 0.0) -> Termination | None:
         """Return why the solver process is not asked, if it is not."""
@@ -362,33 +264,3 @@ class Search(Timed):
         if optimum is not None and (self.checked is None or optimum < self.checked):
             self.checked, self.evidence = optimum, ()
         return optimum
-
-    def _offer(self, decision: Decision) -> None:
-        """Keep the decision if it is better than the best so far, and than leaving all that runs as it is."""
-        value = self.audit.value(decision)
-        asks = self.decision is None and self.method != "heuristic" and changes_anybody(self.round_, decision)
-        if asks and (unchanged := self._unchanged(value)) is not None:
-            self.decision, self.value = unchanged, self.audit.value(unchanged)
-        if self.value is None or value > self.value:
-            self.decision, self.value = decision, value
-
-    def _unchanged(self, value: int) -> Decision | None:
-        """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it."""
-        seconds, takes = self.seconds_left(), self.expected("unchanged") or self.expected("algorithm")
-        if seconds is not None and takes > max(seconds, BOUND_SECONDS):
-            self.leave_out("unchanged")
-            self.cuts += ("no time was left to look whether all may go on as it is",)
-            return None
-        with self.step("unchanged", "solve_seconds"):
-            draft = self.policy.unchanged_draft(self.round_)
-            if draft is None or self.audit.value(draft) < value:
-                return None
-            return draft if draft.waiting else self.policy.unchanged(self.round_)
-
-    def _learn(self, evidence: tuple[Evidence, ...]) -> None:
-        """Keep evidence that proves a better bound for the decision than is proved so far."""
-        if self.decision is None:
-            return
-        known = self.audit.bound(self.decision, evidence)
-        if known is not None and (self.checked is None or known[0] < self.checked):
-            self.checked, self.evidence = known[0], evidence

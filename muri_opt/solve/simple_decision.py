@@ -7,15 +7,19 @@ keeps the rules is for the verifier to say.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
-from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems import Policy
+from muri_opt.systems.capacity.room_sets import RoomSets
+
+_ASK_NO_NODES: Final = INFORMATION | {"job.priority", "job.deadline"}
+"""Fields with which a job may start on any node."""
 
 
 def changes_anybody(round_: Round, decision: Decision) -> bool:
@@ -42,7 +46,7 @@ def simple_decisions(policy: Policy, round_: Round) -> Iterator[Decision]:
         kept = policy.as_it_is(round_, on_same_gpus(round_))
     except InputError:  # something runs that the policy could not have started
         return
-    if beside is None and INFORMATION.union({"job.priority"}).issuperset(round_.used_fields):
+    if beside is None and _ASK_NO_NODES.issuperset(round_.used_fields):
         yield Decision(assignments=(*kept, *_started(policy, round_, kept)))
     yield Decision(assignments=kept)
 
@@ -59,37 +63,21 @@ def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Ite
         for place in members:
             free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
     left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
+    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
+    rooms = RoomSets(free.gpus.tolist(), free.cpus.tolist(), free.memory.tolist())
     for place, gpus in policy.starting(round_, left):
-        tenant = int(amounts.tenant[place])
-        if gpus > left or not free.has_quota(tenant, gpus):
+        if gpus > left or not free.has_quota(tenants[place], gpus):
             continue
-        kind = int(amounts.c[place]), int(amounts.m[place])
+        kind = cpus[place], memory[place]
         if gpus >= short.get(kind, gpus + 1):
             continue  # fewer GPUs of this kind found no room, and what is free only shrinks
-        part = _best_fit(free.most_gpus(place), gpus)
-        if part is None:
+        parts = rooms.best_fit(kind, gpus)
+        if parts is None:
             short[kind] = gpus
             continue
-        where = np.flatnonzero(part)
-        free.occupy(where, part[where], part[where] * amounts.c[place], part[where] * amounts.m[place])
-        free.charge(tenant, gpus)
+        rooms.take(kind, parts)
+        free.charge(tenants[place], gpus)
         left -= gpus
-        name = round_.jobs[place].id
-        yield Assignment(jobs=(name,), order=(0,), gpus={names[at]: int(part[at]) for at in where})
-
-
-def _best_fit(room: Ints, gpus: int) -> Ints | None:
-    """Return GPUs per node: the tightest node that holds all, or the fewest nodes from the emptiest on."""
-    part = np.zeros_like(room)
-    able = np.flatnonzero(room >= gpus)
-    if len(able):
-        part[able[np.argmin(room[able])]] = gpus
-        return part
-    for node in np.argsort(-room, kind="stable"):
-        part[node] = min(gpus, max(0, int(room[node])))
-        gpus -= int(part[node])
-        if not gpus:
-            return part
-        if not part[node]:
-            return None
-    return None
+        yield Assignment(
+            jobs=(round_.jobs[place].id,), order=(0,), gpus={names[node]: part for node, part in sorted(parts)}
+        )

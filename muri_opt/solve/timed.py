@@ -24,8 +24,8 @@ BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
 LEAST_PART: Final = 0.25
 """Of the time that is left an algorithm has this part at least, whatever is still to be done after it."""
-_AFTERWARDS: Final = ("overrun", "rules", "unchanged")
-"""What comes between the end of an algorithm's budget and the first bound."""
+_AFTERWARDS: Final = ("rules", "unchanged")
+"""What comes between the end of an algorithm and the first bound."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,13 +57,20 @@ class Timed(Known):
         left = self.left()
         if left.seconds is None:
             return left
-        bound = self.expected("hurried bound") or self.expected("bound")
-        after = bound + sum(self.expected(step) for step in _AFTERWARDS)
+        after = self.expected("overrun") + self.expected_after()
         return left.with_seconds(max(LEAST_PART * left.seconds, left.seconds - after))
+
+    def expected_after(self) -> float:
+        """Return the seconds that all is expected to take which follows an algorithm, but for the check in the end."""
+        return self.expected_bound() + sum(self.expected(step) for step in _AFTERWARDS)
 
     def expected(self, step: str, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take."""
         return PACE.expected(step, self.policy.spec, len(self.round_.jobs), usual=usual)
+
+    def expected_bound(self) -> float:
+        """Return the seconds that a first bound is expected to take."""
+        return self.expected("hurried bound") or self.expected("bound")
 
     def is_late_for(self, step: str, *, by: float = 0.0, usual: float = 0.0) -> bool:
         """Return whether a step is expected to end after the limit, by more than so many seconds."""
@@ -78,6 +85,14 @@ class Timed(Known):
     def leave_out(self, step: str) -> None:
         """Expect less of a step the next time, as it is left out."""
         PACE.left_out(step, self.policy.spec, len(self.round_.jobs))
+
+    def was_stopped(self, step: str) -> None:
+        """Remember that a step was stopped, as it had used up all the time that was left."""
+        PACE.stopped(step, self.policy.spec, len(self.round_.jobs), self.limits.seconds or 0.0)
+
+    def expects_a_stop(self, step: str) -> bool:
+        """Return whether a step was stopped the last time that it was begun."""
+        return PACE.was_stopped(step, self.policy.spec, len(self.round_.jobs))
 
     def remember_overrun(self, budget: Budget, used: float) -> None:
         """Remember by how much an algorithm that used so many seconds went beyond its budget."""

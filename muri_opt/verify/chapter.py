@@ -99,7 +99,7 @@ class Chapter(ABC):
             members = [self.jobs[job] for job in assignment.jobs if job in self.jobs]
             least = self.least_gpus(members, assignment)
             shape = shape_breaches(self.round_, members, assignment, where, most=self.most_jobs, least=least)
-            if len({job.gpus for job in members}) > 1 and not self.mixed:
+            if len(members) > 1 and not self.mixed and len({job.gpus for job in members}) > 1:
                 detail = f"GPU counts {[job.gpus for job in members]}"
                 shape.append(Violation(rule="equal-gpus", where=where, detail=detail))
             if assignment.rates is not UNSET and (len(members) < 2 or not self.has_rates):

@@ -42,7 +42,7 @@ def shape_breaches(
     size, found = len(assignment.jobs), list[Violation]()
     if not 1 <= size <= most:
         found.append(Violation(rule="group-size", where=where, detail=f"{size} jobs; allowed: 1 to {most}"))
-    if sorted(assignment.order) != list(range(size)):
+    if (size > 1 or assignment.order != (0,)) and sorted(assignment.order) != list(range(size)):
         detail = f"{list(assignment.order)} is no order of {size} jobs"
         found.append(Violation(rule="order", where=where, detail=detail))
     for node, gpus in assignment.gpus.items():
@@ -90,8 +90,9 @@ def gang_breaches(
 
 def cpu_breaches(members: Sequence[Job], assignment: Assignment, where: str) -> Iterator[Violation]:
     """Yield where an assignment has other CPUs with its GPUs than each of its jobs needs."""
+    each = sum(need_of(job).milli for job in members)
     for node, gpus in assignment.gpus.items():
-        needed = sum(need_of(job).milli for job in members) * gpus
+        needed = each * gpus
         has = assignment.cpus.get(node, 0.0)
         if not isfinite(has * 1000) or round(has * 1000) != needed:
             detail = f"{has:g} CPUs on {node!r}; its {gpus} GPUs take {needed} milli-CPUs"

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import room_of
 
 MOST_TOGETHER = 4
@@ -58,10 +59,10 @@ class RunningJobs:
         same = next((self._of.get(name) for name in names), None)
         if same is None or any(self._of.get(name) is not same for name in names):
             return False
-        if len(names) > same.size or placed(gpus) != same.where:
+        if len(names) > same.size or (gpus != same.jobs[0].placement and placed(gpus) != same.where):
             return False
         more = same.groups(len(names)) - same.groups()
-        return all(
+        return not more or all(
             self._used[node] + more * each <= max(self._has[node], self._used[node]) for node, each in same.where
         )
 
@@ -81,6 +82,12 @@ class RunningJobs:
         return found
 
 
+@recalled
+def running_jobs(round_: Round) -> RunningJobs:
+    """Return the jobs of a round that run, from one of the last calls if it was the same."""
+    return RunningJobs(round_)
+
+
 def placed(gpus: Mapping[str, int]) -> Where:
     """Return where GPUs are; nodes without any count only where there is no other."""
     return frozenset((node, each) for node, each in gpus.items() if each) or frozenset(gpus.items())
@@ -88,4 +95,4 @@ def placed(gpus: Mapping[str, int]) -> Where:
 
 def running_groups(round_: Round) -> list[tuple[Job, ...]]:
     """Return the running jobs, those together that are taken to have the same GPUs."""
-    return RunningJobs(round_).grouped()
+    return running_jobs(round_).grouped()

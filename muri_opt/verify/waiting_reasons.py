@@ -36,9 +36,10 @@ def wrong_changes(
 ) -> Iterator[Violation]:
     """Yield a breach for each change that a waiting job is told and that would not start it."""
     proposals, spare = Proposals(round_, decision, fewest_nodes=fewest_nodes), spare_gpus(round_, held)
+    jobs, index = round_.jobs, round_.job_index
     for wait in decision.waiting:
         for place, change in enumerate(wait.changes):
-            job = round_.jobs[round_.job_index[wait.job]]
+            job = jobs[index[wait.job]]
             fault = proposals.fault(job, spare.get(job.tenant or ""), change)
             if fault is not None:
                 yield Violation(rule="waiting-change", where=job.id, detail=f"changes[{place}]: {fault}")

@@ -109,6 +109,18 @@ def test_a_sample_of_many_options_prices_nearly_as_well_and_few_are_all_looked_a
         assert (every.prices == some.prices) == same
 
 
+def test_nothing_is_counted_where_even_prices_in_a_hurry_are_late(pace: Pace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting takes longer than they do, and the last check then looks for no bound either."""
+    for step in ("run_directly", "run_exact"):
+        monkeypatch.setattr(Search, step, lambda *_: None)
+    round_ = generate("elastic", jobs=40, nodes=4, seed=2)
+    for step in ("bound", "hurried bound"):
+        pace.took(step, "afs-l", 40, 1e6)
+    result = solve_round(round_, "afs-l", "auto", LONG)
+    assert result.certificate.feasible
+    assert (result.bound, "no time was left for a bound" in result.termination.detail) == (None, True)
+
+
 def test_an_algorithm_has_less_time_by_what_follows_it_and_a_quarter_at_least(pace: Pace) -> None:
     search = Search(
         round_=generate("gangs", jobs=30, nodes=4, seed=1), policy=policy_from("srtf"), method="auto", limits=LONG

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
@@ -12,14 +13,16 @@ from handmade import gang, round_of
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
+from benchmarks.session_loop import all_jobs
 from muri_opt import Decision, Limits, Node, Policy, Result, Round, changes, policy_from, solve_round, verify
 from muri_opt.rounds import Budget
 from muri_opt.rounds.generate.families import generate
 from muri_opt.rounds.next_round import after
-from muri_opt.solve import search, timed
+from muri_opt.rounds.stopping import TooLate, look_at_clock, stopped_after
+from muri_opt.solve import first_answer, search, timed
 from muri_opt.solve.pace import FADING, Pace
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
-from muri_opt.systems import program_of
+from muri_opt.systems import POLICIES, program_of
 from muri_opt.testing import rounds
 from muri_opt.verify import Audit, broken_rules, completed
 
@@ -117,6 +120,84 @@ def test_an_algorithm_that_looks_at_the_clock_is_left_out_only_if_it_was_late_be
     assert "left out" not in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
     pace.took("algorithm", "slow", 200, 1000.0)
     assert "left out" in outcome(solve_round(LARGE, Slow(), "auto", limits))[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endless(Policy):
+    """A policy whose algorithm ends only if it is stopped, or if nobody would stop it."""
+
+    name: str = "endless"
+
+    def decide(self, round_: Round, seed: int) -> Decision:
+        with suppress(TooLate):
+            look_at_clock()
+            return policy_from("srtf").decide(round_, seed)
+        raise TooLate
+
+
+def test_an_algorithm_that_does_not_end_is_stopped_and_then_left_out(
+    pace: Pace, algorithm_only: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_answer.FirstAnswer, "_most_seconds", lambda _: -1.0)
+    said = outcome(solve_round(LARGE, Endless(), "auto", Limits(seconds=0.5)))
+    assert said == (
+        "FEASIBLE",
+        "TIME",
+        "endless was stopped, as its time was over; who runs goes on, and who fits starts",
+    )
+    assert pace.was_stopped("algorithm", "endless", 200)
+    assert "was left out" in outcome(solve_round(LARGE, Endless(), "auto", Limits(seconds=0.5)))[2]
+
+
+def test_an_algorithm_that_is_stopped_runs_on_where_nothing_simple_keeps_the_rules(
+    pace: Pace, algorithm_only: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_answer.FirstAnswer, "_most_seconds", lambda _: -1.0)
+    monkeypatch.setattr(first_answer, "simple_decisions", lambda *_: iter(()))
+    result = solve_round(LARGE, Endless(), "auto", Limits(seconds=0.5))
+    assert result.answer == solve_round(LARGE, "srtf", "heuristic").answer
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_algorithm_that_may_take_long_looks_at_the_clock(policy: str) -> None:
+    """Those of Muri match jobs in one step, which is stopped only between the sizes of groups."""
+    drawn = all_jobs(policy, jobs=30, nodes=2, rounds=1, seed=1)
+    chosen = policy_from(policy)
+    with stopped_after(None):
+        chosen.decide(drawn, 0)
+    if not policy.startswith(("muri", "philly")):
+        with pytest.raises(TooLate), stopped_after(-1.0):
+            chosen.decide(drawn, 0)
+    look_at_clock()  # nothing is raised outside
+
+
+def test_a_step_that_was_stopped_is_tried_again_after_ever_more_rounds() -> None:
+    pace = Pace()
+    pace.took("algorithm", "fifo", 100, 0.5)
+    pace.stopped("algorithm", "fifo", 100, 1.0)
+    assert pace.expected("algorithm", "fifo", 100) == pytest.approx(2.0)
+    pace.stopped("algorithm", "fifo", 100, 1.0)
+    assert pace.expected("algorithm", "fifo", 100) == pytest.approx(4.0)
+    for _ in range(20):
+        pace.left_out("algorithm", "fifo", 100)
+    assert pace.expected("algorithm", "fifo", 100) == pytest.approx(0.5 * FADING)
+    assert pace.was_stopped("algorithm", "fifo", 100)
+    pace.took("algorithm", "fifo", 100, 0.5)
+    assert not pace.was_stopped("algorithm", "fifo", 100)
+
+
+def test_deadlines_are_kept_with_the_least_shares_where_no_time_is_left() -> None:
+    jobs = (
+        gang(0, 1, scaling={1: 1.0, 2: 2.0, 4: 4.0}, remaining_iterations=100, deadline=60.0),
+        gang(1, 1, scaling={1: 1.0, 2: 2.0, 4: 4.0}, remaining_iterations=100, deadline=30.0),
+        gang(2, 1, scaling={1: 1.0, 2: 2.0}, remaining_iterations=100),
+    )
+    round_ = round_of([8], jobs)
+    policy = policy_from("deadline")
+    assert list(policy.starting(round_, 8)) == [(1, 4), (0, 2), (2, 1)]
+    decision = completed(round_, policy.rules, next(iter(simple_decisions(policy, round_))))
+    assert not broken_rules(round_, policy.rules, decision)
+    assert decision.running == {"j0", "j1", "j2"}
 
 
 def test_no_time_to_ask_what_changes_nobody(pace: Pace, no_solver: None) -> None:

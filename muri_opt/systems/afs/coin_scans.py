@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.curves import Ints
 
 _ROWS: Final = 256
@@ -41,6 +42,7 @@ class CoinScans:
         self._coins, self._at, self._together = b"", 0, _FEW_TOSSES
         self._tosses = np.zeros(len(shares), dtype=np.int64)
         for start in range(0, len(shares), _ROWS):
+            look_at_clock()
             rows = places[start : start + _ROWS]
             open_ = self._is_open(rows[:, None], places) & (places > rows[:, None])
             self._tosses[rows] = np.count_nonzero(open_, axis=1)
@@ -55,6 +57,7 @@ class CoinScans:
         (now, more, gain), alive = self._lists, self._alive
         place, count = 0, len(alive)
         while True:
+            look_at_clock()
             candidate = alive[place]
             coins, toss = self._tossed(int(self._tosses[candidate]))
             now_c, more_c, gain_c = now[candidate], more[candidate], gain[candidate]

@@ -23,6 +23,7 @@ from typing import Final
 
 import numpy as np
 
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.afs.bitset_candidates import RivalSets
 from muri_opt.systems.afs.greedy_state import GreedyState
 
@@ -84,6 +85,7 @@ class FastGreedy:
                 candidate, ahead = self._walk(candidate, ahead), self._tail
             wins += 1
             if wins % 4 == 0:
+                look_at_clock()
                 self._asked.append((numbers.growth[candidate], numbers.strength[candidate], numbers.brevity[candidate]))
                 self._resumed.append(ahead)
             winner = self._winner(candidate, ahead)

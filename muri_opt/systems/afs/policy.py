@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final
@@ -184,6 +184,16 @@ class ElasticPolicy(Policy):
             return None if parts is None else pooled_decision(round_, curves, parts)
         homes = homes_of(round_, ShareFit(round_, sizes, by_node=by_node), curves.cap)
         return None if homes is None else share_decision(round_, curves, homes)
+
+    def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
+        """Return who starts where no time is left: all that wait with equal shares, or the first with one GPU each."""
+        jobs, curves = round_.jobs, Curves.of(round_.jobs, round_.cluster.total_gpus)
+        waiting = [place for place, job in enumerate(jobs) if job.state == "waiting"]
+        waiting.sort(key=lambda at: (-jobs[at].priority, jobs[at].submitted or 0.0, at))
+        legal = np.append(0, share_sizes(round_.cluster, self.packing))
+        wanted = np.minimum(curves.cap[waiting], max(1, gpus // max(1, len(waiting))))
+        shares = legal[np.searchsorted(legal, wanted, side="right") - 1]
+        return [(place, share) for place, share in zip(waiting, shares.tolist(), strict=True) if share]
 
     def _values(self, round_: Round) -> ShareValues | None:
         """Return what shares are worth, kept and changed; ``None`` where restarts count nothing."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, size
@@ -139,6 +140,7 @@ class _Allocation:
 
     def _growths(self, place: int) -> Iterator[Growth]:
         """Yield what one task more would do for the job in this place of the queue."""
+        look_at_clock()
         job = self.queue[place]
         for here in self.paths.get(job, [])[-1:] if self.choices.steps[job] is not None else ():
             for target in here.growths():

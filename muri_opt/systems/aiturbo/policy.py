@@ -17,6 +17,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.configurations import SERVICE_PER_GPU, SERVICE_PER_TASK
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
@@ -174,6 +175,7 @@ class AITurboPolicy(PlanPolicy):
         near = Choices.of(round_, PlanOptions.of(round_, replace(self.plan_rules, change="neighbours")))
         moves = {}
         for job, (here, steps) in enumerate(zip(near.here, near.steps, strict=True)):
+            look_at_clock()
             able = tuple(near.able(job))
             if steps is not None and able:
                 switch = self.switch == "on"

@@ -14,6 +14,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import change_text
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.binding_rules import BindingRules
 from muri_opt.systems.capacity.free_capacity import Entries, Leftover, entries, summed
 from muri_opt.systems.capacity.held_parts import Parts
@@ -176,6 +177,7 @@ def _waiting(
     known: dict[tuple[int, ...], Waiting] = {}
     found = []
     for job, demand in zip(jobs, map(tuple, demands), strict=True):
+        look_at_clock()
         if demand not in known:
             binding = rules.of(job)
             ways = () if changes is None else changes.of(job, binding)

@@ -10,6 +10,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.eligibility import is_lost
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.node_fit import best_fit, nodes_needed
 from muri_opt.systems.capacity.node_sets import node_sets
@@ -75,6 +76,7 @@ def place_gang(round_: Round, left: Leftover, job: int, *, consolidate: bool, he
     >>> place_gang(round_, Leftover(round_), 1, consolidate=True)
     array([4, 2])
     """
+    look_at_clock()
     gpus, demand = int(round_.amounts.g[job]), left.demand(job)
     limit = min(fewest_nodes(round_, job), len(left.gpus)) if consolidate else len(left.gpus)
     stays = held is not None and held.sum() == gpus and (not consolidate or np.count_nonzero(held) <= limit)

@@ -13,6 +13,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import held_gpus, place_gang
+from muri_opt.systems.capacity.gang_rooms import gang_placer
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, rearranged_at_home
 from muri_opt.systems.capacity.staying import pinned_jobs
@@ -130,6 +131,7 @@ class ListSchedule:
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
         """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it."""
         free, homes, full, at_home_only = int(left.gpus.sum()), held or {}, set[_Alike](), left.sets is not None
+        placer = gang_placer(self._round, left, consolidate=self._consolidate)
         for job in self._order:
             alike = self._alike[job]
             if job in shares or alike[0] > free:
@@ -138,13 +140,13 @@ class ListSchedule:
             knows = home is None or not at_home_only  # where jobs ask for nodes, one may only be able to stay
             if (knows and alike in full) or not left.within_quota(job):
                 continue
-            share = place_gang(self._round, left, job, consolidate=self._consolidate, held=home)
+            share = placer.place(job, home)
             if share is not None:
-                left.take(share, job)
                 shares[job] = share
                 free -= alike[0]
             elif knows:
                 full.add(alike)
+        placer.end()
 
     @cached_property
     def _alike(self) -> list[_Alike]:
@@ -186,12 +188,12 @@ def placed_around(
     stays = [job for job in jobs if job in held]
     others = [job for job in jobs if job not in held]
     while True:
-        left, shares = Leftover.beside(round_, fixed), dict(fixed)
+        shares = dict(fixed)
+        placer = gang_placer(round_, Leftover.beside(round_, fixed), consolidate=consolidate)
         for job in dict.fromkeys([*first, *stays, *others]):
-            found = place_gang(round_, left, job, consolidate=consolidate, held=held.get(job))
+            found = placer.place(job, held.get(job))
             if found is None:
                 break
-            left.take(found, job)
             shares[job] = found
         if len(shares) == len(jobs) + len(fixed):
             return shares

@@ -30,6 +30,11 @@ class RoomSets:
         self._seen: dict[Kind, int] = {}
         """How many of these changes the sets of each kind that was asked for know of."""
 
+    @property
+    def free(self) -> list[list[int]]:
+        """GPUs, milli-CPUs and MiB that every node has left."""
+        return [self._gpus, self._cpus, self._memory]
+
     def holds(self, kind: Kind, parts: Iterable[tuple[int, int]]) -> bool:
         """Return whether the nodes have room for these parts of a job."""
         cpus, memory = kind

@@ -29,7 +29,7 @@ def deadline_decision(round_: Round, choices: Choices, shares: Mapping[int, Ints
     for group in placed:
         asks[group.jobs[0]] = group.share.sum()
     decision = group_decision(round_, placed, consolidate=False, asks=asks)
-    enough = _enough(choices)
+    enough = enough_gpus(choices)
     return replace(decision, waiting=tuple(_with_deadline(round_, enough, wait) for wait in decision.waiting))
 
 
@@ -46,7 +46,7 @@ def _placed(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
     return found
 
 
-def _enough(choices: Choices) -> dict[int, int]:
+def enough_gpus(choices: Choices) -> dict[int, int]:
     """Return the fewest GPUs with which each job keeps its deadline, of those that can."""
     rows = np.flatnonzero(choices.in_time)
     fewest = np.full(len(choices.least), UNLIMITED)
@@ -69,7 +69,7 @@ def standing(round_: Round, choices: Choices, job: int) -> str:
     >>> standing(round_, Choices.of(round_, 60.0), 0)
     'its deadline passed 4 s ago: it has what others leave'
     """
-    return _standing(round_, _enough(choices), job)
+    return _standing(round_, enough_gpus(choices), job)
 
 
 def _standing(round_: Round, enough: Mapping[int, int], job: int) -> str:

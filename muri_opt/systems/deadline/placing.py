@@ -8,6 +8,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, best_fit
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 from muri_opt.systems.deadline.choices import Choices
@@ -46,6 +47,7 @@ class Placing:
 
     def try_row(self, row: int) -> bool:
         """Give a job what a row of the choices says, in place of what it has, if there is room and quota for it."""
+        look_at_clock()
         job, before = int(self._choices.job[row]), None
         if job in self.shares:
             before = self._take_back(job)

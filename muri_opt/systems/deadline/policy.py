@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from muri_opt.errors import RefusalError, unknown_name
 from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.systems.deadline.choices import Choices, check_stays
-from muri_opt.systems.deadline.decision import deadline_assignments, deadline_decision
+from muri_opt.systems.deadline.decision import deadline_assignments, deadline_decision, enough_gpus
 from muri_opt.systems.deadline.still import staying, still_shares
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
@@ -66,6 +66,19 @@ class DeadlinePolicy(Policy):
         self.check(round_)
         shares = still_shares(round_, float(self.interval), budget)
         return deadline_decision(round_, self._choices(round_), shares)
+
+    def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
+        """Return who starts where no time is left: with the fewest GPUs that keep a deadline, the earliest first.
+
+        The others come after these, as they were submitted, with the fewest GPUs that they may have.
+        """
+        choices, jobs = self._choices(round_), round_.jobs
+        enough, least = enough_gpus(choices), choices.least.tolist()
+        waiting = [place for place, job in enumerate(jobs) if job.state == "waiting"]
+        waiting.sort(
+            key=lambda at: (-jobs[at].priority, at not in enough, jobs[at].deadline or 0.0, jobs[at].submitted or 0.0)
+        )
+        return [(place, enough.get(place, least[place])) for place in waiting]
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops, moves and resizes nobody, with whoever fits beside those that run."""

@@ -89,6 +89,12 @@ class GangPolicy(Policy):
         preempt, pay = self.preempt == "yes", self.restarts == "pay"
         return list_decision(round_, order, fewest_nodes=fewest, preempt=preempt, restarts=pay)
 
+    def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
+        """Return who starts where no time is left: all that wait, in the order of the policy."""
+        jobs = round_.jobs
+        line = (place for place in priority_order(round_, self.order) if jobs[place].state == "waiting")
+        return [(place, jobs[place].gpus) for place in line]
+
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
         shares = self._beside_what_runs(round_)

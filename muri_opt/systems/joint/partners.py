@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muri_opt.algorithms import max_weight_matching
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 
@@ -94,6 +95,7 @@ class Blocks:
         self, row: Ints, members: Ints, profit: Floats, free: NDArray[np.bool_], alone: Floats, price: float
     ) -> tuple[Ints, Ints, Floats]:
         """Return which groups a free job of their row joins, that job, and what they gain then."""
+        look_at_clock()
         place, count = _places(row, profit, len(self.jobs))
         cores = np.full((len(self.jobs), int(count.max(initial=0)), members.shape[1]), -1, dtype=np.int64)
         of = np.full(cores.shape[:2], -1, dtype=np.int64)

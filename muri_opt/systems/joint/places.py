@@ -9,6 +9,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.room_sets import RoomSets
 from muri_opt.systems.joint.group_value import Group, Place
@@ -79,6 +80,7 @@ class _Placing:
 
     def place(self, group: Group, most: int, seat: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
+        look_at_clock()
         if self._models.ways_of(group[0]):
             self._place_plan(group[0], most, seat)
             return

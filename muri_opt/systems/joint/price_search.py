@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
 from muri_opt.systems.joint.partners import Blocks, best_pairs, heaviest_first
@@ -49,6 +50,7 @@ def search(offers: Offers, gpus: int, among: Ints | None = None, groups: list[In
     more than there is, the price was too low for who should share, else too high. Only jobs ``among`` some are looked
     at, all if none are named. ``groups`` are those of another search, to be improved instead.
     """
+    look_at_clock()
     jobs = np.arange(len(offers.kind)) if among is None else among
     alone = offers.alone(jobs)
     density = (alone[:, 1:] / offers.counts[1:]).max(axis=1, initial=0.0)

@@ -12,6 +12,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.group_value import Group, Place, placed_value
 from muri_opt.systems.joint.job_model import Floats, Models
 from muri_opt.systems.joint.plan_ways import PlanWay
@@ -120,6 +121,7 @@ class State:
 
     def value(self, placed: Mapping[Group, Place]) -> int:
         """Return what groups add on GPUs per node, less what is lost by changes."""
+        look_at_clock()
         case = self.case
         stays = (self.goes_on(group, place) for group, place in placed.items())
         return placed_value(case.models, self.worth, case.rules, placed, stays)

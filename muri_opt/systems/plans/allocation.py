@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
+
+_LEAST_PART: Final = 1e-9
+"""What an option takes of the cluster that needs nothing of it."""
 
 
 class Seat(NamedTuple):
@@ -75,6 +79,7 @@ class PlanAllocation:
         parts to ``own`` nodes and then to those with the most free GPUs, or the fewest if they need none. Larger parts
         are placed before the others.
         """
+        look_at_clock()
         if self._at_home.get(option, option) != option:
             kept = self.seat_for(self._at_home[option])
             if kept is not None:
@@ -194,6 +199,24 @@ def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
     """Return the jobs of each level of priorities: those with a guarantee and then the others, in the order given."""
     level, promised = options.level.tolist(), options.guaranteed.tolist()
     return sorted(jobs, key=lambda job: (level[job], not promised[job]))
+
+
+def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, list[int]]]:
+    """Yield jobs with their options, of both those first that are worth most for what they take of the cluster.
+
+    That is the largest part of its GPUs, CPUs and memory. So jobs start where it is late: those of a larger priority
+    before all others, and then those with a guarantee. Options worth nothing are left out.
+    """
+    amounts, part = round_.amounts, np.full(len(options), _LEAST_PART)
+    for taken, has in zip(options.totals, (amounts.G, amounts.C, amounts.M), strict=True):
+        if has.any() and has.max() < UNLIMITED:
+            part = np.maximum(part, taken / has.sum())
+    each = options.e / part
+    wanted, known = ranked(options, -each), each.tolist()
+    most = [max((known[option] for option in some), default=0.0) for some in wanted]
+    line = sorted(arrivals(round_), key=lambda job: -most[job])
+    for job in guaranteed_first(options, line):
+        yield job, [option for option in wanted[job] if known[option] > 0]
 
 
 def by_worth(options: PlanOptions) -> list[list[int]]:

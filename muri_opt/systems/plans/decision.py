@@ -10,6 +10,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU, milli_cpus
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.plans.free_nodes import FreeNodes
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_binding import PlanBindingRules, plan_holders
@@ -94,6 +95,7 @@ def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Ass
 
 def _waiting(round_: Round, rules: PlanBindingRules, job: int) -> Waiting:
     """Return why a job waits: the first rule that binds, or that it is stopped, and all of them in words."""
+    look_at_clock()
     binding, one = rules.of(job), round_.jobs[job]
     reason = WaitingReason.STOPPED if one.state == "running" else binding.reason
     return Waiting(job=one.id, reason=reason, detail=binding.detail, remedy=binding.remedy)

@@ -15,7 +15,7 @@ from muri_opt.rounds.field_groups import PLACES, SHAPES, STATES
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
-from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
+from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, densest_first
 from muri_opt.systems.plans.decision import assignments_of, plan_decision
 from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.kept_plans import kept_plans
@@ -138,9 +138,13 @@ class PlanPolicy(Policy):
         return Decision(assignments=assignments_of(round_, PlanOptions.of(round_, self.plan_rules), kept))
 
     def beside(self, round_: Round) -> Decision:
-        """Return all that runs where it is, and whoever fits beside by the best option that does."""
+        """Return all that runs where it is, and beside it who fits, first who is worth most for what it takes."""
         options = PlanOptions.of(round_, self.plan_rules)
-        return plan_decision(round_, options, _filled(round_, options))
+        beside = PlanAllocation(round_, options)
+        beside.stay(arrivals(round_))
+        for job, wanted in densest_first(round_, options):
+            beside.start(job, wanted)
+        return plan_decision(round_, options, beside.chosen)
 
     def _unmoved(self, round_: Round) -> Mapping[int, Ints] | None:
         """Return the nodes of each option that runs where no running job is changed; ``None`` where none runs."""

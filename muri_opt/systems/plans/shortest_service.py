@@ -13,7 +13,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import arrivals, sizes
+from muri_opt.systems.plans.allocation import arrivals, densest_first, sizes
 from muri_opt.systems.plans.held_seats import HeldSeats
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, COMPLETIONS, PlanRules
@@ -62,6 +62,11 @@ class ShortestServicePolicy(PlanPolicy):
         """Which plans a job may run by, worth the completions per second that they are."""
         return PlanRules(change=self.change, objective=COMPLETIONS)
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """It is done soon after its time is over."""
+        return True
+
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
         return _stepped(round_, options, HeldSeats(round_, options), until)
@@ -76,7 +81,7 @@ class ShortestServicePolicy(PlanPolicy):
 def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float = inf) -> Mapping[int, Ints]:
     """Return the nodes of each option that runs once no job that had no seat can start or grow any more, or it is late.
 
-    Jobs still to come that are where they run stay there then, and others take the best option that fits.
+    Jobs still to come that are where they run stay there then; others start, first who is worth most for what it takes.
     """
     steps = _Steps(options, arrivals(round_))
     heap = [step for step in steps.first() if steps.queue[step.place] not in seats.seats]
@@ -90,8 +95,8 @@ def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float
             heappush(heap, after)
     if heap:
         seats.stay(steps.queue)
-        for job in steps.queue:
-            seats.start(job, seats.best_first[job])
+        for job, wanted in densest_first(round_, options):
+            seats.start(job, wanted)
     return seats.chosen
 
 

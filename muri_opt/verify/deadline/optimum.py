@@ -15,7 +15,7 @@ from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.deadline.priced_rows import all_rows, price_of
-from muri_opt.verify.deadline.value import Home, Values, home_of, sizes_of
+from muri_opt.verify.deadline.value import Home, Values, home_of, shares_of, sizes_of
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.option_search import Option, best_options
 from muri_opt.verify.tenant_lines import with_parents
@@ -64,7 +64,7 @@ def counted_bound(round_: Round, values: Values) -> int:
     """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
     total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
     least = min([total, *(tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None)])
-    if asked_of(round_) is None and least * sum(len(sizes_of(round_, job)) for job in round_.jobs) > MOST_STEPS:
+    if asked_of(round_) is None and least * sum(map(len, shares_of(round_)[1])) > MOST_STEPS:
         rows = all_rows(round_, values)
         if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
             return rows.priced(total)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
 from muri_opt.verify.amounts import Need, empty_rooms, micro, need_of
-from muri_opt.verify.deadline.value import Values, curve_of, home_of, sizes_of, work_of
+from muri_opt.verify.deadline.value import Values, home_of, shares_of, work_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -81,8 +81,8 @@ class Rows:
 def all_rows(round_: Round, values: Values) -> Rows | None:
     """Return every way to run of the jobs of a round in which nobody asks for nodes; ``None`` beyond machine words."""
     jobs, interval, now = round_.jobs, values.interval, micro(round_.now)
-    curves = [None if job.scaling is None else curve_of(round_, job) for job in jobs]
-    counts = [len(sizes_of(round_, job)) for job in jobs]
+    curves, sizes = shares_of(round_)
+    counts = [len(some) for some in sizes]
     left = _of_each([-1 if job.deadline is None else micro(job.deadline) - now for job in jobs])
     restart = _of_each([micro(job.restart_seconds or 0.0) if job.state == "running" else 0 for job in jobs])
     works = [work_of(job, curve) if ahead else 0 for job, curve, ahead in zip(jobs, curves, left >= 0, strict=True)]

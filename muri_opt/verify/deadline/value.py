@@ -45,6 +45,14 @@ def curve_of(round_: Round, job: Job) -> Curve:
 
 
 @recalled
+def shares_of(round_: Round) -> tuple[list[Curve | None], list[Sequence[int]]]:
+    """Return the curve of each job of a round, ``None`` for a gang of fixed size, and the GPUs that it may have."""
+    known = _curves(round_)
+    curves = [None if job.scaling is None else known.get(job.id) or curve_of(round_, job) for job in round_.jobs]
+    return curves, [sizes_of(round_, job) for job in round_.jobs]
+
+
+@recalled
 def _curves(round_: Round) -> dict[str, Curve]:  # noqa: ARG001 - one for each round
     """Return the curves of a round that are known."""
     return {}
@@ -71,7 +79,7 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
         self._known: dict[str, dict[tuple[int, bool], int]] = {}
         self._jobs = {job.id: job for job in round_.jobs}
         self._total = round_.cluster.total_gpus
-        unit = 1
+        unit, curves = 1, _curves(round_)
         for priority in sorted({job.priority for job in round_.jobs}):
             jobs = [job for job in round_.jobs if job.priority == priority]
             line = sorted(
@@ -80,18 +88,18 @@ class Values(Mapping[str, Mapping[tuple[int, bool], int]]):
                 if job.deadline is not None
             )
             places = {place: len(line) - rank for rank, (_, _, place) in enumerate(line)}
-            earliest = unit * (1 + sum(self._fastest(job) for job in jobs))
+            earliest = unit * (1 + sum(self._fastest(job, curves.get(job.id)) for job in jobs))
             number = earliest * (1 + sum(places.values()))
             saved = number * (1 + len(line))
             for place, job in enumerate(jobs):
                 self._weights[job.id] = unit, earliest * places.get(place, 0) + number, saved
             unit = saved * (1 + len(line))
 
-    def _fastest(self, job: Job) -> int:
-        """Return the largest speed of a job, in thousandths of that on one GPU."""
+    def _fastest(self, job: Job, known: Curve | None) -> int:
+        """Return the largest speed of a job, in thousandths of that on one GPU; its curve may be known."""
         if job.scaling is None:
             return 1000 * job.gpus if sizes_of(self._round, job) else 0
-        curve = curve_of(self._round, job)
+        curve = known or curve_of(self._round, job)
         return 1000 * curve.most_speed(self._total) // curve.speeds[1] if self._total else 0
 
     def weights(self, name: str) -> tuple[int, int, int]:

@@ -49,7 +49,7 @@ class Proposals:
 
     def fault(self, job: Job, spare: int | None, change: Change) -> str | None:
         """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
-        key: tuple[object, ...] = id(change), need_of(job), spare, job.tenant
+        key: tuple[object, ...] = id(change), job.gpus, job.cpus, job.memory_gib, spare, job.tenant
         if self._asked is not None:
             asked = self._asked[job.id]
             key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, job.not_before, job.held

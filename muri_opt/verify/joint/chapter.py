@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import isclose
 from typing import ClassVar
 
@@ -156,7 +157,8 @@ class JointChapter(Chapter):
         return joint_reasons(self.round_, self._workers, decision, held, free, self._least_need)
 
     def _least_need(self, job: Job) -> Need:
-        return replace(need_of(job), gpus=1 if job.scaling is not None else job.gpus)
+        need = need_of(job)
+        return need if job.scaling is None or need.gpus == 1 else _one_gpu(need)
 
     def bound(self, decision: Decision, prices: Sequence[Prices]) -> Bound | None:
         """Return the best that prices prove."""
@@ -175,6 +177,12 @@ class JointChapter(Chapter):
         """Return how long an iteration takes alone on so many GPUs."""
         by_gpus = self._workers.jobs[self.round_.job_index[job.id]].by_gpus
         return by_gpus[gpus] / NANO if gpus in by_gpus and job.plans is None and not _timeless(job) else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _one_gpu(need: Need) -> Need:
+    """Return what a job takes that is content with one GPU; it is asked for every job that waits."""
+    return replace(need, gpus=1)
 
 
 def _timeless(job: Job) -> bool:

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
-from muri_opt.verify.amounts import micro
+from muri_opt.verify.amounts import micro, word_for
 from muri_opt.verify.joint.plans import PlanEntry, allowed_plans, fastest_by_gpus, period_of, planned
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.priorities import weights_of
-from muri_opt.verify.sharing_now import RunningJobs
+from muri_opt.verify.sharing_now import RunningJobs, running_jobs
 
 MILLION = 1_000_000
 NANO = 1_000_000_000
@@ -135,14 +139,14 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
     place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
     found, unit = [], max(1, gpus * rules.kappa.denominator)
-    for job, (by_gpus, base), amount in zip(round_.jobs, ways, service, strict=True):
-        within = by_gpus if max(by_gpus, default=0) <= gpus else {k: t for k, t in by_gpus.items() if k <= gpus}
-        behind = len(service) - 1 - place[amount]
-        fixed, each = gpus * rules.kappa.denominator, rules.kappa.numerator * behind
-        if rules.power is None:
-            fresh = min(((fixed + each * k) * time for k, time in within.items()), default=0)
-        else:
-            fresh = max(1, fixed) * _by_power(by_gpus, amount, rules) if within else 0
+    fixed = gpus * rules.kappa.denominator
+    every = [way if max(way, default=0) <= gpus else {k: t for k, t in way.items() if k <= gpus} for way, _ in ways]
+    if rules.power is None:
+        works = _least_work(every, fixed, [rules.kappa.numerator * (len(service) - 1 - place[one]) for one in service])
+    else:
+        told = zip(every, ways, service, strict=True)
+        works = [max(1, fixed) * _by_power(way, one, rules) if within else 0 for within, (way, _), one in told]
+    for job, within, (_, base), fresh in zip(round_.jobs, every, ways, works, strict=True):
         home = job.placement if job.state == "running" and job.placement else None
         left = rules.horizon - max(1, micro(job.restart_seconds or 0.0))
         alone = job.stage_seconds is None or job.plans is not None
@@ -168,10 +172,32 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
         round_=round_,
         rules=rules,
         jobs=tuple(found),
-        running=RunningJobs(round_),
+        running=running_jobs(round_),
         unit=unit,
         most_jobs=most_jobs,
     )
+
+
+def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[int]) -> list[int]:
+    """Return for each job the least of (``fixed`` + its ``each`` for a GPU) times the time of an iteration, over GPUs.
+
+    It is 0 for a job that can have no GPUs. All are worked out at once, in machine words where these hold the largest.
+    """
+    able = [at for at, way in enumerate(ways) if way]
+    if not able:
+        return [0] * len(ways)
+    counts = [len(ways[at]) for at in able]
+    most = max(map(max, (ways[at] for at in able)))
+    longest = max(max(ways[at].values()) for at in able)
+    word = word_for((fixed + max(each) * most) * longest)
+    gpus: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at] for at in able), dtype=word)
+    time: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at].values() for at in able), dtype=word)
+    rate: NDArray[Any] = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
+    least = np.minimum.reduceat((fixed + rate * gpus) * time, np.cumsum([0, *counts[:-1]]))
+    found = [0] * len(ways)
+    for at, one in zip(able, least.tolist(), strict=True):
+        found[at] = one
+    return found
 
 
 def _most(job: Worker, unit: int, *, shares: bool) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from math import inf
+from time import monotonic
 from typing import ClassVar
 
 from muri_opt.rounds import Round
@@ -31,18 +33,78 @@ class AntManPolicy(ThroughputPolicy):
     needs_beside: ClassVar[tuple[str, ...]] = ("plan",)
     changes: ClassVar[str] = "resources"
 
+    @property
+    def looks_at_clock(self) -> bool:
+        """It is done soon after its time is over."""
+        return True
+
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
-        """Return the nodes of each option that runs."""
-        seating, queue = PlanAllocation(round_, options), arrivals(round_)
-        seating.stay(guaranteed_first(options, queue))
-        rank = {job: place for place, job in enumerate(queue)}
+        """Return the nodes of each option that runs; where it is late nobody is evicted any more, and nobody grows."""
+        queue = arrivals(round_)
+        seating = _Seating(round_, options, queue)
         promised, largest = _promised(round_, options), _largest(options)
-        for job in guaranteed_first(options, queue):
-            if not options.guaranteed[job]:
-                seating.grow(job, largest[job])
-            elif not seating.start(job, promised[job]) and job not in seating.seats:
-                _evict_for(seating, job, promised[job], rank)
+        for _, level in groupby(guaranteed_first(options, queue), key=options.level.tolist().__getitem__):
+            for job in level:
+                late = until < inf and monotonic() >= until
+                if not options.guaranteed[job]:
+                    seating.serve(job, largest[job], grow=not late)
+                else:
+                    seating.promise(job, promised[job], evict=not late)
+            seating.end_level()
         return seating.chosen
+
+
+class _Seating(PlanAllocation):
+    """The seats of all jobs, and beside them only those that nobody may take any more.
+
+    These are seats of guaranteed jobs and of jobs of a larger priority than the level that is served: a guaranteed job
+    can start, whoever is evicted for it, exactly if it has room beside them.
+    """
+
+    def __init__(self, round_: Round, options: PlanOptions, queue: list[int]) -> None:
+        super().__init__(round_, options)
+        self.stay(guaranteed_first(options, queue))
+        self._rank = {job: place for place, job in enumerate(queue)}
+        self._firm = PlanAllocation(round_, options)
+        self._firm.take_all({seat.option: seat.nodes for job, seat in self.seats.items() if options.guaranteed[job]})
+        self._served: list[int] = []
+
+    def promise(self, job: int, wanted: list[int], *, evict: bool) -> None:
+        """Seat a guaranteed job by the first option that fits, or that does once others are evicted."""
+        if job in self.seats:
+            return
+        if self.start(job, wanted):
+            self._firm.take(job, *self.seats[job])
+        elif evict and self.free.within_quota(job) and self._firm.start(job, wanted):
+            self._make_room(job, self._firm.seats[job])
+
+    def serve(self, job: int, wanted: list[int], *, grow: bool) -> None:
+        """Give a best-effort job the first of the options that fits; one with a seat may only grow."""
+        if grow:
+            self.grow(job, wanted)
+        else:
+            self.start(job, wanted)
+        self._served.append(job)
+
+    def end_level(self) -> None:
+        """Let best-effort jobs that were served keep their seats: those to come have a smaller priority."""
+        for job in self._served:
+            if job in self.seats:
+                self._firm.take(job, *self.seats[job])
+        self._served.clear()
+
+    def _make_room(self, job: int, seat: Seat) -> None:
+        """Seat a guaranteed job where others are in its way: those that still fit beside it stay, the latest do not."""
+        on_nodes = {other for node in seat.nodes.tolist() for other in self.on_node[node]}
+        guests = {
+            other: self.seats[other] for other in sorted(on_nodes - self._firm.seats.keys(), key=self._rank.__getitem__)
+        }
+        for other in guests:
+            self.leave(other)
+        self.take(job, *seat)
+        for other, held in guests.items():
+            if all(self.free.has_room(held.option, held.nodes, node) for node in held.nodes.tolist()):
+                self.take(other, *held)
 
 
 def _promised(round_: Round, options: PlanOptions) -> list[list[int]]:
@@ -55,25 +117,3 @@ def _promised(round_: Round, options: PlanOptions) -> list[list[int]]:
 def _largest(options: PlanOptions) -> list[list[int]]:
     """Return the options of each job, the most GPUs first, then without a restart, then by throughput."""
     return ranked(options, -options.totals[0], options.home < 0, -options.throughput)
-
-
-def _evict_for(seating: PlanAllocation, job: int, wanted: list[int], rank: Mapping[int, int]) -> None:
-    """Seat a guaranteed job by the first option that fits beside guaranteed jobs, evicting whom that takes."""
-    options, free = seating.options, seating.free
-    if not free.within_quota(job):
-        return
-    guests = {
-        other: seat
-        for other, seat in sorted(seating.seats.items(), key=lambda held: -rank[held[0]])
-        if not options.guaranteed[other] and options.level[other] >= options.level[job]
-    }
-    for other in guests:
-        seating.leave(other)
-    started = seating.start(job, wanted)
-    for other, seat in reversed(guests.items()):
-        if not started or _fits_at(seating, seat):
-            seating.take(other, *seat)
-
-
-def _fits_at(seating: PlanAllocation, seat: Seat) -> bool:
-    return all(seating.free.has_room(seat.option, seat.nodes, node) for node in seat.nodes.tolist())
