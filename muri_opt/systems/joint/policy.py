@@ -62,7 +62,7 @@ class JointPolicy(Policy):
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
-    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "group": ("4", "3", "2", "1"),
         "sharing": ("full", "stretch"),
