@@ -51,7 +51,9 @@ def nested_joint_round(seed: int, *, most_jobs: int = 5) -> Round:
     above = {"top": None, "left": "top", "right": "top", "inner": "left"}
     quotas = {tenant: rng.choice([None, rng.randint(1, total + 1)]) for tenant in above}
     quotas["top"] = rng.randint(1, total + 1)
-    tenants = [Tenant(id=name, parent=above[name], quota_gpus=quotas[name]) for name in rng.sample([*above], len(above))]
+    tenants = [
+        Tenant(id=name, parent=above[name], quota_gpus=quotas[name]) for name in rng.sample([*above], len(above))
+    ]
     jobs = tuple(replace(job, tenant=rng.choice([*above, None])) for job in plain.jobs)
     return replace(plain, cluster=replace(plain.cluster, tenants=tuple(tenants)), jobs=jobs)
 
