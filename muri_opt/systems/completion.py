@@ -45,9 +45,10 @@ def likely_behind(service: Sequence[int]) -> Ints:
     >>> likely_behind([30, 10, 10])
     array([ 500, 1250, 1250])
     """
-    line = np.array([_four_digits(amount) for amount in service], dtype=np.int64)
+    word = np.int64 if CHANCES * max(service, default=0) < _INT64 else object
+    line: NDArray[Any] = np.array([_four_digits(amount) for amount in service], dtype=word)
     levels, of, counts = np.unique(line, return_inverse=True, return_counts=True)
-    chances = CHANCES * levels // (levels + levels[:, None])
+    chances = (CHANCES * levels // (levels + levels[:, None])).astype(np.int64)
     every: Ints = chances @ counts - CHANCES // 2
     return every[of]
 
