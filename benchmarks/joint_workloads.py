@@ -43,7 +43,8 @@ GANGS = ("fifo:preempt=yes", "srtf", "srsf", "tiresias")
 GROUPS = ("muri-s", "muri-l", "muri-s:objective=completion")
 CURVES = ("afs-l", "afs-p", "max-min-elastic", "optimus", "afs-l:objective=completion")
 PLANS = ("rubick", "sia")
-JOINT = (BASE, "joint-s:weights=pow,power=0.35", "joint-s:group=1", "joint-l", "joint-l:weights=gittins")
+GUESSED = ("joint-l", "joint-l:weights=gittins", "joint-l:weights=chance,restarts=stops")
+JOINT = (BASE, "joint-s:weights=pow,power=0.35", "joint-s:group=1", *GUESSED)
 SLOWED = ("joint-s:slowdown=muri",)
 """Another world, in which jobs that share are slowed down as Muri's authors assume: not counted among the winners."""
 FIELDS = {
@@ -54,8 +55,7 @@ FIELDS = {
     **dict.fromkeys((*JOINT, *SLOWED), ("stage_seconds", "scaling")),
 }
 """Which fields of a job each policy is given, beside its GPUs and its length."""
-BLIND = ("fifo:preempt=yes", "tiresias", "muri-l", "afs-p", "max-min-elastic", "rubick", "sia")
-BLIND += ("joint-l", "joint-l:weights=gittins")
+BLIND = ("fifo:preempt=yes", "tiresias", "muri-l", "afs-p", "max-min-elastic", "rubick", "sia", *GUESSED)
 """Policies that do not know how long jobs are."""
 COLUMNS = ("load", "seed", "policy", "mean", "median", "p99", "makespan", "restarts", "rounds", "cpu_seconds")
 T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}

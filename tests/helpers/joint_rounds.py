@@ -43,6 +43,21 @@ def joint_round(seed: int, *, most_jobs: int = 5) -> Round:
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), jobs=tuple(jobs), resources=RESOURCES)
 
 
+def nested_joint_round(seed: int, *, most_jobs: int = 5) -> Round:
+    """Return a joint round whose tenants are a tree, with quotas at the top and below it, or at one of them."""
+    rng = Random(seed)
+    plain = joint_round(seed, most_jobs=most_jobs)
+    total = plain.cluster.total_gpus
+    above = {"top": None, "left": "top", "right": "top", "inner": "left"}
+    quotas = {tenant: rng.choice([None, rng.randint(1, total + 1)]) for tenant in above}
+    quotas["top"] = rng.randint(1, total + 1)
+    tenants = [
+        Tenant(id=name, parent=above[name], quota_gpus=quotas[name]) for name in rng.sample([*above], len(above))
+    ]
+    jobs = tuple(replace(job, tenant=rng.choice([*above, None])) for job in plain.jobs)
+    return replace(plain, cluster=replace(plain.cluster, tenants=tuple(tenants)), jobs=jobs)
+
+
 def _fields(rng: Random) -> dict[str, Any]:
     gpus = rng.choice([1, 1, 2, 2, 4])
     fields: dict[str, Any] = {"gpus": gpus, "remaining_iterations": rng.randint(1, 40)}

@@ -16,7 +16,7 @@ from shared_rounds import random_round
 from muri_opt import Cluster, InputError, Job, Limits, Node, Round, policy_from, solve_round, verify
 from muri_opt.solve.exact import optimise, solve_directly
 from muri_opt.systems.afs.worth_rule import worth_shares
-from muri_opt.systems.completion import completion_weights, jobs_behind, least_cost
+from muri_opt.systems.completion import completion_weights, jobs_behind, least_cost, likely_behind
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.completion import worth_of_work
 
@@ -134,3 +134,9 @@ def test_a_result_of_muri_is_proved_and_verified_by_its_rules(spec):
         assert result.rules["objective"] == "completion"
         assert result.value == result.bound >= decision_value(round_, spec, policy_from(spec).decide(round_, 0))
         assert verify(round_, result).feasible
+
+
+def test_jobs_that_are_likely_behind_are_counted_by_chance_however_large_they_are():
+    for shift in (0, 20, 60):
+        expected = [9 << shift, 3 << shift, 3 << shift, 1 << shift]
+        assert likely_behind(expected).tolist() == [250 + 250 + 100, 750 + 500 + 250, 750 + 500 + 250, 900 + 750 + 750]

@@ -134,8 +134,8 @@ class _Placing:
     def _within_quota(self, group: Group, size: int) -> bool:
         if len(group) == 1:  # most are, and all that are left over
             return self._quota.has_quota(self._tenant[group[0]], size)
-        asked = Counter(self._tenant[job] for job in group)
-        return all(self._quota.has_quota(tenant, count * size) for tenant, count in asked.items())
+        asked = Counter(tenant for job in group for tenant in self._quota.amounts.line(self._tenant[job]))
+        return all(count * size <= self._quota.quota[tenant] for tenant, count in asked.items())
 
     def _take(self, group: Group, parts: Parts, way: int | None) -> None:
         share = np.zeros(self._nodes, dtype=np.int64)

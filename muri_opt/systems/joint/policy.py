@@ -29,6 +29,13 @@ from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 _LEAST_SAMPLE: Final = 0.001
+_SAID_WITH: Final[Mapping[str, frozenset[str]]] = {
+    "rank": frozenset(),
+    "chance": frozenset({"weights"}),
+    "pow": frozenset({"weights", "power"}),
+    "gittins": frozenset({"weights", "samples"}),
+}
+"""Settings of what work is worth that the rules name; the usual ones are not named."""
 LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
 
 
@@ -42,8 +49,10 @@ class JointPolicy(Policy):
     ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
     scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over the service left, or had,
     to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as long as ``samples`` of the
-    GPU-seconds of jobs that have ended; a replay adds those that end in it. A decision is expected to stand for
-    ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is given other GPUs loses its restart of them.
+    GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance`` it counts by how likely
+    other jobs are to need more service, so that jobs that have had about as much do not take turns. A decision is
+    expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is given other GPUs loses
+    its restart of them.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'e'), ('b', 'c')]
@@ -62,7 +71,7 @@ class JointPolicy(Policy):
     again: str = "1800"
 
     chapter: ClassVar[str] = "joint"
-    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
     choices: ClassVar[Mapping[str, Allowed]] = {
         "group": ("4", "3", "2", "1"),
         "sharing": ("full", "stretch"),
@@ -70,8 +79,8 @@ class JointPolicy(Policy):
         "shares": ("all", "powers"),
         "kappa": Span(0, 1000),
         "horizon": Span(0.001, MAX_SECONDS),
-        "restarts": ("pay", "ignore"),
-        "weights": ("rank", "pow", "gittins"),
+        "restarts": ("pay", "stops", "ignore"),
+        "weights": ("rank", "pow", "gittins", "chance"),
         "power": POWERS,
         "samples": GpuSecondsList(words=(NO_SAMPLES,)),
         "again": Span(1, MAX_SECONDS),
@@ -81,8 +90,8 @@ class JointPolicy(Policy):
         if self.name not in LENGTHS_OF:
             raise unknown_name("policy", self.name, LENGTHS_OF)
         Policy.__post_init__(self)
-        if self.weights == "gittins" and self.name == "joint-s":
-            raise InputError(f"policy {self.name!r}.weights", "'gittins'", "rank or pow: lengths are known")
+        if self.weights in ("gittins", "chance") and self.name == "joint-s":
+            raise InputError(f"policy {self.name!r}.weights", repr(self.weights), "rank or pow: lengths are known")
         if self.weights != "gittins" and self.samples != NO_SAMPLES:
             raise InputError(f"policy {self.name!r}.samples", repr(self.samples), "samples with weights=gittins only")
 
@@ -100,8 +109,7 @@ class JointPolicy(Policy):
     @property
     def rules(self) -> Rules:
         """How jobs may share and what that is worth; how it is searched for is the algorithm's own affair."""
-        said = {"rank": set[str](), "pow": {"weights", "power"}, "gittins": {"weights", "samples"}}[self.weights]
-        unsaid = {"lengths", "weights", "power", "samples"} - said
+        unsaid = {"lengths", "weights", "power", "samples"} - _SAID_WITH[self.weights]
         settings = {name: getattr(self, name) for name in USUAL if name not in unsaid}
         return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
 

@@ -36,6 +36,30 @@ class Searched:
         return self.state.value(self.placed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Quotas:
+    """What tenants may have: ``counts[j, t]`` says whether the quota of t counts what job j has, its own or above."""
+
+    limits: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, round_: Round) -> _Quotas:
+        """Return the quotas of a round; without tenants no job counts for any."""
+        amounts = round_.amounts
+        above = np.zeros((len(amounts.U) + 1, len(amounts.U)), dtype=np.int64)  # the last row is that of no tenant
+        for tenant in range(len(amounts.U)):
+            above[tenant, list(amounts.line(tenant))] = 1
+        return cls(limits=amounts.U, counts=above[amounts.tenant])
+
+    def held(self, groups: Mapping[Group, int]) -> Ints:
+        """Return the GPUs that each quota counts if groups have so many: each of their jobs has all of them."""
+        has = np.zeros(len(self.limits), dtype=np.int64)
+        for group, gpus in groups.items() if len(has) else ():
+            has += gpus * self.counts[list(group)].sum(axis=0)
+        return has
+
+
 def searched(
     state: State,
     offers: Offers,
@@ -49,18 +73,19 @@ def searched(
     those of another search, to be improved instead.
     """
     round_ = state.case.round_
-    tenant = round_.amounts.tenant
-    limits = round_.amounts.U - _held(kept, tenant, len(round_.amounts.U))
+    quotas = _Quotas.of(round_)
+    limits = quotas.limits - quotas.held({group: _gpus(held) for group, held in kept.items()})
     gpus = round_.cluster.total_gpus - sum(_gpus(held) for held in kept.values())
     low, high = np.zeros(len(limits)), np.full(len(limits), np.inf)
     charge = low.copy()
     best: Searched | None = None
     for step in range(_STEPS):
-        paid = np.where(tenant >= 0, charge[tenant], 0.0) if len(limits) else np.zeros(len(offers.kind))
+        paid = quotas.counts @ charge
         found = search(replace(offers, charge=paid), gpus, among, groups)
-        placed = placed_beside(state, kept, dict(zip(found.groups, found.gpus.tolist(), strict=True)))
+        sizes = dict(zip(found.groups, found.gpus.tolist(), strict=True))
+        placed = placed_beside(state, kept, sizes)
         this = Searched(state=state, placed=placed, found=found, charge=paid)
-        over = _asked(found, tenant, len(limits)) > limits
+        over = quotas.held(sizes) > limits
         best = this if best is None or this.value > best.value else best
         if step == 0 and not over.any():
             break
@@ -82,12 +107,13 @@ def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Grou
 
 def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:
     """Return the running groups that may go on together: what is beyond the quota of a tenant has to stop."""
-    tenant, left = round_.amounts.tenant, round_.amounts.U.copy()
+    quotas = _Quotas.of(round_)
+    left = quotas.limits.copy()
     if not len(left):
         return dict(kept)
     found: dict[Group, Held] = {}
     for group, held in kept.items():
-        need = _held({group: held}, tenant, len(left))
+        need = quotas.held({group: _gpus(held)})
         if (need <= left).all():
             left -= need
             found[group] = held
@@ -109,26 +135,6 @@ def _seat(state: State, group: Group, gpus: int) -> Seat:
 
 def _gpus(held: Held) -> int:
     return sum(gpus for _, gpus in held)
-
-
-def _held(kept: Mapping[Group, Held], tenant: Ints, tenants: int) -> Ints:
-    """Return the GPUs that each tenant's jobs have."""
-    has = np.zeros(tenants, dtype=np.int64)
-    for group, held in kept.items() if tenants else ():
-        for job in group:
-            if tenant[job] >= 0:
-                has[tenant[job]] += _gpus(held)
-    return has
-
-
-def _asked(found: Found, tenant: Ints, tenants: int) -> Ints:
-    """Return the GPUs that each tenant's jobs would have."""
-    asked = np.zeros(tenants, dtype=np.int64)
-    for group, gpus in zip(found.groups, found.gpus.tolist(), strict=True) if tenants else ():
-        for job in group:
-            if tenant[job] >= 0:
-                asked[tenant[job]] += gpus
-    return asked
 
 
 def _first(offers: Offers, charge: Floats) -> Floats:

@@ -168,9 +168,16 @@ def _others(
     many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
     if SCALE * lacks[line[:many]].sum() < least:
         many = 0
+    full = _gpus_of(kept) == state.case.round_.cluster.total_gpus  # beside all that run nobody finds a GPU
     for count in dict.fromkeys([0, *(int(np.ceil(part * many)) for part in _PARTS)]):
+        if count == 0 and full:
+            continue
         stays = {groups[place]: kept[groups[place]] for place in sorted(line[count:].tolist())}
         yield _beside(state, changed, beside.fixed | stays, beside.among), count > 0
+
+
+def _gpus_of(kept: dict[Group, Held]) -> int:
+    return sum(gpus for held in kept.values() for _, gpus in held)
 
 
 def _beside(state: State, offers: Offers, stays: dict[Group, Held], among: Ints | None) -> dict[Group, Place]:

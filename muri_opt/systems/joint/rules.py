@@ -38,7 +38,9 @@ class JointRules:
     stages fill the iteration. ``slowdown[k - 1]`` stretches the period of k jobs. ``powers`` allows elastic jobs only
     1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes. With a ``power`` a GPU second of
     work is worth one over the service left to that power, else what it costs at the job's end. ``samples`` are the
-    GPU-milliseconds of jobs that have ended, by which the service left is expected where lengths are not known.
+    GPU-milliseconds of jobs that have ended, by which the service left is expected where lengths are not known. With
+    ``stops`` a running job that goes on saves the restart that being stopped would cost it, and with
+    ``chance`` the jobs behind another are counted by how likely they are to need more service than it.
 
     >>> JointRules.of({}).group
     3
@@ -54,6 +56,8 @@ class JointRules:
     pay: bool
     power: Fraction | None = None
     samples: tuple[int, ...] = ()
+    chance: bool = False
+    stops: bool = False
 
     @classmethod
     def of(cls, rules: Mapping[str, str]) -> JointRules:
@@ -68,8 +72,10 @@ class JointRules:
             powers=said["shares"] == "powers",
             kappa=Fraction(said["kappa"]),
             horizon=microseconds(float(said["horizon"])),
-            pay=said["restarts"] == "pay",
+            pay=said["restarts"] != "ignore",
+            stops=said["restarts"] == "stops",
             power=Fraction(said["power"]) if said["weights"] == "pow" else None,
+            chance=said["weights"] == "chance",
             samples=() if said["samples"] == NO_SAMPLES else tuple(milliseconds_of(said["samples"])),
         )
 

@@ -33,8 +33,10 @@ class Case:
         """Return which part of its value each job keeps if it runs and is changed."""
         if not self.rules.pay:
             return np.ones(len(self.models))
-        lost = np.array([max(1, microseconds(job.restart_seconds or 0.0)) for job in self.round_.jobs])
-        kept: Floats = np.maximum(0, self.rules.horizon - lost) / self.rules.horizon
+        whole = self.rules.horizon
+        lost = np.array([max(1, microseconds(job.restart_seconds or 0.0)) for job in self.round_.jobs]).clip(max=whole)
+        saves = np.array([self.rules.stops and job.state == "running" for job in self.round_.jobs], dtype=np.bool_)
+        kept: Floats = (whole - lost) / np.where(saves, whole + lost, whole)
         return kept
 
 
@@ -115,6 +117,9 @@ class State:
         whole, rules, jobs = self.case.worth, self.case.rules, self.case.round_.jobs
         changed = whole.work.copy()
         for job in np.flatnonzero(self.runs).tolist() if rules.pay else ():
+            if jobs[job].state == "running":
+                changed[job] = whole.changed[job]
+                continue
             lost = max(1, microseconds(jobs[job].restart_seconds or 0.0))
             changed[job] = int(whole.work[job]) * max(0, rules.horizon - lost) // rules.horizon
         return Worth(work=whole.work, changed=changed, unit=whole.unit)

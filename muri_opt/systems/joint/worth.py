@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, microseconds
-from muri_opt.systems.completion import jobs_behind, least_cost, service_attained
+from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
+from muri_opt.systems.completion import CHANCES, jobs_behind, least_cost, likely_behind, service_attained
 from muri_opt.systems.joint.expected_service import expected_left
 from muri_opt.systems.joint.job_model import PER_SECOND, Models
 from muri_opt.systems.joint.power_worth import hour_over
@@ -32,6 +32,8 @@ SCALE = 1_000_000
 class Worth:
     """``work[j]`` is what an iteration of job j is worth, ``changed[j]`` the same if the job has to restart first.
 
+    Where being stopped costs a restart, the work of a running job is worth more as long as it goes on as it is.
+
     A group of period T nanoseconds adds ``SCALE`` x work / (``unit`` x T) for each of its jobs, rounded down.
     """
 
@@ -44,11 +46,13 @@ class Worth:
 def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
     """Return what the work of every job of the round is worth."""
     gpus, kappa = round_.cluster.total_gpus, rules.kappa
-    unit, service = max(1, gpus * kappa.denominator), service_left(round_, models, rules)
+    parts = CHANCES if rules.chance else 1
+    unit, service = max(1, gpus * kappa.denominator * parts), service_left(round_, models, rules)
     if rules.power is None:
         counts = np.flatnonzero((models.period > 0).any(axis=0))
         period = models.period[:, counts][models.kind]
-        work = least_cost(period, counts, jobs_behind(service), gpus * kappa.denominator, kappa.numerator)
+        behind = likely_behind(_guesses(round_, service)) if rules.chance else jobs_behind(service)
+        work = least_cost(period, counts, behind, gpus * kappa.denominator * parts, kappa.numerator)
     else:
         work = _by_power(models, service, rules.power, unit, rules.known)
     changed = work.copy()
@@ -56,7 +60,10 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
         for place, job in enumerate(round_.jobs):
             if job.state == "running":
                 restart = max(1, microseconds(job.restart_seconds or 0.0))
-                changed[place] = int(work[place]) * max(0, rules.horizon - restart) // rules.horizon
+                lost = min(restart, rules.horizon)
+                changed[place] = int(work[place]) * (rules.horizon - lost) // rules.horizon
+                if rules.stops:
+                    work[place] = int(work[place]) * (rules.horizon + lost) // rules.horizon
     return Worth(work=work, changed=changed, unit=unit)
 
 
@@ -73,6 +80,15 @@ def _by_power(models: Models, service: list[int], power: Fraction, unit: int, kn
         for kind, amount in zip(models.kind.tolist(), service, strict=True)
     ]
     return np.array(found, dtype=np.int64 if max(found, default=0) < 1 << 62 else object)
+
+
+def _guesses(round_: Round, expected: list[int]) -> list[int]:
+    """Return what jobs expect, at least a second and a restart with the GPUs they ask for.
+
+    Nothing can be learned of a job in less, and jobs that changed places sooner would do nothing but restart.
+    """
+    restarts = (gpu_milliseconds((job.restart_seconds or 0.0) * job.gpus) for job in round_.jobs)
+    return [max(MILLISECONDS_PER_SECOND, *both) for both in zip(expected, restarts, strict=True)]
 
 
 def service_left(round_: Round, models: Models, rules: JointRules) -> list[int]:

@@ -43,7 +43,7 @@ class JointChapter(Chapter):
 
     settings: ClassVar[Mapping[str, Setting]] = SETTINGS
     sets_apart: ClassVar[bool] = True
-    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority"}
+    honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
 
     def __init__(self, round_: Round, rules: Joint) -> None:
         super().__init__(round_, rules)

@@ -24,8 +24,6 @@ def enumerated_joint(round_: Round, rules: Joint, *, steps: int) -> int | None:
     Who stays needs the GPUs of its nodes; all others may be anywhere, so that for them only the number counts. Where
     CPUs or memory may bind, jobs ask for certain nodes or run by plans, every way to place all of them is looked at.
     """
-    if any(tenant.parent is not None for tenant in round_.cluster.tenants):
-        return None
     workers = workers_of(round_, rules)
     try:
         if _binds(round_) or asked_of(round_) is not None or any(job.plans for job in workers.jobs):

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from muri_opt.rounds import Round
 from muri_opt.verify.enumeration import Steps
 from muri_opt.verify.joint.value import Workers
-from muri_opt.verify.tenant_lines import most_gpus
+from muri_opt.verify.tenant_lines import most_gpus, tenant_lines
 
 State = TypeVar("State")
 
@@ -27,15 +27,17 @@ class GroupSearch(ABC, Generic[State]):
 
     def __init__(self, round_: Round, workers: Workers, steps: Steps) -> None:
         self._workers, self._steps = workers, steps
-        limits = most_gpus(round_)
-        tenants = [tenant.id for tenant in round_.cluster.tenants if tenant.id in limits]
-        self.quotas = tuple(limits[tenant] for tenant in tenants)
-        self._quota_of = [tenants.index(job.tenant) if job.tenant in tenants else None for job in round_.jobs]
+        limits, lines = most_gpus(round_), tenant_lines(round_)
+        self.quotas = tuple(limits.values())
+        self._quotas_of = [
+            [place for place, tenant in enumerate(limits) if tenant in lines.get(job.tenant or "", ())]
+            for job in round_.jobs
+        ]
         self._known: dict[tuple[frozenset[int], State], int] = {}
 
     def best_value(self) -> int:
         """Return the value of the best joint round."""
-        return self._best(frozenset(range(len(self._quota_of))), self.start)
+        return self._best(frozenset(range(len(self._quotas_of))), self.start)
 
     @abstractmethod
     def after(self, group: tuple[int, ...], state: State) -> Iterator[tuple[int, State]]:
@@ -49,8 +51,7 @@ class GroupSearch(ABC, Generic[State]):
         """Return what is left of quotas when all jobs of a group have so many GPUs; ``None`` where one is exceeded."""
         left = list(quotas)
         for job in group:
-            quota = self._quota_of[job]
-            if quota is not None:
+            for quota in self._quotas_of[job]:
                 left[quota] -= gpus
         return tuple(left) if min(left, default=0) >= 0 else None
 

@@ -19,8 +19,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "shares": one_of("all", "powers"),
     "kappa": Setting(usual="1", least=0, most=1000),
     "horizon": Setting(usual="600", least=1e-6),
-    "restarts": one_of("pay", "ignore"),
-    "weights": one_of("rank", "pow", "gittins"),
+    "restarts": one_of("pay", "stops", "ignore"),
+    "weights": one_of("rank", "pow", "gittins", "chance"),
     "power": one_of("0.5", "0.25", "0.35", "0.75", "1"),
     "samples": Setting(usual="none", words=("none",), least=0.001, most=1e15, several=True),
 }
@@ -33,7 +33,11 @@ def _milli(text: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
-    """What the settings say; the horizon in microseconds, the slow-down by the number of jobs less one."""
+    """What the settings say; the horizon in microseconds, the slow-down by the number of jobs less one.
+
+    With ``stops`` a running job that goes on as it is saves the restart that being stopped would cost.
+    ``chance`` says that the jobs behind another are counted by how likely they are to need more service.
+    """
 
     lengths: str = "known"
     group: int = 3
@@ -45,6 +49,8 @@ class Joint:
     pay: bool = True
     power: Fraction | None = None
     samples: tuple[int, ...] = ()
+    chance: bool = False
+    stops: bool = False
 
     @classmethod
     def of(cls, chosen: Mapping[str, str]) -> Joint:
@@ -57,8 +63,10 @@ class Joint:
             powers=chosen["shares"] == "powers",
             kappa=Fraction(chosen["kappa"]),
             horizon=micro(float(chosen["horizon"])),
-            pay=chosen["restarts"] == "pay",
+            pay=chosen["restarts"] != "ignore",
+            stops=chosen["restarts"] == "stops",
             power=Fraction(chosen["power"]) if chosen["weights"] == "pow" else None,
+            chance=chosen["weights"] == "chance",
             samples=_milli(chosen["samples"]) if chosen["weights"] == "gittins" else (),
         )
 

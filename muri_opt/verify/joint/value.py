@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -137,18 +138,18 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     gpus = round_.cluster.total_gpus
     ways = [_known_ways(job, rules) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
-    place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
-    found, unit = [], max(1, gpus * rules.kappa.denominator)
-    fixed = gpus * rules.kappa.denominator
+    parts, behind = _behind(round_, service, rules)
+    fixed = gpus * rules.kappa.denominator * parts
+    found, unit = [], max(1, fixed)
     every = [way if max(way, default=0) <= gpus else {k: t for k, t in way.items() if k <= gpus} for way, _ in ways]
     if rules.power is None:
-        works = _least_work(every, fixed, [rules.kappa.numerator * (len(service) - 1 - place[one]) for one in service])
+        works = _least_work(every, fixed, [rules.kappa.numerator * count for count in behind])
     else:
         told = zip(every, ways, service, strict=True)
         works = [max(1, fixed) * _by_power(way, one, rules) if within else 0 for within, (way, _), one in told]
     for job, within, (_, base), fresh in zip(round_.jobs, every, ways, works, strict=True):
         home = job.placement if job.state == "running" and job.placement else None
-        left = rules.horizon - max(1, micro(job.restart_seconds or 0.0))
+        lost = min(rules.horizon, max(1, micro(job.restart_seconds or 0.0))) if home is not None and rules.pay else 0
         alone = job.stage_seconds is None or job.plans is not None
         stages = None if alone else tuple(1000 * micro(time) for time in job.stage_seconds or ())
         found.append(
@@ -157,8 +158,8 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
                 by_gpus=within,
                 stages=stages,
                 base=base,
-                fresh=fresh,
-                changed=fresh if home is None or not rules.pay else fresh * max(0, left) // rules.horizon,
+                fresh=fresh * (rules.horizon + lost) // rules.horizon if rules.stops else fresh,
+                changed=fresh * (rules.horizon - lost) // rules.horizon,
                 home=home,
                 plans=() if job.plans is None else allowed_plans(job),
                 by=job.plan,
@@ -198,6 +199,30 @@ def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[in
     for at, one in zip(able, least.tolist(), strict=True):
         found[at] = one
     return found
+
+
+def _behind(round_: Round, service: Sequence[int], rules: Joint) -> tuple[int, list[int]]:
+    """Return in how many parts jobs behind another are counted, and how many there are behind each.
+
+    By chance a job that expects x is in so many thousandths behind one that expects y as x / (x + y) says, rounded
+    down; x is no less than a second, nor than a restart with the GPUs asked for, in its first four binary digits.
+    """
+    if not rules.chance:
+        place = {amount: at for at, amount in enumerate(sorted(service))}  # the last place of each amount
+        return 1, [len(service) - 1 - place[amount] for amount in service]
+    least = [max(1000, round((job.restart_seconds or 0.0) * job.gpus * 1000)) for job in round_.jobs]
+    guesses = [_cut(max(pair)) for pair in zip(least, service, strict=True)]
+    how_many = Counter(guesses)
+    behind = {mine: sum(1000 * x // (x + mine) * count for x, count in how_many.items()) - 500 for mine in how_many}
+    return 1000, [behind[mine] for mine in guesses]
+
+
+def _cut(amount: int) -> int:
+    """Return the largest number that is no more, and of which only the first four binary digits are not 0."""
+    step = 1
+    while amount // step >= 16:
+        step *= 2
+    return amount - amount % step
 
 
 def _most(job: Worker, unit: int, *, shares: bool) -> int:

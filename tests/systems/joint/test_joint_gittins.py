@@ -42,7 +42,14 @@ def test_a_policy_learns_from_jobs_that_end_and_forgets_every_second_of_very_man
 
 
 @pytest.mark.parametrize(
-    "text", ["joint-s:weights=gittins", "joint-l:samples=1/2", "joint-l:weights=gittins,samples=0"]
+    "text",
+    [
+        "joint-s:weights=gittins",
+        "joint-s:weights=chance",
+        "joint-l:weights=chance,samples=1",
+        "joint-l:samples=1/2",
+        "joint-l:weights=gittins,samples=0",
+    ],
 )
 def test_settings_that_contradict_each_other_are_refused(text):
     with pytest.raises(InputError):

@@ -20,6 +20,7 @@ from muri_opt import (
     RefusalError,
     Round,
     Tenant,
+    Together,
     Within,
     policy_from,
     solve_round,
@@ -74,6 +75,29 @@ def test_a_place_that_is_only_preferred_is_refused():
     wish = job("a", within=Within(level="rack", required=False))
     with pytest.raises(RefusalError, match=r"within\.required"):
         solve_round(Round(cluster=Cluster(nodes=nodes), jobs=(wish,)), "joint-s", "heuristic")
+
+
+def test_where_stops_cost_a_running_job_is_not_stopped_for_one_that_is_worth_little_more():
+    runs = {"state": "running", "placement": {"n0": 1}, "restart_seconds": 260.0}
+    jobs = [job("longer", remaining_iterations=11, **runs), job("shorter"), job("long", remaining_iterations=90)]
+    served = {}
+    for restarts in ("pay", "stops"):
+        decision = policy_from(f"joint-s:restarts={restarts}").decide(round_of(*jobs, gpus=1), 0)
+        (served[restarts],) = (one.jobs for one in decision.assignments)
+    # worth 2 and 3 jobs: going on saves 260 of 600 seconds, but 2 x 860 / 600 is less than 3
+    assert served == {"pay": ("shorter",), "stops": ("shorter",)}
+    more = [*jobs, *(job(f"more{k}", remaining_iterations=99) for k in range(3))]
+    decision = policy_from("joint-s:restarts=stops").decide(round_of(*more, gpus=1), 0)
+    assert [one.jobs for one in decision.assignments] == [("longer",)]  # 5 x 860 / 600 is more than 6
+
+
+def test_measured_rates_are_refused_as_they_do_not_say_on_how_many_gpus():
+    said = {"stage_seconds": (0.5, 0.2, 0.3), "attained_gpu_seconds": 0.0}
+    round_ = round_of(job("a", model="x", **said), job("b", model="y", **said))
+    measured = replace(round_, together=(Together(models=("x", "y"), rates=(0.9, 0.8)),), format="muri-opt/round/2")
+    for policy in ("joint-s", "joint-l"):
+        with pytest.raises(RefusalError, match=r"round\.together.*muri-s:run=free"):
+            solve_round(measured, policy, "heuristic")
 
 
 def test_only_unknown_lengths_ask_again():

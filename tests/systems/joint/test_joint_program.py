@@ -42,6 +42,17 @@ def test_program_and_enumeration_agree_and_nothing_beats_them(first):
             assert chapter.bound(decision, [prices])[0] >= best, seed
 
 
+@pytest.mark.parametrize("spec", ["joint-l:weights=chance,restarts=stops", "joint-s:restarts=stops"])
+def test_by_chance_and_where_stops_cost_program_and_enumeration_agree(spec):
+    policy = policy_from(spec)
+    for seed in range(160, 172):
+        round_ = joint_round(seed)
+        chapter = chapter_of(round_, policy.rules)
+        answer = optimise(round_, formulation_of(policy), "highs", UNHURRIED, None)
+        assert chapter.value(answer.decision) == answer.bound == optimum_of(round_, policy), seed
+        assert chapter.value(policy.decide(round_, 0)) <= answer.bound, seed
+
+
 @pytest.mark.slow
 def test_the_program_and_brute_force_agree_on_a_thousand_rounds():
     plain = [(joint_round(seed), seed) for seed in range(10_000, 10_700)]

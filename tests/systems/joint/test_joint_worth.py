@@ -59,6 +59,10 @@ def test_the_size_that_is_dear_at_the_end_is_not_the_fastest():
         {"restarts": "ignore"},
         {"weights": "pow", "power": "0.35"},
         {"weights": "pow", "power": "1", "lengths": "attained", "kappa": "0.25"},
+        {"weights": "chance", "lengths": "attained"},
+        {"weights": "chance", "lengths": "attained", "kappa": "0.25"},
+        {"restarts": "stops"},
+        {"restarts": "stops", "weights": "chance", "lengths": "attained"},
         {"weights": "gittins", "lengths": "attained", "samples": "1/2/2/6/40"},
     ],
 )
@@ -66,8 +70,10 @@ def test_the_policy_and_the_verifier_say_the_same_worth(rules):
     checked = Joint(
         lengths=rules.get("lengths", "known"),
         kappa=Fraction(rules.get("kappa", "1")),
-        pay=rules.get("restarts", "pay") == "pay",
+        pay=rules.get("restarts", "pay") != "ignore",
+        stops=rules.get("restarts") == "stops",
         power=Fraction(rules["power"]) if "power" in rules else None,
+        chance=rules.get("weights") == "chance",
         samples=tuple(1000 * int(part) for part in rules["samples"].split("/")) if "samples" in rules else (),
     )
     for seed in range(40):
@@ -84,6 +90,37 @@ def test_lengths_unknown_rank_by_attained_service():
     worth = worth_on(round_, lengths="attained")
     assert (worth.work // (worth.unit * 10**9)).tolist() == [1, 3, 2]
     assert [one.jobs for one in policy_from("joint-l").decide(round_, 0).assignments] == [("j1",)]
+
+
+def by_chance(*attained):
+    jobs = (Job(id=f"j{k}", gpus=1, attained_gpu_seconds=had) for k, had in enumerate(attained))
+    return Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=tuple(jobs))
+
+
+def test_by_chance_jobs_behind_are_counted_by_how_likely_they_need_more():
+    worth = worth_on(by_chance(49.152, 16.384, 16.384), lengths="attained", weights="chance")
+    # the first needs more than another with a chance of 3 / 4; of equal ones each with 1 / 2
+    assert (worth.work / (worth.unit * 10**9)).tolist() == [1.5, 2.25, 2.25]
+
+
+def test_by_chance_jobs_are_alike_until_they_have_had_a_restart():
+    jobs = [
+        Job(id=f"j{k}", gpus=2, attained_gpu_seconds=had, restart_seconds=60.0) for k, had in enumerate((0.0, 119.0))
+    ]
+    round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=2),)), jobs=tuple(jobs))
+    work = worth_on(round_, lengths="attained", weights="chance").work.tolist()
+    assert work[0] == work[1]
+
+
+def test_by_chance_a_job_that_has_had_a_little_more_is_worth_a_little_less():
+    near = [100.0 + at for at in range(40)]
+    parts = []
+    for weights in ("rank", "chance"):
+        work = worth_on(by_chance(*near), lengths="attained", weights=weights).work.tolist()
+        assert work == sorted(work, reverse=True)
+        parts.append(work[0] / work[-1])
+    assert parts[0] == 40
+    assert 1 < parts[1] < 1.2
 
 
 def test_by_a_power_a_gpu_second_is_worth_one_over_the_service_left():
