@@ -56,7 +56,9 @@ def test_jobs_that_have_gpus_of_their_own_are_not_read_as_a_group_that_would_be_
     gpus: int, read: dict[tuple[int, ...], int]
 ) -> None:
     round_ = two_that_run(gpus)
-    found = running_groups(round_, homes_now(round_), {0, 1}, [0, 1], [(0, 1)], 4, lambda groups: np.ones(len(groups)))
+    found = running_groups(
+        round_, homes_now(round_), {0, 1}, [0, 1], [(0, 1)], 4, lambda groups: np.ones(len(groups), dtype=np.int64)
+    )
     assert found == read
 
 
