@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -108,7 +108,7 @@ def executable() -> str:
     return str(path)
 
 
-@cache  # asked for before every solve, and a process each time
+@lru_cache(maxsize=16)  # asked for before every solve, and a process each time
 def _version_of(path: str) -> str:
     told = subprocess.run([path, "-quit"], capture_output=True, text=True, check=False, timeout=60)
     found = re.search(r"Version:\s*(\S+)", told.stdout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from msgspec.structs import replace
@@ -27,6 +27,6 @@ def _released_sets(round_: Round) -> NodeSets | None:
     return node_sets(replace(round_, jobs=tuple(jobs)))
 
 
-@cache
+@lru_cache(maxsize=16)
 def _anywhere(nodes: int) -> Demand:
     return Demand(sets=(np.arange(nodes),) if nodes else (), least=1, most=None, even=False)

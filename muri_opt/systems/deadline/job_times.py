@@ -18,8 +18,8 @@ from muri_opt.systems.curves import Table, iteration_unit, scaling_table
 THOUSANDTHS = 1000
 MOST_ROUNDS = 4
 """Times of so many rounds of one moment are remembered: those that a decision leads to have most jobs in common."""
-MOST_TABLES = 1 << 15
-"""Tables of jobs that are remembered from round to round."""
+MOST_TABLES = 10 << 10
+"""Tables that are remembered from round to round: the jobs of a large round, at about a kilobyte each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,6 @@ def most_of_each(models: Models, worth: Worth, rules: JointRules, resources: int
     ]
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 14)  # up to a kilobyte each
 def _period(stages: tuple[tuple[int, ...], ...]) -> int:
     return best_order(list(stages))[0]

@@ -16,7 +16,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import iteration_unit, scaling_table
-from muri_opt.systems.joint.plan_ways import PER_SECOND as PER_SECOND, PlanWay, fastest, plan_ways
+from muri_opt.systems.joint.plan_ways import MODELS, PER_SECOND as PER_SECOND, PlanWay, fastest, plan_ways
 from muri_opt.systems.joint.rules import JointRules
 
 Floats = NDArray[np.float64]
@@ -65,12 +65,12 @@ def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
     return _model(scaling, job.gpus, job.iteration_seconds, job.stage_seconds, full, powers)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=MODELS)
 def _planned(ways: tuple[PlanWay, ...]) -> JobModel:
     return JobModel(period=fastest(ways), stages=None, base=1, ways=ways)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=MODELS)
 def _model(
     scaling: tuple[tuple[int, float], ...] | None,
     gpus: int,

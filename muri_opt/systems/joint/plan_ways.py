@@ -13,6 +13,8 @@ from muri_opt.rounds import Guarantee, Job, Plan
 from muri_opt.systems.plans.plan_parts import Part, entries_of
 
 PER_SECOND = 1_000_000_000
+MODELS = 10 << 10
+"""Jobs whose ways to run are kept from round to round: those of a large round, at up to two kilobytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ def plan_ways(job: Job) -> tuple[PlanWay, ...]:
     return _ways(job.plans or (), job.gpus, job.cpus, job.memory_gib, job.guarantee)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=MODELS)
 def _ways(
     plans: tuple[Plan, ...], gpus: int, cpus: float | None, memory_gib: float | None, promised: Guarantee | None
 ) -> tuple[PlanWay, ...]:

@@ -23,6 +23,8 @@ MANY, ALIKE = 300, 8
 """So many groups, so many of a type on average, are matched type by type, which is faster from there on."""
 MOST_EXACT, BLOCK = 1000, 48
 """More groups than this that are not mostly alike are matched in blocks of so many."""
+MATCHINGS = 256
+"""Matchings that are kept, as many as two rounds ask for: each holds the stage times of all its groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ def _apart(groups: Sequence[Group], gpus: int, spots: GroupSpots) -> _Apart:
     return _Apart(tuple(places[kind] for kind in kinds), tuple(map(tuple, may.tolist())))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MATCHINGS)
 def _match(
     members: tuple[bytes, ...], stages: int, options: GroupingOptions, apart: _Apart | None = None
 ) -> tuple[Ints, Ints]:

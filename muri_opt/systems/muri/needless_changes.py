@@ -55,7 +55,7 @@ class _Step:
     @classmethod
     def back(cls, work: _Undoing, group: Group, home: Places) -> _Step:
         """Return the step of a group."""
-        old = {work.at[job]: work.placed[work.at[job]] for job in group if job in work.at}
+        old = work.groups_of(group)
         inside = frozenset(group)
         rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
         rest.pop((), None)
@@ -93,6 +93,10 @@ class _Undoing:
         group = self.at.get(job)
         return group is not None and self.now.goes_on(group, self._named(self.placed[group]))
 
+    def groups_of(self, jobs: Group) -> Placed:
+        """Return the groups that jobs are placed in, with their GPUs."""
+        return {self.at[job]: self.placed[self.at[job]] for job in jobs if job in self.at}
+
     def ways_back(self, job: int, home: Places) -> Iterator[Group]:
         """Yield how a job may run where it does now: alone, or with others that are there."""
         for group in ((), *(group for group, where in self.placed.items() if where == home and job not in group)):
@@ -115,7 +119,7 @@ class _Undoing:
 
     def take(self, step: _Step) -> bool:
         """Take a step if nothing else was done with its jobs and the nodes have room; return whether it was taken."""
-        if {self.at[job] for job in step.group if job in self.at} != step.old.keys():
+        if self.groups_of(step.group) != step.old:
             return False
         stopped = [job for job in step.group if job not in self.at]
         if stopped and not self.left.within_quota(*stopped):

@@ -63,7 +63,7 @@ def running_groups(
         rest = dict.fromkeys(jobs)
         for group in made.get(place, ()):
             after = len(rest) - len(group)
-            if rest.keys() >= set(group) and number > 0 and -(-after // largest) <= number - 1:
+            if rest.keys() >= set(group) and -(-after // largest) <= number - 1 <= after:
                 found.append((group, place))
                 number -= 1
                 for job in group:

@@ -163,7 +163,7 @@ def values_of(round_: Round, interval: int) -> Values:
     return Values(round_, interval)
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=10 << 10)  # the jobs of a large round; more would only keep those that have ended
 def _relative(speeds: tuple[int, ...], most: int) -> tuple[int, ...]:
     """Return speeds with 1, 2, ... GPUs in thousandths of the first, as many as are asked for."""
     return tuple(1000 * speed // speeds[0] for speed in speeds[:most])

@@ -25,7 +25,7 @@ from muri_opt.verify.sharing_now import RunningJobs, running_jobs
 
 MILLION = 1_000_000
 NANO = 1_000_000_000
-_WAYS_KEPT = 1 << 14
+_WAYS_KEPT = 10 << 10
 """Ways of jobs that are kept, by what the jobs say."""
 
 

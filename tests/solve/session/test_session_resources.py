@@ -5,11 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from functools import _lru_cache_wrapper
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from pkgutil import walk_packages
 from random import Random
 
 import pytest
 
+import muri_opt
 from muri_opt import Cluster, Job, Limits, Node, Plan, Session
 from muri_opt.systems import POLICIES
 
@@ -19,6 +24,9 @@ MOST_OBJECTS = 6
 """How many objects a round may leave behind on average: fewer than it has jobs. Caches of a fixed size fill slowly."""
 MOST_BYTES = 32 << 20
 """How much more memory ten thousand rounds may take than the first hundred, which is mostly caches of a fixed size."""
+
+MOST_KEPT = 1 << 14
+"""Answers that one function may keep: about as many as a large round has jobs, at one or two kilobytes each."""
 
 
 def a_job(draw: Random, number: int, now: float) -> Job:
@@ -101,6 +109,21 @@ def test_some_rounds_leave_nothing_behind(policy: str, tmp_path: Path) -> None:
 
 def test_rounds_that_are_solved_use_one_solver_process() -> None:
     check_rounds(Churn("muri-s", "auto"), first=5, rounds=15)
+
+
+def test_no_function_keeps_more_answers_than_a_large_round_asks_for() -> None:
+    for module in walk_packages(muri_opt.__path__, "muri_opt."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    functions = [one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper)]
+    most = {
+        f"{one.__module__}.{one.__qualname__}": one.cache_parameters()["maxsize"]
+        for one in functions
+        if one.__module__.startswith("muri_opt") and signature(one).parameters
+        if not one.__module__.startswith("muri_opt.testing")  # strategies of tests, one for each number that is asked
+    }
+    assert len(most) > len(("curves", "matchings", "tables", "ways"))
+    assert [name for name, size in most.items() if size is None or size > MOST_KEPT] == []
 
 
 @pytest.mark.slow
