@@ -10,8 +10,11 @@ from muri_opt.algorithms.matching import (
     engines,
     fractional_matching,
     max_weight_matching,
+    near_edges,
 )
 from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
+from muri_opt.algorithms.matching.fractional_matching import lowered_prices
+from muri_opt.algorithms.matching.near_edges import NearEdges
 from muri_opt.verify.certificates.matching import matching_breaches
 
 KINDS = ("ones", "ties", "wide", "sparse", "alike", "line")
@@ -104,10 +107,23 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
     [
         [(fractional_matching, "SMALL", 12)],
         [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
-        [(engines, "MANY", 0), (engines, "NEAR", 64)],
-        [(engines, "MANY", 0), (engines, "NEAR", 10**9), (alternating_tree, "AT_ONCE", 0)],
+        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 10**9)],
+        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 0)],
+        [(engines, "NEAR", 1)],
+        [(engines, "NEAR", 10**9), (near_edges, "SPARE", 1)],
+        [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
+        [(engines, "NARROW", 0)],
     ],
-    ids=["by candidates", "too few candidates", "in stages", "in short stages, scanned late"],
+    ids=[
+        "by candidates",
+        "too few candidates",
+        "by the prices of half",
+        "by lowered prices",
+        "in long stages",
+        "in short stages, listed anew for each",
+        "in short stages, all vertices of a node together",
+        "in 64 bits",
+    ],
 )
 def test_every_way_of_a_large_graph_is_proved_in_a_small_one(monkeypatch, kind, changes):
     for owner, name, value in changes:
@@ -118,6 +134,56 @@ def test_every_way_of_a_large_graph_is_proved_in_a_small_one(monkeypatch, kind, 
         blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
         assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
         assert found.value == max_weight_matching(weights, engine="rustworkx").value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lowered_prices_cover_all_pairs_and_are_even(kind):
+    for seed in range(3):
+        doubled = 2 * graph(kind, 45, seed)
+        first = (doubled.max(axis=1) + 1) // 2
+        prices = lowered_prices(doubled)
+        assert (np.add.outer(prices, prices) >= doubled).all()
+        assert (prices % 2 == 0).all()
+        assert (prices >= 0).all()
+        assert (prices <= first + 2).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_edge_that_is_not_listed_stays_slack_as_long_as_lists_last(kind):
+    n = 40
+    doubled = 2 * graph(kind, n)
+    draw = np.random.default_rng(3)
+    duals = lowered_prices(doubled).tolist()
+    near = NearEdges(doubled, duals)
+    for time in (0, 1, int(doubled.max()) // 50, int(doubled.max())):
+        near.look(time, searches=2)
+        lists = [dict(near.of(v)) for v in range(n)]
+        assert near.last_until(time)
+        for v in range(n):
+            duals[v] -= int(draw.integers(0, time + 1))
+            near.note_fall(v)
+        for u in range(n):
+            assert lists[u] == {v: doubled[u, v] for v in lists[u]}
+            for v in set(range(n)) - {u, *lists[u]}:
+                assert doubled[u, v] == 0 or duals[u] + duals[v] > doubled[u, v]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_nearest_of_several_vertices_is_found_for_every_other(kind):
+    n = 30
+    doubled = 2 * graph(kind, n)
+    duals = lowered_prices(doubled).tolist()
+    own = [3, 9, 11, 20, 27]
+    for time in (0, 5, int(doubled.max())):
+        found = {v: (u, weight) for u, (v, weight) in NearEdges(doubled, duals).of_all(own[:4], own, time)}
+        for v in set(range(n)) - set(own):
+            least = min(duals[u] + duals[v] - doubled[u, v] for u in own[:4])
+            assert (v in found) == (least <= 2 * time)
+            if v in found:
+                u, weight = found[v]
+                assert duals[u] + duals[v] - weight == least
+                assert weight == doubled[u, v]
+        assert not set(own) & set(found)
 
 
 @pytest.mark.parametrize("nested", [1, 2])
