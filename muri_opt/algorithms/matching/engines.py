@@ -20,7 +20,7 @@ from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
 NEAR = 256
-"""Each search first goes one part in so many of the largest dual, then half as far again, and so on."""
+"""Each search of a large graph first goes one part in so many of the largest dual, then half as far again, and so on."""
 NARROW = 1 << 26
 """Below this, weights, prices and their sums fit 32 bits."""
 _BLOCK = 128
@@ -67,7 +67,7 @@ def _match_exposed(doubled: Ints, duals: list[int], nodes: Nodes) -> None:
     """
     near = NearEdges(doubled, duals)
     roots = [v for v, mate in enumerate(nodes.mate) if mate < 0 < duals[v]]
-    limit = max(duals) // NEAR
+    limit = max(duals) // min(NEAR, 1 + len(duals) // 2)
     while roots:
         for at, root in enumerate(roots):
             if nodes.mate[root] < 0 < duals[root]:
