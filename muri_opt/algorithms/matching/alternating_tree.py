@@ -25,7 +25,7 @@ FREE, OUTER, INNER = 0, 1, 2
 ALONE, TIGHT, OPEN = 0, 1, 2
 """What may happen: an outer vertex has dual 0, an edge becomes tight, an inner blossom has dual 0."""
 FAR: Final = 1 << 60
-MANY: Final = 8
+MANY: Final = 3
 """So many vertices of one node are looked at together, one edge of all of them to every other vertex."""
 
 
@@ -35,7 +35,7 @@ class Search:
     ``near.duals`` hold the ``base`` of every vertex until the search has ended. An edge between outer u and free v is
     tight at the time ``base(u) + base(v)`` less twice its weight, one between two outer vertices at half of that.
     ``reach[v]`` is the first time known of the free vertex v. Nothing is noted that happens after ``end``, by which
-    the search has surely ended.
+    the search has surely ended. An edge of weight 0 needs no thought: one of its ends is alone with dual 0 by then.
     """
 
     def __init__(self, near: NearEdges, nodes: Nodes, root: int, limit: int) -> None:
@@ -55,11 +55,11 @@ class Search:
 
         At the time ``limit`` the search ends, with the matching as it was and duals that are nearer to the end.
         """
-        done = False
-        while self.events and not done:
-            self.time, what, u, v = heappop(self.events)
+        top, events, done = self.nodes.top, self.events, False
+        while events and not done:
+            self.time, what, u, v = heappop(events)
             if what == TIGHT:
-                done = self._join(u, v)
+                done = top[u] is not top[v] and self._join(u, v)
             elif what == ALONE:
                 self._flip(u)
                 self.nodes.mate[u] = -1
@@ -72,12 +72,11 @@ class Search:
         self.nodes.open_idle()
 
     def _join(self, u: int, v: int) -> bool:
-        """Act on the edge of the outer vertex u to v if it is tight now; return whether the search has ended."""
-        label, top = self.label[v], self.nodes.top
-        slack = self.duals[u] + self.duals[v] - int(self.near.doubled[u, v])
+        """Act on the edge of the outer vertex u to another node if it is tight now; return if the search has ended."""
+        label, slack = self.label[v], self.near.slack(u, v)
         if label == FREE and slack == self.time:
             return self._reach(u, v)
-        if label == OUTER and slack == 2 * self.time and top[u] is not top[v]:
+        if label == OUTER and slack == 2 * self.time:
             self._close(u, v)
         return False
 
@@ -85,10 +84,9 @@ class Search:
         """Give every vertex and blossom the dual that it has now."""
         for v in set(self.seen):
             if self.label[v] == OUTER:
-                self.duals[v] -= self.time
-                self.near.note_fall(v)
+                self.near.add(v, -self.time)
             elif self.label[v] == INNER:
-                self.duals[v] += self.time
+                self.near.add(v, self.time)
         for cycle in self.outer_cycles.values():
             cycle.dual += 2 * self.time
         for cycle in self.inner_cycles.values():
@@ -112,7 +110,7 @@ class Search:
         self.entry[key_of(node)] = entry
         for v in vertices_of(node):
             self.label[v] = INNER
-            self.duals[v] -= self.time
+            self.near.add(v, -self.time)
             self.seen.append(v)
         if isinstance(node, OddCycle):
             node.dual += 2 * self.time
@@ -124,7 +122,7 @@ class Search:
         """Take in the free node that is matched to an inner one."""
         vertices = vertices_of(node)
         for v in vertices:
-            self.duals[v] += self.time
+            self.near.add(v, self.time)
             self.seen.append(v)
         if isinstance(node, OddCycle):
             node.dual -= 2 * self.time
@@ -140,37 +138,27 @@ class Search:
                 self.end = base
                 heappush(self.events, (base, ALONE, u, u))
         if len(new) >= MANY:
-            for u, edge in self.near.of_all(new, vertices_of(self.nodes.top[new[0]]), self.end):
-                self._note_edges(u, [edge])
+            self._note(self.near.of_all(new, 2 * self.end))
         else:
             for u in new:
-                self._note_edges(u, self.near.of(u))
+                self._note(self.near.of(u, 2 * self.end))
 
-    def _note_edges(self, u: int, edges: list[tuple[int, int]]) -> None:
-        """Note when the edges of an outer vertex to free and to other outer nodes become tight."""
-        label, duals, reach, top = self.label, self.duals, self.reach, self.nodes.top
-        base, own = duals[u], top[u]
-        for v, doubled in edges:
+    def _note(self, edges: list[tuple[int, int, int]]) -> None:
+        """Note when edges of outer vertices, with their slack, to free and to other outer nodes become tight."""
+        label, reach, top, end, events = self.label, self.reach, self.nodes.top, self.end, self.events
+        for u, v, slack in edges:
             if label[v] == FREE:
-                at = base + duals[v] - doubled
-                if at <= self.end and at < reach.get(v, FAR):
-                    reach[v] = at
-                    heappush(self.events, (at, TIGHT, u, v))
-            elif label[v] == OUTER and top[v] is not own:
-                at = (base + duals[v] - doubled) // 2
-                if at <= self.end:
-                    heappush(self.events, (at, TIGHT, u, v))
+                if slack <= end and slack < reach.get(v, FAR):
+                    reach[v] = slack
+                    heappush(events, (slack, TIGHT, u, v))
+            elif label[v] == OUTER and top[v] is not top[u]:
+                heappush(events, (slack // 2, TIGHT, u, v))
 
     def _make_free(self, node: Node) -> None:
         """Note when the vertices of a node that was inside an inner one become tight to outer vertices."""
         for v in vertices_of(node):
             self.reach.pop(v, None)
-            for u, doubled in self.near.of(v):
-                if self.label[u] == OUTER:
-                    at = self.duals[u] + self.duals[v] - doubled
-                    if at <= self.end and at < self.reach.get(v, FAR):
-                        self.reach[v] = at
-                        heappush(self.events, (at, TIGHT, u, v))
+            self._note([(u, v, slack) for _, u, slack in self.near.of(v, self.end) if self.label[u] == OUTER])
 
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""
@@ -221,7 +209,7 @@ class Search:
         cycle = self.nodes.enclose(children, links)
         was_inner = [x for child in children if self.label[base_of(child)] == INNER for x in vertices_of(child)]
         for x in was_inner:
-            self.duals[x] += 2 * self.time
+            self.near.add(x, 2 * self.time)
         cycle.dual -= 2 * self.time
         self.outer_cycles[cycle.key] = cycle
         self._make_outer(was_inner)
@@ -241,7 +229,7 @@ class Search:
         self.nodes.open(cycle)
         for v in cycle.vertices:
             self.label[v] = FREE
-            self.duals[v] += self.time
+            self.near.add(v, self.time)
         children, links, size = cycle.children, cycle.links, len(cycle.children)
         first = key_of(self.nodes.top[entry[1]])
         at = next(i for i, child in enumerate(children) if key_of(child) == first)

@@ -19,8 +19,8 @@ from muri_opt.algorithms.matching.result import Blossom, Ints, Matching
 from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
-NEAR = 256
-"""Each search of a large graph first goes one part in so many of the largest dual, then half as far again, and so on."""
+NEAR, FURTHER = 256, 2
+"""Each search of a large graph first goes one part in so many of the largest dual, then so many times as far."""
 NARROW = 1 << 26
 """Below this, weights, prices and their sums fit 32 bits."""
 _BLOCK = 128
@@ -49,33 +49,31 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
             mate=np.zeros(0, dtype=np.int64), value=0, vertex_duals=np.zeros(0, dtype=np.int64), blossoms=()
         )
     partner, prices = fractional_matching(doubled)
-    duals = prices.tolist()
+    near = NearEdges(doubled, prices)
     nodes = Nodes(_split_cycles(partner, prices))
-    _match_exposed(doubled, duals, nodes)
+    _match_exposed(near, nodes)
     mate = np.array(nodes.mate, dtype=np.int64)
     mate[doubled[np.arange(len(doubled)), mate] <= 0] = -1
     blossoms = tuple(Blossom(vertices=tuple(c.vertices), dual=c.dual) for c in nodes.cycles.values())
-    vertex_duals = np.array(duals, dtype=np.int64)
+    vertex_duals = np.array(near.duals, dtype=np.int64)
     return Matching(mate=mate, value=_value(doubled, mate), vertex_duals=vertex_duals, blossoms=blossoms)
 
 
-def _match_exposed(doubled: Ints, duals: list[int], nodes: Nodes) -> None:
+def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
     """Search from every vertex that is alone and pays for it, in place, until none is.
 
     They are searched from a little way first, then those that are left further: two that are far apart then meet
     half-way, and two trees of half the depth have far fewer vertices than one.
     """
-    near = NearEdges(doubled, duals)
-    roots = [v for v, mate in enumerate(nodes.mate) if mate < 0 < duals[v]]
+    mate, duals = nodes.mate, near.duals
+    roots = [v for v in range(len(mate)) if mate[v] < 0 < duals[v]]
     limit = max(duals) // min(NEAR, 1 + len(duals) // 2)
     while roots:
-        for at, root in enumerate(roots):
-            if nodes.mate[root] < 0 < duals[root]:
-                if not near.last_until(limit):
-                    near.look(limit, len(roots) - at)
+        for root in roots:
+            if mate[root] < 0 < duals[root]:
                 Search(near, nodes, root, limit).run()
-        roots = [v for v in roots if nodes.mate[v] < 0 < duals[v]]
-        limit += limit // 2 + 1
+        roots = [v for v in roots if mate[v] < 0 < duals[v]]
+        limit = (limit + 1) * FURTHER
 
 
 def _split_cycles(partner: Ints, duals: Ints) -> list[int]:

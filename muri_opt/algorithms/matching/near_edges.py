@@ -1,70 +1,48 @@
-"""Of every vertex the edges that may become tight soon: all that a search of the blossom algorithm has to look at.
+"""The edges of a vertex that become tight soon: all that a search of the blossom algorithm has to look at.
 
-An edge whose slack was more than ``width`` when the duals were last looked at is not tight before its two ends have
-fallen by ``width`` together. As long as no vertex has fallen by half of that, what is not listed need not be seen.
+How far an edge is from being tight is asked of a whole row of the matrix at once; the few that are near are handed on
+one by one. Duals are therefore kept twice, in a list to be read one at a time and in an array.
 """
 
 from __future__ import annotations
-
-from typing import Final
 
 import numpy as np
 
 from muri_opt.algorithms.matching.result import Ints
 
-FAR: Final = 1 << 60
-SPARE: Final = 4
-"""Edges are listed for so many searches at most: duals fall in every one of them."""
-
 
 class NearEdges:
-    """The edges of every vertex with a slack of at most ``width`` by the duals of when ``look`` was called.
+    """Twice the weights of a graph, and the duals of its vertices in halves of a weight unit.
 
-    ``doubled`` are twice the weights and ``duals`` those that searches change. Edges of weight 0 are left out: a vertex
-    whose dual is 0 may as well be alone.
+    The slack of an edge is the duals of its ends less twice its weight.
     """
 
-    def __init__(self, doubled: Ints, duals: list[int]) -> None:
-        self.doubled, self.duals = doubled, duals
-        self.look(0, 1)
+    def __init__(self, doubled: Ints, duals: Ints) -> None:
+        self._doubled = doubled
+        self.duals: list[int] = duals.tolist()
+        self._array = duals.astype(doubled.dtype)
 
-    def look(self, time: int, searches: int) -> None:
-        """Forget all lists, and list from now on what so many searches until ``time`` need, or the first of them."""
-        self._start = np.array(self.duals, dtype=self.doubled.dtype)
-        self._before = self.duals.copy()
-        self._lists: dict[int, list[tuple[int, int]]] = {}
-        self._width = 2 * min(searches, SPARE) * time
-        self._fallen = 0
+    def add(self, v: int, amount: int) -> None:
+        """Change the dual of a vertex."""
+        self.duals[v] += amount
+        self._array[v] = self.duals[v]
 
-    def last_until(self, time: int) -> bool:
-        """Return whether a search until ``time`` finds all its edges in the lists."""
-        return 2 * (self._fallen + time) <= self._width
+    def slack(self, u: int, v: int) -> int:
+        """Return the slack of one edge."""
+        return self.duals[u] + self.duals[v] - int(self._doubled[u, v])
 
-    def of(self, u: int) -> list[tuple[int, int]]:
-        """Return the listed edges of a vertex: the other end, and twice the weight."""
-        found = self._lists.get(u)
-        if found is None:
-            row = self.doubled[u]
-            others = (row - self._start >= self._before[u] - self._width).nonzero()[0]
-            found = [edge for edge in zip(others.tolist(), row[others].tolist(), strict=True) if edge[1]]
-            self._lists[u] = found
-        return found
+    def of(self, u: int, most: int) -> list[tuple[int, int, int]]:
+        """Return u, the other end and the slack of the edges of a vertex that have a slack of at most ``most``."""
+        base = self.duals[u]
+        beyond = self._array - self._doubled[u]
+        others = (beyond <= most - base).nonzero()[0]
+        return [(u, v, base + more) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
 
-    def of_all(self, vertices: list[int], own: list[int], time: int) -> list[tuple[int, tuple[int, int]]]:
-        """Return the nearest of outer vertices of one node to every vertex not its ``own``, and the edge between them.
-
-        Left out are edges that are not tight until ``time``.
-        """
-        duals = np.array(self.duals, dtype=np.int64)
-        rows = duals[vertices][:, None] - self.doubled[vertices]
-        rows[:, own] = FAR
-        nearest = rows.argmin(axis=0)
-        least = rows[nearest, np.arange(len(duals))]
-        others = (least + duals <= 2 * time).nonzero()[0]
+    def of_all(self, vertices: list[int], most: int) -> list[tuple[int, int, int]]:
+        """Return the same of several vertices: to every other end only the edge of least slack."""
+        beyond = self._array[vertices][:, None] - self._doubled[vertices]
+        nearest = beyond.argmin(axis=0)
+        slack = beyond[nearest, np.arange(len(nearest))] + self._array
+        others = (slack <= most).nonzero()[0]
         first = np.array(vertices)[nearest[others]]
-        edges = zip(others.tolist(), self.doubled[first, others].tolist(), strict=True)
-        return list(zip(first.tolist(), edges, strict=True))
-
-    def note_fall(self, u: int) -> None:
-        """Note that the dual of a vertex has changed."""
-        self._fallen = max(self._fallen, self._before[u] - self.duals[u])
+        return list(zip(first.tolist(), others.tolist(), slack[others].tolist(), strict=True))

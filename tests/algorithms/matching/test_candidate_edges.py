@@ -10,7 +10,6 @@ from muri_opt.algorithms.matching import (
     engines,
     fractional_matching,
     max_weight_matching,
-    near_edges,
 )
 from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
 from muri_opt.algorithms.matching.fractional_matching import lowered_prices
@@ -110,7 +109,7 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
         [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 10**9)],
         [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 0)],
         [(engines, "NEAR", 1)],
-        [(engines, "NEAR", 10**9), (near_edges, "SPARE", 1)],
+        [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 10**9)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
         [(engines, "NARROW", 0)],
     ],
@@ -120,7 +119,7 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
         "by the prices of half",
         "by lowered prices",
         "in long stages",
-        "in short stages, listed anew for each",
+        "in short stages, one vertex at a time",
         "in short stages, all vertices of a node together",
         "in 64 bits",
     ],
@@ -149,41 +148,22 @@ def test_lowered_prices_cover_all_pairs_and_are_even(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_edge_that_is_not_listed_stays_slack_as_long_as_lists_last(kind):
-    n = 40
-    doubled = 2 * graph(kind, n)
-    draw = np.random.default_rng(3)
-    duals = lowered_prices(doubled).tolist()
-    near = NearEdges(doubled, duals)
-    for time in (0, 1, int(doubled.max()) // 50, int(doubled.max())):
-        near.look(time, searches=2)
-        lists = [dict(near.of(v)) for v in range(n)]
-        assert near.last_until(time)
-        for v in range(n):
-            duals[v] -= int(draw.integers(0, time + 1))
-            near.note_fall(v)
-        for u in range(n):
-            assert lists[u] == {v: doubled[u, v] for v in lists[u]}
-            for v in set(range(n)) - {u, *lists[u]}:
-                assert doubled[u, v] == 0 or duals[u] + duals[v] > doubled[u, v]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_nearest_of_several_vertices_is_found_for_every_other(kind):
+def test_edges_of_a_slack_that_is_asked_for_are_near(kind):
     n = 30
     doubled = 2 * graph(kind, n)
-    duals = lowered_prices(doubled).tolist()
-    own = [3, 9, 11, 20, 27]
-    for time in (0, 5, int(doubled.max())):
-        found = {v: (u, weight) for u, (v, weight) in NearEdges(doubled, duals).of_all(own[:4], own, time)}
-        for v in set(range(n)) - set(own):
-            least = min(duals[u] + duals[v] - doubled[u, v] for u in own[:4])
-            assert (v in found) == (least <= 2 * time)
-            if v in found:
-                u, weight = found[v]
-                assert duals[u] + duals[v] - weight == least
-                assert weight == doubled[u, v]
-        assert not set(own) & set(found)
+    near = NearEdges(doubled, lowered_prices(doubled))
+    near.add(4, 7)
+    near.add(11, -3)
+    some = [3, 4, 11, 20]
+    slack = np.add.outer(near.duals, near.duals) - doubled
+    for most in (0, 5, int(doubled.max())):
+        for u in some:
+            assert near.of(u, most) == [(u, v, slack[u, v]) for v in range(n) if slack[u, v] <= most]
+        found = {v: (u, least) for u, v, least in near.of_all(some, most)}
+        assert sorted(found) == [v for v in range(n) if slack[some, v].min() <= most]
+        for v, (u, least) in found.items():
+            assert u in some
+            assert near.slack(u, v) == slack[u, v] == least == slack[some, v].min()
 
 
 @pytest.mark.parametrize("nested", [1, 2])
