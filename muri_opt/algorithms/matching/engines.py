@@ -19,8 +19,10 @@ from muri_opt.algorithms.matching.result import Blossom, Ints, Matching
 from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
-NEAR, FURTHER = 256, 2
-"""Each search of a large graph first goes one part in so many of the largest dual, then so many times as far."""
+NEAR, FURTHER = 256, 4
+"""Each search of a large graph first goes one part in so many of the largest dual, then one part in so many further."""
+FEW = 2
+"""Of so many that are left each goes twice as far: they are far apart, and to begin anew costs more than to go on."""
 NARROW = 1 << 26
 """Below this, weights, prices and their sums fit 32 bits."""
 _BLOCK = 128
@@ -73,7 +75,7 @@ def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
             if mate[root] < 0 < duals[root]:
                 Search(near, nodes, root, limit).run()
         roots = [v for v in roots if mate[v] < 0 < duals[v]]
-        limit = (limit + 1) * FURTHER
+        limit += 1 + (limit if len(roots) <= FEW else limit // FURTHER)
 
 
 def _split_cycles(partner: Ints, duals: Ints) -> list[int]:

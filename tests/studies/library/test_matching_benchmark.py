@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from benchmarks import matching
 
+from benchmarks import matching
 from muri_opt import Job
 from muri_opt.algorithms import max_weight_matching
 from muri_opt.systems.muri import grouping
