@@ -56,7 +56,7 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
     _match_exposed(near, nodes)
     mate = np.array(nodes.mate, dtype=np.int64)
     mate[doubled[np.arange(len(doubled)), mate] <= 0] = -1
-    blossoms = tuple(Blossom(vertices=tuple(c.vertices), dual=c.dual) for c in nodes.cycles.values())
+    blossoms = tuple(Blossom(vertices=tuple(sorted(c.vertices)), dual=c.dual) for c in nodes.cycles.values())
     vertex_duals = np.array(near.duals, dtype=np.int64)
     return Matching(mate=mate, value=_value(doubled, mate), vertex_duals=vertex_duals, blossoms=blossoms)
 
@@ -91,7 +91,8 @@ def _split_cycles(partner: Ints, duals: Ints) -> list[int]:
             cycle.append(v)
             v = following[v]
         if len(cycle) % 2:
-            at = min(range(len(cycle)), key=lambda place, cycle=cycle: price[cycle[place]])
+            prices = [price[u] for u in cycle]
+            at = prices.index(min(prices))
             cycle = (cycle[at:] + cycle[:at])[1:]
         for u, w in zip(cycle[::2], cycle[1::2], strict=True):
             mate[u], mate[w] = w, u

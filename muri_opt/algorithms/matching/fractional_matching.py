@@ -60,7 +60,7 @@ def lowered_prices(doubled: Ints) -> Ints:
     prices = (doubled.max(axis=1) + 1) // 2
     for _ in range(PASSES):
         prices = (prices + np.maximum(covering(doubled, prices), 0) + 1) // 2
-    return (prices + (prices & 1)).astype(np.int64)
+    return np.asarray(prices + (prices & 1), dtype=np.int64)
 
 
 def _is_easy(doubled: Ints, draw: np.random.Generator) -> bool:
