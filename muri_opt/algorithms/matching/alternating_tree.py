@@ -9,92 +9,84 @@ of dual 0, augment, and change the duals by the least slack when none of these c
 
 Duals of the tree change at one rate, so they are kept as they were at time 0 of the search (Galil, Micali and Gabow
 1986): at time t an outer vertex has ``base - t``, an inner one ``base + t``, and one outside the tree ``base``. What
-then becomes tight when is known at once, and a step costs the arrays one look for the least time.
+then becomes tight when is known at once, and waits in a heap for its time; what has become of it meanwhile is seen when
+it is taken out.
 """
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Final
 
-import numpy as np
-
-from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of
-from muri_opt.algorithms.matching.result import Ints
+from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of, vertices_of
+from muri_opt.algorithms.matching.near_edges import NearEdges
 
 FREE, OUTER, INNER = 0, 1, 2
+ALONE, TIGHT, OPEN = 0, 1, 2
+"""What may happen: an outer vertex has dual 0, an edge becomes tight, an inner blossom has dual 0."""
 FAR: Final = 1 << 60
-AT_ONCE: Final = 1 << 14
-"""So many pairs of outer vertices are looked through again at once when a blossom is made, more when they matter."""
+MANY: Final = 3
+"""So many vertices of one node are looked at together, one edge of all of them to every other vertex."""
 
 
 class Search:
-    """The tree of one root, with the nearest outer vertex of every vertex by slack.
+    """The tree of one root, grown until the time ``limit`` at most.
 
-    ``duals`` hold the ``base`` of every vertex until the search has ended; ``free`` is that of vertices outside the
-    tree and ``outer`` that of outer ones, and FAR for others. ``reach[v]`` is the least of an outer vertex' base less
-    twice the weight of its edge to v, and ``nearest[v]`` that vertex. The slack of the edge at time t is then
-    ``reach[v] - t`` and the dual of v: it is 0 at the time ``reach + free``, or half of ``reach + outer`` between two
-    outer vertices, whose duals both fall.
+    ``near.duals`` hold the ``base`` of every vertex until the search has ended. An edge between outer u and free v is
+    tight at the time ``base(u) + base(v)`` less twice its weight, one between two outer vertices at half of that.
+    ``reach[v]`` is the first time known of the free vertex v. Nothing is noted that happens after ``end``, by which
+    the search has surely ended. An edge of weight 0 needs no thought: one of its ends is alone with dual 0 by then.
     """
 
-    def __init__(self, doubled: Ints, duals: Ints, nodes: Nodes, root: int) -> None:
-        n = len(duals)
-        self.doubled, self.duals, self.nodes = doubled, duals, nodes
-        self.time = 0
-        self.label = np.zeros(n, dtype=np.int8)
-        self.reach = np.full(n, FAR, dtype=np.int64)
-        self.nearest = np.full(n, root, dtype=np.int64)
-        self.free = duals.copy()
-        self.outer = np.full(n, FAR, dtype=np.int64)
-        self.zero_at = (FAR, root)
+    def __init__(self, near: NearEdges, nodes: Nodes, root: int, limit: int) -> None:
+        self.near, self.duals, self.nodes = near, near.duals, nodes
+        self.time, self.limit, self.end = 0, limit, limit
+        self.label = [FREE] * len(self.duals)
+        self.seen: list[int] = []
+        self.reach: dict[int, int] = {}
+        self.events: list[tuple[int, int, int, int]] = []
         self.entry: dict[int, tuple[int, int]] = {}
         self.outer_cycles: dict[int, OddCycle] = {}
         self.inner_cycles: dict[int, OddCycle] = {}
-        self._add_outer(nodes.top(root))
+        self._add_outer(nodes.top[root])
 
-    def run(self, limit: int = FAR) -> None:
+    def run(self) -> None:
         """Grow the tree until the root is matched, or another outer vertex with dual 0 is left alone in its place.
 
         At the time ``limit`` the search ends, with the matching as it was and duals that are nearer to the end.
         """
-        done = False
-        while not done:
-            done = self._step(limit)
+        top, events, done = self.nodes.top, self.events, False
+        while events and not done:
+            self.time, what, u, v = heappop(events)
+            if what == TIGHT:
+                done = top[u] is not top[v] and self._join(u, v)
+            elif what == ALONE:
+                self._flip(u)
+                self.nodes.mate[u] = -1
+                done = True
+            elif (cycle := self.inner_cycles.get(u)) is not None and cycle.dual == 2 * self.time:
+                self._open_inner(cycle)
+        if not done:
+            self.time = self.limit
         self._settle()
         self.nodes.open_idle()
 
-    def _step(self, limit: int) -> bool:
-        """Go on to the time at which something becomes tight, act on it, and return whether the search has ended."""
-        free_at, outer_at = self.reach + self.free, self.reach + self.outer
-        outside, inside = int(free_at.argmin()), int(outer_at.argmin())
-        cycle = min(self.inner_cycles.values(), key=lambda cycle: cycle.dual, default=None)
-        to_zero, alone = self.zero_at
-        to_free, to_outer = int(free_at[outside]), int(outer_at[inside]) // 2
-        to_open = FAR if cycle is None else cycle.dual // 2
-        least = min(to_zero, to_free, to_outer, to_open)
-        u = int(self.nearest[inside])
-        if least == to_outer and self.nodes.top_key[u] == self.nodes.top_key[inside]:
-            self._scan_inside(np.array([inside]), self._outer_besides(inside))
-            return False  # it was a time of before the two were in one node
-        self.time = min(least, limit)
-        if least > limit:
-            return True
-        if least == to_zero:
-            self._flip(alone)
-            self.nodes.mate[alone] = -1
-            return True
-        if least == to_free:
-            return self._reach(int(self.nearest[outside]), outside)
-        if least == to_outer:
-            self._close(u, inside)
-        elif cycle is not None:
-            self._open_inner(cycle)
+    def _join(self, u: int, v: int) -> bool:
+        """Act on the edge of the outer vertex u to another node if it is tight now; return if the search has ended."""
+        label, slack = self.label[v], self.near.slack(u, v)
+        if label == FREE and slack == self.time:
+            return self._reach(u, v)
+        if label == OUTER and slack == 2 * self.time:
+            self._close(u, v)
         return False
 
     def _settle(self) -> None:
         """Give every vertex and blossom the dual that it has now."""
-        self.duals[self.label == OUTER] -= self.time
-        self.duals[self.label == INNER] += self.time
+        for v in set(self.seen):
+            if self.label[v] == OUTER:
+                self.near.add(v, -self.time)
+            elif self.label[v] == INNER:
+                self.near.add(v, self.time)
         for cycle in self.outer_cycles.values():
             cycle.dual += 2 * self.time
         for cycle in self.inner_cycles.values():
@@ -102,118 +94,125 @@ class Search:
 
     def _reach(self, u: int, v: int) -> bool:
         """Take in the free node of ``v`` over the tight edge u-v; return True if it was unmatched and u now has it."""
-        node = self.nodes.top(v)
-        mate = int(self.nodes.mate[base_of(node)])
+        node = self.nodes.top[v]
+        mate = self.nodes.mate[base_of(node)]
         if mate < 0:
             self._flip(u)
             self.nodes.turn(node, v)
             self.nodes.match(u, v)
             return True
         self._add_inner(node, (u, v))
-        self._add_outer(self.nodes.top(mate))
+        self._add_outer(self.nodes.top[mate])
         return False
 
     def _add_inner(self, node: Node, entry: tuple[int, int]) -> None:
         """Take in a free node over the edge ``entry``."""
-        vertices = place_of(node)
         self.entry[key_of(node)] = entry
-        self.label[vertices] = INNER
-        self.free[vertices] = FAR
-        self.duals[vertices] -= self.time
+        for v in vertices_of(node):
+            self.label[v] = INNER
+            self.near.add(v, -self.time)
+            self.seen.append(v)
         if isinstance(node, OddCycle):
             node.dual += 2 * self.time
             self.inner_cycles[node.key] = node
+            if node.dual <= 2 * self.end:
+                heappush(self.events, (node.dual // 2, OPEN, node.key, 0))
 
     def _add_outer(self, node: Node) -> None:
         """Take in the free node that is matched to an inner one."""
-        vertices = place_of(node)
-        self.free[vertices] = FAR
-        self.duals[vertices] += self.time
+        vertices = vertices_of(node)
+        for v in vertices:
+            self.near.add(v, self.time)
+            self.seen.append(v)
         if isinstance(node, OddCycle):
             node.dual -= 2 * self.time
             self.outer_cycles[node.key] = node
-            self._make_outer(node.vertices.tolist(), node)
-        else:
-            self._make_outer([node], node)
+        self._make_outer(vertices)
 
-    def _make_outer(self, new: list[int], node: Node) -> None:
-        """Make the vertices ``new`` of a top node outer, and note to whom they are the nearest."""
-        own = place_of(node)
+    def _make_outer(self, new: list[int]) -> None:
+        """Make vertices of one top node outer, and note when their edges become tight."""
         for u in new:
-            base = int(self.duals[u])
-            self.zero_at = min(self.zero_at, (base, u))
-            reach = base - self.doubled[u]
-            reach[own] = FAR
-            np.copyto(self.nearest, u, where=reach < self.reach)
-            np.minimum(self.reach, reach, out=self.reach)
-        self.label[own] = OUTER
-        self.outer[own] = self.duals[own]
-        if isinstance(node, OddCycle):
-            vertices = node.vertices
-            stale = vertices[self.nodes.top_key[self.nearest[vertices]] == node.key]
-            others = self._outer_besides(node.base)
-            if len(stale) * len(others) <= AT_ONCE:
-                self._scan_inside(stale, others)
+            self.label[u] = OUTER
+            base = self.duals[u]
+            if base <= self.end:
+                self.end = base
+                heappush(self.events, (base, ALONE, u, u))
+        if len(new) >= MANY:
+            self._note(self.near.of_all(new, 2 * self.end))
+        else:
+            for u in new:
+                self._note(self.near.of(u, 2 * self.end))
 
-    def _outer_besides(self, v: int) -> Ints:
-        """Return the outer vertices that are not in one node with ``v``."""
-        elsewhere = self.nodes.top_key != self.nodes.top_key[v]
-        return np.asarray(((self.label == OUTER) & elsewhere).nonzero()[0])
+    def _note(self, edges: list[tuple[int, int, int]]) -> None:
+        """Note when edges of outer vertices, with their slack, to free and to other outer nodes become tight."""
+        label, reach, top, end, events = self.label, self.reach, self.nodes.top, self.end, self.events
+        for u, v, slack in edges:
+            if label[v] == FREE:
+                if slack <= end and slack < reach.get(v, FAR):
+                    reach[v] = slack
+                    heappush(events, (slack, TIGHT, u, v))
+            elif label[v] == OUTER and top[v] is not top[u]:
+                heappush(events, (slack // 2, TIGHT, u, v))
 
-    def _scan_inside(self, own: Ints, others: Ints) -> None:
-        """Find anew the nearest outer vertex of another node for the vertices ``own`` of one node."""
-        if not len(others) or not len(own):
-            self.reach[own] = FAR
-            return
-        reach = self.duals[others] - self.doubled[own[:, None], others]
-        self.reach[own] = reach.min(axis=1)
-        self.nearest[own] = others[reach.argmin(axis=1)]
+    def _make_free(self, node: Node) -> None:
+        """Note when the vertices of a node that was inside an inner one become tight to outer vertices."""
+        for v in vertices_of(node):
+            self.reach.pop(v, None)
+            self._note([(u, v, slack) for _, u, slack in self.near.of(v, self.end) if self.label[u] == OUTER])
 
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""
         nodes = self.nodes
-        mate = int(nodes.mate[base_of(nodes.top(u))])
+        mate = nodes.mate[base_of(nodes.top[u])]
         while True:
-            nodes.turn(nodes.top(u), u)
+            nodes.turn(nodes.top[u], u)
             if mate < 0:
                 return
-            inner = nodes.top(mate)
+            inner = nodes.top[mate]
             before, v = self.entry[key_of(inner)]
-            mate = int(nodes.mate[base_of(nodes.top(before))])
+            mate = nodes.mate[base_of(nodes.top[before])]
             nodes.turn(inner, v)
             nodes.match(before, v)
             u = before
 
-    def _path(self, v: int) -> tuple[list[Node], list[tuple[int, int]]]:
-        """Return the nodes from the outer vertex ``v`` to the root, and the edges between them."""
-        path: list[Node] = [self.nodes.top(v)]
-        links: list[tuple[int, int]] = []
+    def _ways(self, u: int, v: int) -> tuple[_Way, _Way]:
+        """Return the ways of two outer vertices towards the root up to the first node that both pass."""
+        ways = _Way(self.nodes.top[u]), _Way(self.nodes.top[v])
+        way, other = ways
         while True:
-            base = base_of(path[-1])
-            mate = int(self.nodes.mate[base])
-            if mate < 0:
-                return path, links
-            inner = self.nodes.top(mate)
-            before, x = self.entry[key_of(inner)]
-            path += [inner, self.nodes.top(before)]
-            links += [(base, mate), (x, before)]
+            if self._go_on(way) and (at := other.places.get(key_of(way.nodes[-1]))) is not None:
+                del other.nodes[at + 1 :], other.links[at:]
+                return ways
+            way, other = other, way
+
+    def _go_on(self, way: _Way) -> bool:
+        """Add the next inner and outer node to a way; return False if it has come to the root."""
+        base = base_of(way.nodes[-1])
+        mate = self.nodes.mate[base]
+        if mate < 0:
+            return False
+        inner = self.nodes.top[mate]
+        before, x = self.entry[key_of(inner)]
+        outer = self.nodes.top[before]
+        way.places[key_of(outer)] = len(way.nodes) + 1
+        way.nodes += [inner, outer]
+        way.links += [(base, mate), (x, before)]
+        return True
 
     def _close(self, u: int, v: int) -> None:
         """Make one outer node of the odd cycle that the tight edge u-v between outer nodes closes."""
-        (path_u, links_u), (path_v, links_v) = self._path(u), self._path(v)
-        where = {key_of(node): i for i, node in enumerate(path_u)}
-        j = next(j for j, node in enumerate(path_v) if key_of(node) in where)
-        i = where[key_of(path_v[j])]
-        children = [path_u[i], *reversed(path_u[:i]), *path_v[:j]]
-        links = [*((b, a) for a, b in reversed(links_u[:i])), (u, v), *links_v[:j]]
+        one, other = self._ways(u, v)
+        children = [*reversed(one.nodes), *other.nodes[:-1]]
+        links = [*((b, a) for a, b in reversed(one.links)), (u, v), *other.links]
         for child in children:
             self._make_inside(child)
         cycle = self.nodes.enclose(children, links)
-        was_inner = cycle.vertices[self.label[cycle.vertices] == INNER]
-        self.duals[was_inner] += 2 * self.time
+        was_inner = [x for child in children if self.label[base_of(child)] == INNER for x in vertices_of(child)]
+        for x in was_inner:
+            self.near.add(x, 2 * self.time)
         cycle.dual -= 2 * self.time
         self.outer_cycles[cycle.key] = cycle
-        self._make_outer(was_inner.tolist(), cycle)
+        self._make_outer(was_inner)
 
     def _make_inside(self, node: Node) -> None:
         """Give a node that is about to be inside a new blossom the dual that it has now, and keeps."""
@@ -228,11 +227,11 @@ class Search:
         entry = self.entry.pop(cycle.key)
         del self.inner_cycles[cycle.key]
         self.nodes.open(cycle)
-        self.label[cycle.vertices] = FREE
-        self.duals[cycle.vertices] += self.time
-        self.free[cycle.vertices] = self.duals[cycle.vertices]
+        for v in cycle.vertices:
+            self.label[v] = FREE
+            self.near.add(v, self.time)
         children, links, size = cycle.children, cycle.links, len(cycle.children)
-        first = key_of(self.nodes.top(entry[1]))
+        first = key_of(self.nodes.top[entry[1]])
         at = next(i for i, child in enumerate(children) if key_of(child) == first)
         step = -1 if at % 2 == 0 else 1
         outer = []
@@ -246,8 +245,15 @@ class Search:
             entry = links[matched] if step == 1 else links[at][::-1]
         for child in outer:
             self._add_outer(child)
+        for child in children:
+            if self.label[base_of(child)] == FREE:
+                self._make_free(child)
 
 
-def place_of(node: Node) -> Ints | int:
-    """Return where the vertices of a node are in an array; of a single one the number is faster than an array of it."""
-    return node.vertices if isinstance(node, OddCycle) else node
+class _Way:
+    """A way towards the root: its nodes, the edges between them, and the place of every outer one by its number."""
+
+    def __init__(self, first: Node) -> None:
+        self.nodes: list[Node] = [first]
+        self.links: list[tuple[int, int]] = []
+        self.places = {key_of(first): 0}

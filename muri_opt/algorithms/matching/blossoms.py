@@ -1,16 +1,12 @@
 """Vertices and nested blossoms, and how a matching turns inside them.
 
 Edmonds' nested odd cycles: shrunk, a blossom is one vertex; opened, its matching is turned so that any of its vertices
-may be the one matched outside.
+may be the one matched outside. All of it is kept in lists: it is read and changed one vertex at a time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import numpy as np
-
-from muri_opt.algorithms.matching.result import Ints
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +21,7 @@ class OddCycle:
     key: int
     children: list[Node]
     links: list[tuple[int, int]]
-    vertices: Ints
+    vertices: list[int]
     base: int
     dual: int = 0
     parent: OddCycle | None = field(default=None, repr=False)
@@ -39,9 +35,9 @@ def key_of(node: Node) -> int:
     return node.key if isinstance(node, OddCycle) else node
 
 
-def vertices_of(node: Node) -> Ints:
+def vertices_of(node: Node) -> list[int]:
     """Return the vertices of a node."""
-    return node.vertices if isinstance(node, OddCycle) else np.array([node])
+    return node.vertices if isinstance(node, OddCycle) else [node]
 
 
 def base_of(node: Node) -> int:
@@ -52,34 +48,34 @@ def base_of(node: Node) -> int:
 class Nodes:
     """All nodes of a graph: which top node and which parent every vertex has, and who is matched to whom."""
 
-    def __init__(self, mate: Ints) -> None:
+    def __init__(self, mate: list[int]) -> None:
         self.mate = mate
-        self.top_key: Ints = np.arange(len(mate))
+        self.top: list[Node] = list(range(len(mate)))
+        """The outermost node that holds a vertex."""
         self.parent: list[OddCycle | None] = [None] * len(mate)
         self.cycles: dict[int, OddCycle] = {}
         self._next = len(mate)
 
-    def top(self, v: int) -> Node:
-        """Return the outermost node that holds a vertex."""
-        key = int(self.top_key[v])
-        return key if key < len(self.top_key) else self.cycles[key]
-
     def enclose(self, children: list[Node], links: list[tuple[int, int]]) -> OddCycle:
         """Return a new top node around an odd cycle of top nodes."""
-        vertices = np.concatenate([vertices_of(child) for child in children])
+        vertices: list[int] = []
+        for child in children:
+            vertices += vertices_of(child)
         cycle = OddCycle(self._next, children, links, vertices, base_of(children[0]))
         self._next += 1
         self.cycles[cycle.key] = cycle
         for child in children:
             self._set_parent(child, cycle)
-        self.top_key[vertices] = cycle.key
+        for v in vertices:
+            self.top[v] = cycle
         return cycle
 
     def open(self, cycle: OddCycle) -> None:
         """Make the children of a top node top nodes."""
         for child in cycle.children:
             self._set_parent(child, None)
-            self.top_key[vertices_of(child)] = key_of(child)
+            for v in vertices_of(child):
+                self.top[v] = child
         del self.cycles[cycle.key]
 
     def open_idle(self) -> None:

@@ -12,6 +12,7 @@ there are of each kind, and are those of the whole only if the kinds are in prop
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -24,10 +25,16 @@ MOST_PASSES: Final = 12
 """After so many passes over all pairs it is given up: where nearly everything ties a few candidates do not do."""
 FEW_ROWS: Final = 20
 """Prices to start from may leave pairs of one vertex in so many uncovered."""
+MANY_ROWS: Final = 4
+"""From one row in so many on all columns look for a lower dual at once."""
 PIVOTS: Final = 8
 """By their weights with so many others it is seen which vertices are alike."""
-FAR: Final = 1 << 60
 _BLOCK: Final = 1 << 16
+
+
+def far_of(doubled: Ints) -> int:
+    """Return a number that no price or weight of this graph comes near, and of which twice as much is still one."""
+    return int(np.iinfo(doubled.dtype).max) // 2
 
 
 def alike_in_turn(doubled: Ints, draw: np.random.Generator) -> Ints:
@@ -51,12 +58,14 @@ class AllPairs:
         self.doubled, self.n = doubled, len(doubled)
         self.rows = max(1, _BLOCK // self.n)
         self.width = -(-self.n // CHUNKS)
-        self.slack = np.full((self.rows, CHUNKS * self.width), FAR, dtype=np.int64)
+        self.far = far_of(doubled)
+        self.slack = np.full((self.rows, CHUNKS * self.width), self.far, dtype=doubled.dtype)
         self.starts = draw.integers(0, self.n, -(-self.n // self.rows))
 
     def candidates(self, prices: Ints, *, uncovered: bool = False) -> Ints:
         """Return the numbers ``u * n + v`` of candidates: of all vertices, or only of pairs that are not covered."""
-        found = [self._block(block, prices, uncovered) for block in range(len(self.starts))]
+        of_kind = prices.astype(self.slack.dtype)
+        found = [self._block(block, of_kind, uncovered) for block in range(len(self.starts))]
         return np.concatenate(found)
 
     def _block(self, block: int, prices: Ints, uncovered: bool) -> Ints:
@@ -65,7 +74,7 @@ class AllPairs:
         slack, edges = self.slack[: len(rows)], self.doubled[rows[0] : rows[-1] + 1]
         np.subtract(prices[shift:], edges[:, shift:], out=slack[:, : n - shift])
         np.subtract(prices[:shift], edges[:, :shift], out=slack[:, n - shift : n])
-        slack[np.arange(len(rows)), (rows - shift) % n] = FAR  # a vertex is no partner of its own
+        slack[np.arange(len(rows)), (rows - shift) % n] = self.far  # a vertex is no partner of its own
         if uncovered:
             bad = slack.min(axis=1) + prices[rows] < 0
             if not bad.any():
@@ -74,14 +83,22 @@ class AllPairs:
         parts = slack.reshape(len(rows), CHUNKS, self.width)
         at = parts.argmin(axis=2)
         least = np.take_along_axis(parts, at[:, :, None], axis=2)[:, :, 0]
-        wanted = least + prices[rows][:, None] < (0 if uncovered else FAR >> 1)
+        wanted = least + prices[rows][:, None] < (0 if uncovered else self.far >> 1)
         columns = (at + np.arange(0, CHUNKS * self.width, self.width) + shift) % n
         return np.asarray((rows[:, None] * n + columns)[wanted])
 
 
+def covering(doubled: Ints, prices: Ints) -> Ints:
+    """Return what every vertex has to pay at least for its pairs to be covered, given the prices of the others."""
+    size = max(1, _BLOCK // len(prices))
+    return np.concatenate(
+        [(doubled[start : start + size] - prices).max(axis=1) for start in range(0, len(prices), size)]
+    )
+
+
 def cover_rest(doubled: Ints, known: Ints, rest: Ints, prices: Ints) -> None:
     """Give the vertices of the ``rest``, in place, the least prices that cover their pairs with the ``known`` ones."""
-    among = np.full(len(prices), FAR, dtype=np.int64)
+    among = np.full(len(prices), far_of(doubled), dtype=doubled.dtype)
     among[known] = prices[known]
     size = max(1, _BLOCK // len(prices))
     for start in range(0, len(rest), size):
@@ -118,22 +135,46 @@ def _assigned(doubled: Ints, numbers: Ints, prices: Ints) -> tuple[Ints, Ints]:
 
     n = len(doubled)
     rows, columns = np.divmod(numbers, n)
-    weights = doubled.ravel()[numbers]
+    weights = doubled.ravel()[numbers].astype(np.int64)
     slack = prices[rows] + prices[columns] - weights
     ends = np.searchsorted(rows, np.arange(n + 1))
     above = (slack + (1 - slack.min())).astype(np.float64)  # an entry of 0 would be no edge
     partner = min_weight_full_bipartite_matching(csr_matrix((above, columns, ends), shape=(n, n)))[1].astype(np.int64)
-    own, weights = doubled[np.arange(n), partner] // 2, weights // 2
-    v, changed = -(prices // 2), np.arange(n)  # the negated duals of columns, lowered along rows that changed
+    own, weights = doubled[np.arange(n), partner].astype(np.int64) // 2, weights // 2
+    return partner, _duals(own, partner, -(prices // 2), _Edges(ends, columns, weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """The edges of every row, row by row; with each there is the same edge the other way."""
+
+    ends: Ints
+    columns: Ints
+    weights: Ints
+
+
+def _duals(own: Ints, partner: Ints, start: Ints, edges: _Edges) -> Ints:
+    """Return a + b of an optimal assignment with the weights ``own``.
+
+    ``v`` are the negated duals of columns: any start is lowered along rows that changed until none does. While many do,
+    all columns look at their rows, which costs less than to find those that need not.
+    """
+    n, v, changed = len(own), start, np.arange(len(own))
     for _ in range(2 * n + 2):
-        edges = _of_rows(ends, changed)
-        reach = (own + v[partner])[rows[edges]] - weights[edges]
-        lower = v.copy()
-        np.minimum.at(lower, columns[edges], reach)
+        key = own + v[partner]
+        if MANY_ROWS * len(changed) > n:
+            reach = key[edges.columns]
+            reach -= edges.weights
+            lower = np.minimum(v, np.minimum.reduceat(reach, edges.ends[:-1]))
+        else:
+            some = _of_rows(edges.ends, changed)
+            sizes = edges.ends[changed + 1] - edges.ends[changed]
+            lower = v.copy()
+            np.minimum.at(lower, edges.columns[some], np.repeat(key[changed], sizes) - edges.weights[some])
         changed = np.flatnonzero((lower < v)[partner])
         v = lower
         if not len(changed):
-            return partner, np.asarray(own + v[partner] - v)
+            return np.asarray(own + v[partner] - v)
     raise ArithmeticError("the assignment is not optimal: its potentials do not settle")
 
 

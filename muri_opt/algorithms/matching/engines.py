@@ -10,16 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from muri_opt.algorithms.matching.alternating_tree import FAR, Search
+from muri_opt.algorithms.matching.alternating_tree import Search
 from muri_opt.algorithms.matching.blossoms import Nodes
 from muri_opt.algorithms.matching.fractional_matching import fractional_matching
+from muri_opt.algorithms.matching.near_edges import NearEdges
 from muri_opt.algorithms.matching.reference import REFERENCES
 from muri_opt.algorithms.matching.result import Blossom, Ints, Matching
 from muri_opt.errors import InputError, unknown_name
 
 ENGINES = ("blossom", *REFERENCES)
-MANY, NEAR, FURTHER = 40, 512, 2
-"""From so many vertices each search first goes one part in so many of the largest dual, then so many times as far."""
+NEAR, FURTHER = 256, 4
+"""Each search of a large graph first goes one part in so many of the largest dual, then one part in so many further."""
+FEW = 2
+"""Of so many that are left each goes twice as far: they are far apart, and to begin anew costs more than to go on."""
+NARROW = 1 << 26
+"""Below this, weights, prices and their sums fit 32 bits."""
 _BLOCK = 128
 
 
@@ -34,76 +39,87 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
     >>> found.value, found.mate.tolist()
     (9, [1, 0, 3, 2])
     """
-    edges = _edges(weights)
+    doubled = _doubled(weights)
     if engine in REFERENCES:
-        mate = REFERENCES[engine](edges)
-        nothing = np.zeros(len(edges), dtype=np.int64)
-        return Matching(mate=mate, value=_value(edges, mate), vertex_duals=nothing, blossoms=())
+        mate = REFERENCES[engine](doubled // 2)
+        nothing = np.zeros(len(doubled), dtype=np.int64)
+        return Matching(mate=mate, value=_value(doubled, mate), vertex_duals=nothing, blossoms=())
     if engine != "blossom":
         raise unknown_name("engine", engine, ENGINES)
-    if not len(edges):
+    if not len(doubled):
         return Matching(
             mate=np.zeros(0, dtype=np.int64), value=0, vertex_duals=np.zeros(0, dtype=np.int64), blossoms=()
         )
-    doubled = np.multiply(edges, 2, out=edges)
-    partner, duals = fractional_matching(doubled)
-    nodes = Nodes(_split_cycles(partner, duals))
-    _match_exposed(doubled, duals, nodes)
-    mate = np.where(doubled[np.arange(len(doubled)), nodes.mate] > 0, nodes.mate, -1)
-    mate[nodes.mate < 0] = -1
-    blossoms = tuple(Blossom(vertices=tuple(c.vertices.tolist()), dual=c.dual) for c in nodes.cycles.values())
-    return Matching(mate=mate, value=_value(doubled, mate) // 2, vertex_duals=duals, blossoms=blossoms)
+    partner, prices = fractional_matching(doubled)
+    near = NearEdges(doubled, prices)
+    nodes = Nodes(_split_cycles(partner, prices))
+    _match_exposed(near, nodes)
+    mate = np.array(nodes.mate, dtype=np.int64)
+    mate[doubled[np.arange(len(doubled)), mate] <= 0] = -1
+    blossoms = tuple(Blossom(vertices=tuple(sorted(c.vertices)), dual=c.dual) for c in nodes.cycles.values())
+    vertex_duals = np.array(near.duals, dtype=np.int64)
+    return Matching(mate=mate, value=_value(doubled, mate), vertex_duals=vertex_duals, blossoms=blossoms)
 
 
-def _match_exposed(doubled: Ints, duals: Ints, nodes: Nodes) -> None:
+def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
     """Search from every vertex that is alone and pays for it, in place, until none is.
 
-    Many of them are searched from a little way first, then those that are left further: two that are far apart then
-    meet half-way, and two trees of half the depth have far fewer vertices than one.
+    They are searched from a little way first, then those that are left further: two that are far apart then meet
+    half-way, and two trees of half the depth have far fewer vertices than one.
     """
-    roots = np.flatnonzero((nodes.mate < 0) & (duals > 0))
-    limit = int(duals.max()) // NEAR if len(roots) > MANY else FAR
-    while len(roots):
-        for root in roots.tolist():
-            if nodes.mate[root] < 0 and duals[root] > 0:
-                Search(doubled, duals, nodes, root).run(limit)
-        roots = roots[(nodes.mate[roots] < 0) & (duals[roots] > 0)]
-        limit = min(FAR, (limit + 1) * FURTHER)
+    mate, duals = nodes.mate, near.duals
+    roots = [v for v in range(len(mate)) if mate[v] < 0 < duals[v]]
+    limit = max(duals) // min(NEAR, 1 + len(duals) // 2)
+    while roots:
+        for root in roots:
+            if mate[root] < 0 < duals[root]:
+                Search(near, nodes, root, limit).run()
+        roots = [v for v in roots if mate[v] < 0 < duals[v]]
+        limit += 1 + (limit if len(roots) <= FEW else limit // FURTHER)
 
 
-def _split_cycles(partner: Ints, duals: Ints) -> Ints:
+def _split_cycles(partner: Ints, duals: Ints) -> list[int]:
     """Return the matching of an assignment: neighbours in even cycles; an odd cycle leaves out its least dual."""
-    mate = np.full(len(partner), -1, dtype=np.int64)
-    seen = np.zeros(len(partner), dtype=np.bool_)
-    for first in range(len(partner)):
+    following, price = partner.tolist(), duals.tolist()
+    mate = [-1] * len(following)
+    seen = [False] * len(following)
+    for first in range(len(following)):
         cycle = []
         v = first
         while not seen[v]:
             seen[v] = True
             cycle.append(v)
-            v = int(partner[v])
+            v = following[v]
         if len(cycle) % 2:
-            at = int(np.argmin(duals[cycle]))
+            prices = [price[u] for u in cycle]
+            at = prices.index(min(prices))
             cycle = (cycle[at:] + cycle[:at])[1:]
         for u, w in zip(cycle[::2], cycle[1::2], strict=True):
             mate[u], mate[w] = w, u
     return mate
 
 
-def _edges(weights: Any) -> Ints:
+def _doubled(weights: Any) -> Ints:
+    """Return twice the weights, 0 where there is no edge: in half the memory if they are small enough for that."""
     matrix = np.asarray(weights)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError("weights", f"an array of shape {matrix.shape}", "a square matrix")
     if matrix.size and matrix.dtype.kind not in "iu":
         raise InputError("weights", f"values of type {matrix.dtype}", "whole numbers (int64)")
-    edges = np.maximum(matrix.astype(np.int64, copy=False), 0)
-    if not _is_symmetric(edges):
-        u, v = np.argwhere(edges != edges.T)[0].tolist()
+    matrix = matrix.astype(np.int64, copy=False)
+    narrow = matrix.max(initial=0) < NARROW
+    doubled = np.empty(matrix.shape, dtype=np.int32 if narrow else np.int64)
+    for start in range(0, len(matrix), _BLOCK):
+        some = doubled[start : start + _BLOCK]
+        np.maximum(matrix[start : start + _BLOCK], 0, out=some, casting="unsafe")
+        some *= 2
+    if not _is_symmetric(doubled):
+        u, v = np.argwhere(doubled != doubled.T)[0].tolist()
         raise InputError(
             f"weights[{u}, {v}]", f"{matrix[u, v]}, but {matrix[v, u]} the other way", "a symmetric matrix"
         )
-    np.fill_diagonal(edges, 0)
-    return edges
+    np.fill_diagonal(doubled, 0)
+    return doubled
 
 
 def _is_symmetric(edges: Ints) -> bool:
@@ -117,6 +133,7 @@ def _is_symmetric(edges: Ints) -> bool:
     )
 
 
-def _value(edges: Ints, mate: Ints) -> int:
+def _value(doubled: Ints, mate: Ints) -> int:
+    """Return the weight of all pairs: each is there twice, with twice its weight."""
     matched = np.flatnonzero(mate >= 0)
-    return int(edges[matched, mate[matched]].sum()) // 2
+    return int(doubled[matched, mate[matched]].sum(dtype=np.int64)) // 4

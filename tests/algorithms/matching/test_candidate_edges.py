@@ -12,6 +12,8 @@ from muri_opt.algorithms.matching import (
     max_weight_matching,
 )
 from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
+from muri_opt.algorithms.matching.fractional_matching import lowered_prices
+from muri_opt.algorithms.matching.near_edges import NearEdges
 from muri_opt.verify.certificates.matching import matching_breaches
 
 KINDS = ("ones", "ties", "wide", "sparse", "alike", "line")
@@ -104,10 +106,23 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
     [
         [(fractional_matching, "SMALL", 12)],
         [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
-        [(engines, "MANY", 0), (engines, "NEAR", 64)],
-        [(engines, "MANY", 0), (engines, "NEAR", 10**9), (alternating_tree, "AT_ONCE", 0)],
+        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 10**9)],
+        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 0)],
+        [(engines, "NEAR", 1)],
+        [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 10**9)],
+        [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
+        [(engines, "NARROW", 0)],
     ],
-    ids=["by candidates", "too few candidates", "in stages", "in short stages, scanned late"],
+    ids=[
+        "by candidates",
+        "too few candidates",
+        "by the prices of half",
+        "by lowered prices",
+        "in long stages",
+        "in short stages, one vertex at a time",
+        "in short stages, all vertices of a node together",
+        "in 64 bits",
+    ],
 )
 def test_every_way_of_a_large_graph_is_proved_in_a_small_one(monkeypatch, kind, changes):
     for owner, name, value in changes:
@@ -118,6 +133,37 @@ def test_every_way_of_a_large_graph_is_proved_in_a_small_one(monkeypatch, kind, 
         blossoms = [(blossom.vertices, blossom.dual) for blossom in found.blossoms]
         assert matching_breaches(weights, found.mate, found.value, found.vertex_duals, blossoms) == []
         assert found.value == max_weight_matching(weights, engine="rustworkx").value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lowered_prices_cover_all_pairs_and_are_even(kind):
+    for seed in range(3):
+        doubled = 2 * graph(kind, 45, seed)
+        first = (doubled.max(axis=1) + 1) // 2
+        prices = lowered_prices(doubled)
+        assert (np.add.outer(prices, prices) >= doubled).all()
+        assert (prices % 2 == 0).all()
+        assert (prices >= 0).all()
+        assert (prices <= first + 2).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_edges_of_a_slack_that_is_asked_for_are_near(kind):
+    n = 30
+    doubled = 2 * graph(kind, n)
+    near = NearEdges(doubled, lowered_prices(doubled))
+    near.add(4, 7)
+    near.add(11, -3)
+    some = [3, 4, 11, 20]
+    slack = np.add.outer(near.duals, near.duals) - doubled
+    for most in (0, 5, int(doubled.max())):
+        for u in some:
+            assert near.of(u, most) == [(u, v, slack[u, v]) for v in range(n) if slack[u, v] <= most]
+        found = {v: (u, least) for u, v, least in near.of_all(some, most)}
+        assert sorted(found) == [v for v in range(n) if slack[some, v].min() <= most]
+        for v, (u, least) in found.items():
+            assert u in some
+            assert near.slack(u, v) == slack[u, v] == least == slack[some, v].min()
 
 
 @pytest.mark.parametrize("nested", [1, 2])
