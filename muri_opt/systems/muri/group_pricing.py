@@ -25,18 +25,14 @@ from muri_opt.systems.muri.program_types import GroupTypes
 Floats = NDArray[np.float64]
 PER_JOB: Final = 4
 """Pairs that a quick look takes of each job."""
-MOST_STEPS: Final = 150_000_000
+MOST_STEPS: Final = 500_000_000
 """Pairs times third jobs of one look."""
 PER_STEP: Final = 2.5e-8
 """Work of a step."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
-MOST_SUITED: Final = 16
-"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
-MOST_EXCHANGED: Final = 300_000
-"""Groups that are looked at in one turn of exchanging members."""
-_EXCHANGES: Final = 3
-_STEPS_OF_GROUP: Final = 40
+OF_PAIR: Final = 6
+"""Groups of a pair that are found in a wide look."""
 _BLOCK: Final = 1 << 15
 _CELLS: Final = 1 << 21
 _NEVER: Final = -1e300
@@ -80,61 +76,25 @@ class GroupPricing:
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
 
-    def look(self, charges: Charges, *, wide: bool, among: Ints | None = None) -> Seen:
-        """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said."""
+    def look(self, charges: Charges, *, wide: bool, least: float = 0.0, among: Ints | None = None) -> Seen:
+        """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
+
+        A wide look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
+        """
         able = self.able if among is None else among
         parts = []
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges).groups(wide=wide)]
-        seen = self._seen(
+            parts += [*_Bucket(self, units, gpus, charges, least).groups(wide=wide)]
+        return self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
-        return self._exchanged(seen, charges, able) if wide else seen
 
     def _seen(self, groups: Ints, charges: Charges) -> Seen:
         values = self.types.values(groups, np.full(len(groups), -1))[0]
         return Seen(groups, values - charges.of(self.types, groups))
-
-    def _exchanged(self, seen: Seen, charges: Charges, able: Ints) -> Seen:
-        """Return groups with those that are better by one member, from the best of them on, as long as there are any.
-
-        Bounds by three jobs tell little where many jobs are alike: the best fourth may be far down their line.
-        """
-        every, tried = [seen], np.zeros(0, dtype=np.int64)
-        start = seen
-        for _ in range(_EXCHANGES):
-            kinds = np.flatnonzero(able > 0)
-            most = max(1, MOST_EXCHANGED // max(1, len(kinds) * self.types.largest))
-            best = start.groups[np.argsort(-start.profit, kind="stable")[:most]]
-            best = best[~np.isin(keys(best, len(able)), tried)]
-            if not len(best):
-                break
-            tried = np.append(tried, keys(best, len(able)))
-            self.steps += _STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest
-            found = self._seen(self._with_one_other(best, kinds, able), charges)
-            better = found.profit > 0
-            start = Seen(found.groups[better], found.profit[better])
-            every.append(start)
-        return Seen(np.concatenate([one.groups for one in every]), np.concatenate([one.profit for one in every]))
-
-    def _with_one_other(self, groups: Ints, kinds: Ints, able: Ints) -> Ints:
-        """Return all groups in which one member is another job, or one more."""
-        types, none = self.types, len(able)
-        made = np.repeat(np.where(groups < 0, none, groups)[:, None, None], types.largest, axis=1)
-        made = np.repeat(made, len(kinds), axis=2)
-        for place in range(types.largest):
-            made[:, place, :, place] = kinds
-        made = np.sort(made.reshape(-1, types.largest), axis=1)  # no job is last
-        made = np.where(made == none, -1, made)
-        used = (made[:, :, None] == made[:, None, :]).sum(axis=2)
-        allowed = ((used <= able[made]) | (made < 0)).all(axis=1)
-        if types.rules.sizes == "equal":
-            asked = types.g[made]
-            allowed &= ((asked == asked[:, :1]) | (made < 0)).all(axis=1)
-        return different(made[allowed])
 
 
 def different(groups: Ints) -> Ints:
@@ -156,10 +116,21 @@ def _best_places(suits: Floats, most: int) -> Ints:
     return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
 
 
+class _Suits(NamedTuple):
+    """Every job in one free seat of pairs: what it is above its price with half of what the two add, and the period."""
+
+    half: Floats
+    period: Floats
+
+    def of(self, pairs: Ints) -> _Suits:
+        """Return the same of some of the pairs."""
+        return _Suits(self.half[pairs], self.period[pairs])
+
+
 class _Bucket:
     """Jobs that may share so many GPUs: type, what each adds times the period, and what it pays."""
 
-    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges) -> None:
+    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges, least: float) -> None:
         types, rules = pricing.types, pricing.types.rules
         self.pricing, self.units, self.largest = pricing, units, types.largest
         self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
@@ -168,7 +139,7 @@ class _Bucket:
         if rules.objective == "efficiency":
             self.adds = self.adds * types.g[units] / gpus
         self.pays = charges.job[units] + gpus * charges.per_gpu[units]
-        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0))
+        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
         self.slow = SLOWDOWN[rules.slowdown]
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
@@ -251,11 +222,12 @@ class _Bucket:
                 three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
                 yield self._types(first[near], second[near], three.argmax(axis=1))
             if self.largest > 3:
+                period = period if self.slow[4] == 1.0 else period * self.slow[4]
                 half = two[:, None] / 2 + self.adds
-                half /= period if self.slow[4] == 1.0 else period * self.slow[4]
+                half /= period
                 half -= self.pays
                 half[rows, first] = half[rows, second] = _NEVER
-                suits.append(half)
+                suits.append(_Suits(half, period))
         if self.largest < 4 or self.count < 4:
             return
         yield from self._fours(first, second, *suits, wide=wide)
@@ -265,51 +237,58 @@ class _Bucket:
         most: Floats = two / (period.min(axis=1) * self.slow[3]) + self.alone
         return most
 
-    def _fours(self, first: Ints, second: Ints, one: Floats, other: Floats, *, wide: bool) -> Iterator[Ints]:
+    def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, *, wide: bool) -> Iterator[Ints]:
         """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
 
         In a wide look, all jobs are tried that could make a group pay with the best one in the other seat.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
-        high, top = one.max(axis=1), other.max(axis=1)
+        high, top = one.half.max(axis=1), other.half.max(axis=1)
         able = np.flatnonzero(high + top > pays)
         some = min(SUITED, self.count)
         if not len(able):
             return
         if not wide:
-            third, fourth = (np.argpartition(-suits[able], some - 1, axis=1)[:, :some] for suits in (one, other))
+            third, fourth = (_best_places(suits.half[able], some) for suits in (one, other))
             row = np.repeat(np.arange(len(able)), some * some)
             pairs = first[able][row], second[able][row]
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
-            yield self._best_fours(groups, row, _NEVER)
+            yield self._best_fours(groups, row, _NEVER, 2)
             return
-        one, other, pays = one[able], other[able], pays[able]
-        thirds, fourths = one > (pays - top[able])[:, None], other > (pays - high[able])[:, None]
+        thirds = one.half[able] > (pays - top)[able, None]
+        fourths = other.half[able] > (pays - high)[able, None]
         could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
-        could = np.minimum(could, MOST_SUITED)
-        for least, most in pairwise((0, 2, 4, SUITED, MOST_SUITED)):
-            rows = np.flatnonzero((could > least) & (could <= most))
-            for part in np.array_split(rows, len(rows) * most * most // _CELLS + 1):
-                yield self._paying(first[able[part]], second[able[part]], one[part], other[part], pays[part], most)
+        for least, most in pairwise((0, *(2**step for step in range(self.count.bit_length() + 1)))):
+            rows, width = able[(could > least) & (could <= most)], min(most, self.count)
+            self.pricing.steps += len(rows) * width * width // 2
+            for part in np.array_split(rows, len(rows) * width * width // _CELLS + 1):
+                yield self._paying(first[part], second[part], one.of(part), other.of(part), width)
 
-    def _paying(self, first: Ints, second: Ints, one: Floats, other: Floats, pays: Floats, most: int) -> Ints:
-        """Return the two best groups of each pair that are above their price, with so many jobs in either free seat.
+    def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: int) -> Ints:
+        """Return the best groups of each pair that are above their price, with so many jobs in either free seat.
 
         The two of them are a pair half a cycle apart as well: they are above their prices by what the first two lack.
-        Where the cycle has four slots, turning it makes the better pair the first one.
+        Where the cycle has four slots, turning it makes the better pair the first one. And no period of four is shorter
+        than that of either three.
         """
-        third, fourth = (_best_places(suits, most) for suits in (one, other))
-        enough = np.take_along_axis(one, third, axis=1)[:, :, None] + np.take_along_axis(other, fourth, axis=1)[:, None]
-        score, both = self.score[third[:, :, None], fourth[:, None]], self.score[first, second][:, None, None]
-        able = (enough > pays[:, None, None]) & (score > self.fixed - both)
+        pays = self.pays[first] + self.pays[second] + self.fixed
+        thirds, fourths = (_best_places(suits.half, most) for suits in (one, other))
+        lacks = pays[:, None] - np.take_along_axis(one.half, thirds, axis=1)
+        row, left, right = np.nonzero(np.take_along_axis(other.half, fourths, axis=1)[:, None] > lacks[:, :, None])
+        third, fourth = thirds[row, left], fourths[row, right]
+        score, both = self.score[third, fourth], self.score[first, second][row]
+        able = score > self.fixed - both
         if self.slots == 4:
             able &= score <= both
-        row, left, right = np.nonzero(able)
-        groups = np.column_stack([first[row], second[row], third[row, left], fourth[row, right]])
-        return self._best_fours(groups, row, self.fixed)
+        row, third, fourth = row[able], third[able], fourth[able]
+        added = (self.adds[first] + self.adds[second])[row] + self.adds[third] + self.adds[fourth]
+        longest = np.maximum(one.period[row, third], other.period[row, fourth])
+        able = added / longest > pays[row] + self.pays[third] + self.pays[fourth]
+        row, third, fourth = row[able], third[able], fourth[able]
+        return self._best_fours(np.column_stack([first[row], second[row], third, fourth]), row, self.fixed, OF_PAIR)
 
-    def _best_fours(self, groups: Ints, row: Ints, least: float) -> Ints:
-        """Return the two best groups of each row of those above what they have to be."""
+    def _best_fours(self, groups: Ints, row: Ints, least: float, most: int) -> Ints:
+        """Return so many of the best groups of each row, of those above what they have to be."""
         apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
         row, groups = row[apart], groups[apart]
         seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}
@@ -317,7 +296,7 @@ class _Bucket:
         above = np.flatnonzero(worth > least)
         line = above[np.lexsort((-worth[above], row[above]))]
         rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
-        return self._types(*groups[line[rank < 2]].T)
+        return self._types(*groups[line[rank < most]].T)
 
     def _types(self, *jobs: Ints) -> Ints:
         groups = np.sort(self.units[np.column_stack(jobs)], axis=1)
