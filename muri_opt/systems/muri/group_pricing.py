@@ -23,8 +23,8 @@ from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
-PER_JOB: Final = 4
-"""Pairs that a quick look takes of each job."""
+PER_JOB: Final = (4, 24)
+"""Pairs that quick looks take of each job: at first few, then more."""
 MOST_STEPS: Final = 500_000_000
 """Pairs times third jobs of one look."""
 PER_STEP: Final = 2.5e-8
@@ -76,10 +76,11 @@ class GroupPricing:
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
 
-    def look(self, charges: Charges, *, wide: bool, least: float = 0.0, among: Ints | None = None) -> Seen:
+    def look(self, charges: Charges, *, per_job: int | None, least: float = 0.0, among: Ints | None = None) -> Seen:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
 
-        A wide look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
+        A quick look takes so many pairs of each job (``per_job``). A wide one (``None``) finds, of every two jobs half
+        a cycle apart, the groups with most profit, if that is the ``least``.
         """
         able = self.able if among is None else among
         parts = []
@@ -87,7 +88,7 @@ class GroupPricing:
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges, least).groups(wide=wide)]
+            parts += [*_Bucket(self, units, gpus, charges, least).groups(per_job)]
         return self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
@@ -145,13 +146,14 @@ class _Bucket:
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
-    def groups(self, *, wide: bool) -> Iterator[Ints]:
+    def groups(self, per_job: int | None) -> Iterator[Ints]:
         """Yield groups of types that may be worth more than they pay."""
+        wide = per_job is None
         if self.count < 2 or self.largest < 2:
             return
         if wide:
             self.score = np.empty((self.count, self.count))
-        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
+        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(per_job), strict=True))
         yield self._types(first, second)
         if self.largest == 2:
             return
@@ -167,7 +169,7 @@ class _Bucket:
         for begin in range(0, len(first), step):
             yield from self._filled(first[begin : begin + step], second[begin : begin + step], wide=wide)
 
-    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def _pairs(self, per_job: int | None) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
 
         Or all that could make a group pay: one of the two pairs of four jobs is above half of what its GPUs cost, and
@@ -177,8 +179,8 @@ class _Bucket:
         for begin in range(0, self.count, step):
             rows = np.arange(begin, min(self.count, begin + step))
             score = self._scores(rows, 2 if self.slots >= 4 else 1, self.slow[self.largest])
-            if not wide:
-                best = min(PER_JOB, self.count - 1)
+            if per_job is not None:
+                best = min(per_job, self.count - 1)
                 row = np.repeat(np.arange(len(rows)), best)
                 second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
                 yield rows[row], second, score[row, second]

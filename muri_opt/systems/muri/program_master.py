@@ -18,7 +18,7 @@ from muri_opt.modelling import Model, Relax, Relaxed, Values
 from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
-from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Seen, different
+from muri_opt.systems.muri.group_pricing import PER_JOB, PER_STEP, Charges, GroupPricing, Seen, different
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -80,6 +80,7 @@ class Master:
         self.pricing = GroupPricing(types, self.able)
         self.groups = np.zeros((0, types.largest), dtype=np.int64)
         self.wide = self.dry = False
+        self.per_job = PER_JOB[0]
         self.told: Prices = {}
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
@@ -131,9 +132,10 @@ class Master:
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
-        self.told = first = self.first_prices(budget)
+        self.told = self.first_prices(budget)
         mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.5, few=len(self.types.g) / 5, least=0.05)
-        generate_columns(self, first, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        for self.per_job in PER_JOB:
+            generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
 
     def priced(self, budget: Budget) -> Prices:
         """Return the best prices in the budget: first by quick looks, then by wide ones.
@@ -201,8 +203,10 @@ class Master:
         return _FINE * max(0.0, self.value) / max(1, self.most)
 
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
-        wide = self.wide and among is None
-        return self.pricing.look(self._charges(prices), wide=wide, least=self._least if wide else 0.0, among=among)
+        """Return groups at prices, of all jobs or quickly ``among`` some."""
+        if self.wide and among is None:
+            return self.pricing.look(self._charges(prices), per_job=None, least=self._least)
+        return self.pricing.look(self._charges(prices), per_job=self.per_job, among=among)
 
     def chosen(self, seen: Seen) -> Ints:
         """Return the best groups of every type; at the very first prices also those that nearly pay."""
