@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -23,19 +24,29 @@ from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
-PER_JOB: Final = (4, 24)
-"""Pairs that quick looks take of each job: at first few, then more."""
+PER_JOB: Final = 4
+"""Pairs that a quick look takes of each job."""
 MOST_STEPS: Final = 500_000_000
 """Pairs times third jobs of one look."""
 PER_STEP: Final = 2.5e-8
 """Work of a step."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
-OF_PAIR: Final = 6
-"""Groups of a pair that are found in a wide look."""
+MOST_SUITED: Final = 16
+"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
+OF_PAIR: Final = 8
+"""Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
 _CELLS: Final = 1 << 21
 _NEVER: Final = -1e300
+
+
+class Reach(Enum):
+    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all."""
+
+    QUICK = 1
+    WIDE = 2
+    FULL = 3
 
 
 class Seen(NamedTuple):
@@ -76,11 +87,10 @@ class GroupPricing:
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
 
-    def look(self, charges: Charges, *, per_job: int | None, least: float = 0.0, among: Ints | None = None) -> Seen:
+    def look(self, charges: Charges, reach: Reach, *, least: float = 0.0, among: Ints | None = None) -> Seen:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
 
-        A quick look takes so many pairs of each job (``per_job``). A wide one (``None``) finds, of every two jobs half
-        a cycle apart, the groups with most profit, if that is the ``least``.
+        A full look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
         """
         able = self.able if among is None else among
         parts = []
@@ -88,7 +98,7 @@ class GroupPricing:
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges, least).groups(per_job)]
+            parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
         return self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
@@ -146,14 +156,14 @@ class _Bucket:
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
-    def groups(self, per_job: int | None) -> Iterator[Ints]:
+    def groups(self, reach: Reach) -> Iterator[Ints]:
         """Yield groups of types that may be worth more than they pay."""
-        wide = per_job is None
+        wide = reach is not Reach.QUICK
         if self.count < 2 or self.largest < 2:
             return
         if wide:
             self.score = np.empty((self.count, self.count))
-        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(per_job), strict=True))
+        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
         yield self._types(first, second)
         if self.largest == 2:
             return
@@ -167,9 +177,9 @@ class _Bucket:
         self.pricing.steps += 2 * len(first) * self.count
         step = max(1, _BLOCK // self.count)
         for begin in range(0, len(first), step):
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step], wide=wide)
+            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
 
-    def _pairs(self, per_job: int | None) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
 
         Or all that could make a group pay: one of the two pairs of four jobs is above half of what its GPUs cost, and
@@ -179,8 +189,8 @@ class _Bucket:
         for begin in range(0, self.count, step):
             rows = np.arange(begin, min(self.count, begin + step))
             score = self._scores(rows, 2 if self.slots >= 4 else 1, self.slow[self.largest])
-            if per_job is not None:
-                best = min(per_job, self.count - 1)
+            if not wide:
+                best = min(PER_JOB, self.count - 1)
                 row = np.repeat(np.arange(len(rows)), best)
                 second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
                 yield rows[row], second, score[row, second]
@@ -208,7 +218,7 @@ class _Bucket:
         sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
         return np.maximum(self.pricing.unit, self.rule.periods(sitting))
 
-    def _filled(self, first: Ints, second: Ints, *, wide: bool) -> Iterator[Ints]:
+    def _filled(self, first: Ints, second: Ints, reach: Reach) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
         rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
         pays = self.pays[first] + self.pays[second] + self.fixed
@@ -218,7 +228,7 @@ class _Bucket:
             seats[other] = [times[second, None] for times in self.times]
             period = self._period(dict(sorted(seats.items())))
             # Threes are rare: only pairs that pay nearly all by themselves become one.
-            near = np.flatnonzero(self._at_most(two, period) > pays) if wide else rows
+            near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
             if len(near):
                 three = (two[near, None] + self.adds) / (period[near] * self.slow[3]) - self.pays
                 three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
@@ -232,17 +242,17 @@ class _Bucket:
                 suits.append(_Suits(half, period))
         if self.largest < 4 or self.count < 4:
             return
-        yield from self._fours(first, second, *suits, wide=wide)
+        yield from self._fours(first, second, *suits, reach)
 
     def _at_most(self, two: Floats, period: Floats) -> Floats:
         """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""
         most: Floats = two / (period.min(axis=1) * self.slow[3]) + self.alone
         return most
 
-    def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, *, wide: bool) -> Iterator[Ints]:
+    def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, reach: Reach) -> Iterator[Ints]:
         """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
 
-        In a wide look, all jobs are tried that could make a group pay with the best one in the other seat.
+        In a full look, all jobs are tried that could make a group pay with the best one in the other seat.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
         high, top = one.half.max(axis=1), other.half.max(axis=1)
@@ -250,7 +260,7 @@ class _Bucket:
         some = min(SUITED, self.count)
         if not len(able):
             return
-        if not wide:
+        if reach is Reach.QUICK:
             third, fourth = (_best_places(suits.half[able], some) for suits in (one, other))
             row = np.repeat(np.arange(len(able)), some * some)
             pairs = first[able][row], second[able][row]
@@ -260,6 +270,7 @@ class _Bucket:
         thirds = one.half[able] > (pays - top)[able, None]
         fourths = other.half[able] > (pays - high)[able, None]
         could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
+        could = np.minimum(could, MOST_SUITED if reach is Reach.WIDE else self.count)
         for least, most in pairwise((0, *(2**step for step in range(self.count.bit_length() + 1)))):
             rows, width = able[(could > least) & (could <= most)], min(most, self.count)
             self.pricing.steps += len(rows) * width * width // 2

@@ -18,7 +18,7 @@ from muri_opt.modelling import Model, Relax, Relaxed, Values
 from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
-from muri_opt.systems.muri.group_pricing import PER_JOB, PER_STEP, Charges, GroupPricing, Seen, different
+from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Reach, Seen, different
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -35,7 +35,7 @@ _FINE: Final = 1e-4
 _NEW_OF_TYPE: Final = 2
 """Groups of each type that are taken up in other quick looks."""
 _FIRST: Final = 6
-"""Groups of each type that are taken up at the very first prices, and in wide looks, which are dear."""
+"""Groups of each type that are taken up at the very first prices, and in looks that are dear."""
 _NEAR: Final = 1.0
 """Standard deviations of profits by which those groups may be below what they pay."""
 _DRY: Final = 50
@@ -79,8 +79,7 @@ class Master:
         self.able = types.able(round_)
         self.pricing = GroupPricing(types, self.able)
         self.groups = np.zeros((0, types.largest), dtype=np.int64)
-        self.wide = self.dry = False
-        self.per_job = PER_JOB[0]
+        self.reach, self.dry = Reach.QUICK, False
         self.told: Prices = {}
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
@@ -133,20 +132,24 @@ class Master:
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
         self.told = self.first_prices(budget)
-        mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.5, few=len(self.types.g) / 5, least=0.05)
-        for self.per_job in PER_JOB:
-            generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        self._generate(budget, share=0.5, few=len(self.types.g) / 5)
+
+    def _generate(self, budget: Budget, *, share: float, few: float) -> None:
+        """Take up groups from the prices that were told last, until there are few new ones or prices are close."""
+        mixed: Smoothing[Prices] = Smoothing(between=_between, share=share, few=few, least=0.05)
+        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
 
     def priced(self, budget: Budget) -> Prices:
-        """Return the best prices in the budget: first by quick looks, then by wide ones.
+        """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
 
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
         less than a higher price of all GPUs.
         """
         self.look_quickly(budget.until(QUICK))
-        self.wide, self.rising = True, budget
-        mixed: Smoothing[Prices] = Smoothing(between=_between, share=0.4, few=5, least=0.05)
-        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE)
+        self.reach = Reach.WIDE
+        self._generate(budget.until(QUICK), share=0.4, few=5)
+        self.reach, self.rising = Reach.FULL, budget
+        self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
             if budget.over():
                 break
@@ -161,13 +164,13 @@ class Master:
         seen = self.look(multipliers)
         new = self.take(self.chosen(seen))
         total = sum(float(price @ self._supply(label)) for label, price in multipliers.items())
-        risen = self._risen(multipliers, seen) if self.wide else None
+        risen = self._risen(multipliers, seen) if self.reach is Reach.FULL else None
         more = float(self._equal_rise(seen) @ self.able) if risen is None else risen.more
         bound = total + min(more, self.most * float(seen.profit.max(initial=0.0)))
-        self.dry = new < len(self.types.g) / _DRY
+        self.dry = self.reach is not Reach.FULL and new < len(self.types.g) / _DRY
         if bound < self.bound and risen is not None:
             self.bound, self.best = bound, risen.prices
-        return Turn(bound, new if self.wide else max(1, new))
+        return Turn(bound, max(1, new) if risen is None else new)
 
     def _risen(self, prices: Prices, seen: Seen) -> _Risen:
         """Return prices that cover the groups that were seen, at the least cost: those of a program over these groups.
@@ -199,14 +202,15 @@ class Master:
 
     @property
     def _least(self) -> float:
-        """What groups are above their price at least that wide looks ask for: all of them together next to nothing."""
+        """What groups are above their price at least that full looks ask for: all of them together next to nothing."""
         return _FINE * max(0.0, self.value) / max(1, self.most)
 
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
         """Return groups at prices, of all jobs or quickly ``among`` some."""
-        if self.wide and among is None:
-            return self.pricing.look(self._charges(prices), per_job=None, least=self._least)
-        return self.pricing.look(self._charges(prices), per_job=self.per_job, among=among)
+        if among is not None:
+            return self.pricing.look(self._charges(prices), Reach.QUICK, among=among)
+        least = self._least if self.reach is Reach.FULL else 0.0
+        return self.pricing.look(self._charges(prices), self.reach, least=least)
 
     def chosen(self, seen: Seen) -> Ints:
         """Return the best groups of every type; at the very first prices also those that nearly pay."""
@@ -214,7 +218,7 @@ class Master:
         least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
         able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
         able = able[np.argsort(-seen.profit[able], kind="stable")]
-        most = _FIRST if first or self.wide else _NEW_OF_TYPE
+        most = _NEW_OF_TYPE if self.reach is Reach.QUICK and not first else _FIRST
         taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
         for place, row in zip(able.tolist(), seen.groups[able].tolist(), strict=True):
             kinds = [kind for kind in row if kind >= 0]

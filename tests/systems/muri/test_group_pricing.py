@@ -1,4 +1,4 @@
-"""Groups priced on demand: wide looks find what listing finds, and prices of clusters come close to the true ones."""
+"""Groups priced on demand: full looks find what listing finds, and prices of clusters come close to the true ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.program import GroupingFormulation
 from muri_opt.systems.muri.program_columns import GroupColumns
@@ -36,7 +36,7 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_wide_look_finds_the_group_that_is_most_above_its_price(kind: str, objective: str) -> None:
+def test_a_full_look_finds_the_group_that_is_most_above_its_price(kind: str, objective: str) -> None:
     """At the prices of the relaxation, lowered for some jobs."""
     round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
@@ -50,7 +50,7 @@ def test_a_wide_look_finds_the_group_that_is_most_above_its_price(kind: str, obj
         charges = charges_of(types, prices["once"] * rng.uniform(0.9, 1.0, 18), float(prices["gpus"][0]))
         groups = listed(types)
         profit = types.values(groups, np.full(len(groups), -1))[0] - charges.of(types, groups)
-        seen = GroupPricing(types, types.able(round_)).look(charges, per_job=None)
+        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL)
         assert profit.max() > 0
         assert seen.profit.max() == profit.max()
 
