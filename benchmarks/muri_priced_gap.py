@@ -82,6 +82,7 @@ def different_jobs(kind: str, jobs: int, seed: int) -> Round:
             stage_seconds=tuple((times / 1000).tolist()),
             iteration_seconds=float(times.sum() / 1000),
             remaining_iterations=int(rng.integers(1, 10_000)),
+            attained_gpu_seconds=float(7 * place % 100),
         )
         for place, times in enumerate(stages.astype(int))
     )

@@ -34,6 +34,10 @@ SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
 MOST_SUITED: Final = 16
 """Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
+MOST_EXCHANGED: Final = 200_000
+"""Groups that are looked at in one turn of exchanging members."""
+_EXCHANGES: Final = 2
+_STEPS_OF_GROUP: Final = 40
 OF_PAIR: Final = 8
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
@@ -42,7 +46,10 @@ _NEVER: Final = -1e300
 
 
 class Reach(Enum):
-    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all."""
+    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all.
+
+    The second also exchanges members of the best groups.
+    """
 
     QUICK = 1
     WIDE = 2
@@ -99,13 +106,52 @@ class GroupPricing:
             kinds = np.flatnonzero(fits & (able > 0))
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
             parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
-        return self._seen(
+        seen = self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
+        return self._exchanged(seen, charges, able) if reach is Reach.WIDE else seen
 
     def _seen(self, groups: Ints, charges: Charges) -> Seen:
         values = self.types.values(groups, np.full(len(groups), -1))[0]
         return Seen(groups, values - charges.of(self.types, groups))
+
+    def _exchanged(self, seen: Seen, charges: Charges, able: Ints) -> Seen:
+        """Return groups with those that are better by one member, from the best of them on, as long as there are any.
+
+        Bounds by three jobs tell little where many jobs are alike: the best fourth may be far down their line.
+        """
+        every, tried = [seen], np.zeros(0, dtype=np.int64)
+        start = seen
+        for _ in range(_EXCHANGES):
+            kinds = np.flatnonzero(able > 0)
+            most = max(1, MOST_EXCHANGED // max(1, len(kinds) * self.types.largest))
+            best = start.groups[np.argsort(-start.profit, kind="stable")[:most]]
+            best = best[~np.isin(keys(best, len(able)), tried)]
+            if not len(best):
+                break
+            tried = np.append(tried, keys(best, len(able)))
+            self.steps += _STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest
+            found = self._seen(self._with_one_other(best, kinds, able), charges)
+            better = found.profit > 0
+            start = Seen(found.groups[better], found.profit[better])
+            every.append(start)
+        return Seen(np.concatenate([one.groups for one in every]), np.concatenate([one.profit for one in every]))
+
+    def _with_one_other(self, groups: Ints, kinds: Ints, able: Ints) -> Ints:
+        """Return all groups in which one member is another job, or one more."""
+        types, none = self.types, len(able)
+        made = np.repeat(np.where(groups < 0, none, groups)[:, None, None], types.largest, axis=1)
+        made = np.repeat(made, len(kinds), axis=2)
+        for place in range(types.largest):
+            made[:, place, :, place] = kinds
+        made = np.sort(made.reshape(-1, types.largest), axis=1)  # no job is last
+        made = np.where(made == none, -1, made)
+        used = (made[:, :, None] == made[:, None, :]).sum(axis=2)
+        allowed = ((used <= able[made]) | (made < 0)).all(axis=1)
+        if types.rules.sizes == "equal":
+            asked = types.g[made]
+            allowed &= ((asked == asked[:, :1]) | (made < 0)).all(axis=1)
+        return different(made[allowed])
 
 
 def different(groups: Ints) -> Ints:

@@ -151,7 +151,7 @@ class Master:
         self.reach, self.rising = Reach.FULL, budget
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
-            if budget.over():
+            if self._ends(budget):
                 break
             seen = self.look(self.best)
             if not (seen.profit > self._least).any():
@@ -229,8 +229,8 @@ class Master:
 
     def solve_master(self, budget: Budget) -> Told[Prices] | None:
         """Return the prices of the program over the known groups."""
-        budget.spend(PER_STEP * self.pricing.steps)
-        self.pricing.steps = 0
+        if self._ends(budget):
+            return None
         model = self.program.model_over(self.round_, self.columns)
         relaxed = self.relax(model, budget, central=True)
         if relaxed is None:
@@ -239,6 +239,15 @@ class Master:
         self.told = prices = self.program.prices_over(self.round_, self.columns, model, relaxed.duals)
         self.value = float(model.objective @ relaxed.values)
         return Told(prices, self.value)
+
+    def _ends(self, budget: Budget) -> bool:
+        """Count the last look; return whether another one as dear would be too late."""
+        cost = PER_STEP * self.pricing.steps
+        self.pricing.steps = 0
+        budget.spend(cost)
+        left = budget.left()
+        ample = all(some is None or some > cost for some in (left.seconds, left.work))
+        return budget.over() or (self.reach is Reach.FULL and not ample)
 
     def remember(self, relaxed: Relaxed) -> None:
         """Remember for which part groups run in the last relaxation that was solved."""

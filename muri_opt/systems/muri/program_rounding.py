@@ -23,7 +23,9 @@ FEW: Final = 40
 ENOUGH: Final = 20.0
 """Units of work of the last program where there is no limit."""
 DIVING: Final = 0.85
-"""Part of the budget that is used when members are exchanged."""
+"""Part of the budget that is used up when members begin to be exchanged, at the latest."""
+EXCHANGING: Final = 0.95
+"""Part of the budget that is used up when that ends."""
 _TAKEN: Final = 0.3
 """Part of the groups that is taken at once, those that run for the most part first."""
 
@@ -40,7 +42,7 @@ class Rounding:
         values = self._dived(budget.until(DIVING))
         if len(self.master.columns.types.weights) > 1:  # groups are worth something to each class
             return values
-        return self._exchanged(values, budget)
+        return self._exchanged(values, budget.until(EXCHANGING))
 
     def _exchanged(self, values: Values, budget: Budget) -> Values:
         """Return values after members were exchanged between groups on as many GPUs; those that go on stay as they are.
