@@ -288,7 +288,7 @@ class _Bucket:
                 suits.append(_Suits(half, period))
         if self.largest < 4 or self.count < 4:
             return
-        yield from self._fours(first, second, *suits, reach)
+        yield from self._fours(first, second, suits[0], suits[1], reach)
 
     def _at_most(self, two: Floats, period: Floats) -> Floats:
         """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""
