@@ -42,9 +42,9 @@ class Rounding:
         values = self._dived(budget.until(DIVING))
         if len(self.master.columns.types.weights) > 1:  # groups are worth something to each class
             return values
-        return self._exchanged(values, budget.until(EXCHANGING))
+        return self._exchanged(np.asarray(values, dtype=np.int64), budget.until(EXCHANGING))
 
-    def _exchanged(self, values: Values, budget: Budget) -> Values:
+    def _exchanged(self, values: Ints, budget: Budget) -> Values:
         """Return values after members were exchanged between groups on as many GPUs; those that go on stay as they are.
 
         That changes nothing in what jobs take together. Others only take part where GPUs alone are limited.
