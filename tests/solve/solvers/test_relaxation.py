@@ -7,7 +7,7 @@ from sample_models import gangs, one_row, unbounded
 
 from muri_opt.modelling import INFINITY, ModelBuilder
 from muri_opt.rounds import Budget, Limits, unlimited
-from muri_opt.solve.solvers import backend_named, relaxation, relaxation_duals
+from muri_opt.solve.solvers import backend_named, highs, relaxation, relaxation_duals
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,14 @@ def test_a_central_solution_is_nearly_the_optimum_and_counts_its_work():
     again = relaxation(model, unlimited(), central=True)
     assert (again.duals == central.duals).all()
     assert relaxation(model, Budget(limits=Limits(seconds=None, work=1e-5)), central=True) is None
+
+
+@pytest.mark.parametrize("presolve", ["off", "on"])
+@pytest.mark.parametrize("columns", [10, 30, 60])
+def test_central_multipliers_bound_small_programs_closely(columns, presolve, monkeypatch):
+    """Also where the interior point method gives them the wrong sign, as HiGHS does after presolve."""
+    monkeypatch.setitem(highs._CENTRAL, "presolve", presolve)
+    model = packing(12, columns)
+    central = relaxation(model, unlimited(), central=True)
+    best = model.objective @ relaxation(model, None).values
+    assert abs(proved_by(model, central.duals) - best) < 2e-3 * best
