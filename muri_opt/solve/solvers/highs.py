@@ -24,8 +24,8 @@ _LARGE, _TIGHT = 10**5, 1e-8
 """With larger coefficients than this, the usual tolerance of 1e-6 is a unit of the row: of 3,000 models near 10**7
 HiGHS then got 31 wrong and failed on 74, with the tight one it got all right. Near 10**8, 1e-9 made it crash."""
 _CENTRAL = {"solver": "ipm", "run_crossover": "off", "ipm_optimality_tolerance": 1e-4, "presolve": "off"}
-"""An interior point method that ends there. After presolve, HiGHS 1.13 tells multipliers of maximisations with the wrong
-sign, with the status "unknown"."""
+"""An interior point method that ends there. After presolve, HiGHS 1.13 tells multipliers of maximisations with the
+wrong sign, and the status "unknown"."""
 _NEAR = 0.01
 """Part of the optimum that a central solution and the bound of its multipliers may be apart."""
 _PRESOLVE_WENT_WRONG = ("Solve error", "Presolve error", "Postsolve error")

@@ -29,6 +29,9 @@ CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
 QUICK: Final = 0.6
 """Part of the budget for prices that quick looks may take."""
+WIDE: Final = 0.4
+"""Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
+that it leads to need another one."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
@@ -147,7 +150,7 @@ class Master:
         """
         self.look_quickly(budget.until(QUICK))
         self.reach = Reach.WIDE
-        self._generate(budget.until(QUICK), share=0.4, few=5)
+        self._generate(budget.until(WIDE), share=0.4, few=5)
         self.reach, self.rising = Reach.FULL, budget
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
