@@ -46,9 +46,17 @@ class Relaxed(Protocol):
         """A multiplier per row."""
 
 
+class Relax(Protocol):
+    """What solves linear relaxations."""
+
+    def __call__(self, model: Model, budget: Budget, *, central: bool = False) -> Relaxed | None:
+        """Return the relaxation solved within a budget that it counts against, or ``None``.
+
+        A ``central`` solution is an interior one, found faster and less exactly.
+        """
+
+
 Solve = Callable[[Model, Limits, Values | None], Solved]
 """A model solved within limits, from a start if there is one."""
 SolveStages = Callable[[Model, tuple[Stage, ...], Limits, Values | None], Solved]
 """The same for one objective after another."""
-Relax = Callable[[Model, Budget], Relaxed | None]
-"""The linear relaxation of a model, solved within a budget that it counts against, or ``None``."""

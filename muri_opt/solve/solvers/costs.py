@@ -39,6 +39,11 @@ def iteration(model: Model) -> float:
     return 2e-5 + 2e-9 * entries(model)
 
 
+def central_iteration(model: Model) -> float:
+    """Return the cost of an iteration of the interior point method on a linear program."""
+    return 1e-4 + 2e-7 * entries(model)
+
+
 def inner_iteration() -> float:
     """Return the cost of such an iteration inside branch and bound, with all that is done there besides."""
     return 4e-4

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,7 @@ from muri_opt.systems.muri.program_types import GroupTypes
 Floats = NDArray[np.float64]
 PER_JOB: Final = 4
 """Pairs that a quick look takes of each job."""
-MOST_STEPS: Final = 150_000_000
+MOST_STEPS: Final = 500_000_000
 """Pairs times third jobs of one look."""
 PER_STEP: Final = 2.5e-8
 """Work of a step."""
@@ -33,13 +34,26 @@ SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
 MOST_SUITED: Final = 16
 """Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
-MOST_EXCHANGED: Final = 300_000
+MOST_EXCHANGED: Final = 200_000
 """Groups that are looked at in one turn of exchanging members."""
-_EXCHANGES: Final = 3
+_EXCHANGES: Final = 2
 _STEPS_OF_GROUP: Final = 40
+OF_PAIR: Final = 8
+"""Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
 _CELLS: Final = 1 << 21
 _NEVER: Final = -1e300
+
+
+class Reach(Enum):
+    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all.
+
+    The second also exchanges members of the best groups.
+    """
+
+    QUICK = 1
+    WIDE = 2
+    FULL = 3
 
 
 class Seen(NamedTuple):
@@ -80,19 +94,22 @@ class GroupPricing:
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
 
-    def look(self, charges: Charges, *, wide: bool, among: Ints | None = None) -> Seen:
-        """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said."""
+    def look(self, charges: Charges, reach: Reach, *, least: float = 0.0, among: Ints | None = None) -> Seen:
+        """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
+
+        A full look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
+        """
         able = self.able if among is None else among
         parts = []
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges).groups(wide=wide)]
+            parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
         seen = self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
-        return self._exchanged(seen, charges, able) if wide else seen
+        return self._exchanged(seen, charges, able) if reach is Reach.WIDE else seen
 
     def _seen(self, groups: Ints, charges: Charges) -> Seen:
         values = self.types.values(groups, np.full(len(groups), -1))[0]
@@ -156,10 +173,21 @@ def _best_places(suits: Floats, most: int) -> Ints:
     return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
 
 
+class _Suits(NamedTuple):
+    """Every job in one free seat of pairs: what it is above its price with half of what the two add, and the period."""
+
+    half: Floats
+    period: Floats
+
+    def of(self, pairs: Ints) -> _Suits:
+        """Return the same of some of the pairs."""
+        return _Suits(self.half[pairs], self.period[pairs])
+
+
 class _Bucket:
     """Jobs that may share so many GPUs: type, what each adds times the period, and what it pays."""
 
-    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges) -> None:
+    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges, least: float) -> None:
         types, rules = pricing.types, pricing.types.rules
         self.pricing, self.units, self.largest = pricing, units, types.largest
         self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
@@ -168,14 +196,15 @@ class _Bucket:
         if rules.objective == "efficiency":
             self.adds = self.adds * types.g[units] / gpus
         self.pays = charges.job[units] + gpus * charges.per_gpu[units]
-        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0))
+        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
         self.slow = SLOWDOWN[rules.slowdown]
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
-    def groups(self, *, wide: bool) -> Iterator[Ints]:
+    def groups(self, reach: Reach) -> Iterator[Ints]:
         """Yield groups of types that may be worth more than they pay."""
+        wide = reach is not Reach.QUICK
         if self.count < 2 or self.largest < 2:
             return
         if wide:
@@ -194,7 +223,7 @@ class _Bucket:
         self.pricing.steps += 2 * len(first) * self.count
         step = max(1, _BLOCK // self.count)
         for begin in range(0, len(first), step):
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step], wide=wide)
+            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
 
     def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
@@ -235,7 +264,7 @@ class _Bucket:
         sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
         return np.maximum(self.pricing.unit, self.rule.periods(sitting))
 
-    def _filled(self, first: Ints, second: Ints, *, wide: bool) -> Iterator[Ints]:
+    def _filled(self, first: Ints, second: Ints, reach: Reach) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
         rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
         pays = self.pays[first] + self.pays[second] + self.fixed
@@ -245,71 +274,80 @@ class _Bucket:
             seats[other] = [times[second, None] for times in self.times]
             period = self._period(dict(sorted(seats.items())))
             # Threes are rare: only pairs that pay nearly all by themselves become one.
-            near = np.flatnonzero(self._at_most(two, period) > pays) if wide else rows
+            near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
             if len(near):
                 three = (two[near, None] + self.adds) / (period[near] * self.slow[3]) - self.pays
                 three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
                 yield self._types(first[near], second[near], three.argmax(axis=1))
             if self.largest > 3:
+                period = period if self.slow[4] == 1.0 else period * self.slow[4]
                 half = two[:, None] / 2 + self.adds
-                half /= period if self.slow[4] == 1.0 else period * self.slow[4]
+                half /= period
                 half -= self.pays
                 half[rows, first] = half[rows, second] = _NEVER
-                suits.append(half)
+                suits.append(_Suits(half, period))
         if self.largest < 4 or self.count < 4:
             return
-        yield from self._fours(first, second, *suits, wide=wide)
+        yield from self._fours(first, second, suits[0], suits[1], reach)
 
     def _at_most(self, two: Floats, period: Floats) -> Floats:
         """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""
         most: Floats = two / (period.min(axis=1) * self.slow[3]) + self.alone
         return most
 
-    def _fours(self, first: Ints, second: Ints, one: Floats, other: Floats, *, wide: bool) -> Iterator[Ints]:
+    def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, reach: Reach) -> Iterator[Ints]:
         """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
 
-        In a wide look, all jobs are tried that could make a group pay with the best one in the other seat.
+        In a full look, all jobs are tried that could make a group pay with the best one in the other seat.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
-        high, top = one.max(axis=1), other.max(axis=1)
+        high, top = one.half.max(axis=1), other.half.max(axis=1)
         able = np.flatnonzero(high + top > pays)
         some = min(SUITED, self.count)
         if not len(able):
             return
-        if not wide:
-            third, fourth = (np.argpartition(-suits[able], some - 1, axis=1)[:, :some] for suits in (one, other))
+        if reach is Reach.QUICK:
+            third, fourth = (_best_places(suits.half[able], some) for suits in (one, other))
             row = np.repeat(np.arange(len(able)), some * some)
             pairs = first[able][row], second[able][row]
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
-            yield self._best_fours(groups, row, _NEVER)
+            yield self._best_fours(groups, row, _NEVER, 2)
             return
-        one, other, pays = one[able], other[able], pays[able]
-        thirds, fourths = one > (pays - top[able])[:, None], other > (pays - high[able])[:, None]
+        thirds = one.half[able] > (pays - top)[able, None]
+        fourths = other.half[able] > (pays - high)[able, None]
         could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
-        could = np.minimum(could, MOST_SUITED)
-        for least, most in pairwise((0, 2, 4, SUITED, MOST_SUITED)):
-            rows = np.flatnonzero((could > least) & (could <= most))
-            for part in np.array_split(rows, len(rows) * most * most // _CELLS + 1):
-                yield self._paying(first[able[part]], second[able[part]], one[part], other[part], pays[part], most)
+        could = np.minimum(could, MOST_SUITED if reach is Reach.WIDE else self.count)
+        for least, most in pairwise((0, *(2**step for step in range(self.count.bit_length() + 1)))):
+            rows, width = able[(could > least) & (could <= most)], min(most, self.count)
+            self.pricing.steps += len(rows) * width * width // 2
+            for part in np.array_split(rows, len(rows) * width * width // _CELLS + 1):
+                yield self._paying(first[part], second[part], one.of(part), other.of(part), width)
 
-    def _paying(self, first: Ints, second: Ints, one: Floats, other: Floats, pays: Floats, most: int) -> Ints:
-        """Return the two best groups of each pair that are above their price, with so many jobs in either free seat.
+    def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: int) -> Ints:
+        """Return the best groups of each pair that are above their price, with so many jobs in either free seat.
 
         The two of them are a pair half a cycle apart as well: they are above their prices by what the first two lack.
-        Where the cycle has four slots, turning it makes the better pair the first one.
+        Where the cycle has four slots, turning it makes the better pair the first one. And no period of four is shorter
+        than that of either three.
         """
-        third, fourth = (_best_places(suits, most) for suits in (one, other))
-        enough = np.take_along_axis(one, third, axis=1)[:, :, None] + np.take_along_axis(other, fourth, axis=1)[:, None]
-        score, both = self.score[third[:, :, None], fourth[:, None]], self.score[first, second][:, None, None]
-        able = (enough > pays[:, None, None]) & (score > self.fixed - both)
+        pays = self.pays[first] + self.pays[second] + self.fixed
+        thirds, fourths = (_best_places(suits.half, most) for suits in (one, other))
+        lacks = pays[:, None] - np.take_along_axis(one.half, thirds, axis=1)
+        row, left, right = np.nonzero(np.take_along_axis(other.half, fourths, axis=1)[:, None] > lacks[:, :, None])
+        third, fourth = thirds[row, left], fourths[row, right]
+        score, both = self.score[third, fourth], self.score[first, second][row]
+        able = score > self.fixed - both
         if self.slots == 4:
             able &= score <= both
-        row, left, right = np.nonzero(able)
-        groups = np.column_stack([first[row], second[row], third[row, left], fourth[row, right]])
-        return self._best_fours(groups, row, self.fixed)
+        row, third, fourth = row[able], third[able], fourth[able]
+        added = (self.adds[first] + self.adds[second])[row] + self.adds[third] + self.adds[fourth]
+        longest = np.maximum(one.period[row, third], other.period[row, fourth])
+        able = added / longest > pays[row] + self.pays[third] + self.pays[fourth]
+        row, third, fourth = row[able], third[able], fourth[able]
+        return self._best_fours(np.column_stack([first[row], second[row], third, fourth]), row, self.fixed, OF_PAIR)
 
-    def _best_fours(self, groups: Ints, row: Ints, least: float) -> Ints:
-        """Return the two best groups of each row of those above what they have to be."""
+    def _best_fours(self, groups: Ints, row: Ints, least: float, most: int) -> Ints:
+        """Return so many of the best groups of each row, of those above what they have to be."""
         apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
         row, groups = row[apart], groups[apart]
         seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}
@@ -317,7 +355,7 @@ class _Bucket:
         above = np.flatnonzero(worth > least)
         line = above[np.lexsort((-worth[above], row[above]))]
         rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
-        return self._types(*groups[line[rank < 2]].T)
+        return self._types(*groups[line[rank < most]].T)
 
     def _types(self, *jobs: Ints) -> Ints:
         groups = np.sort(self.units[np.column_stack(jobs)], axis=1)

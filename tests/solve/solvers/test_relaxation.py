@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 from sample_models import gangs, one_row, unbounded
 
 from muri_opt.modelling import INFINITY, ModelBuilder
-from muri_opt.rounds import Budget, Limits
-from muri_opt.solve.solvers import backend_named, relaxation_duals
+from muri_opt.rounds import Budget, Limits, unlimited
+from muri_opt.solve.solvers import backend_named, highs, relaxation, relaxation_duals
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,38 @@ def test_multipliers_of_a_model_without_columns(rhs, expected):
     builder.add_rows("r", [0], entries=([], [], []), sense="<=", rhs=rhs)
     duals = relaxation_duals(builder.finish(maximise=True, columns=[], coefficients=[]), None)
     assert (duals if duals is None else duals.tolist()) == expected
+
+
+def packing(rows, columns):
+    """Return a packing program of columns with four rows each."""
+    draw = np.random.default_rng(3)
+    builder = ModelBuilder("packing")
+    x = builder.add_columns("x", np.arange(columns))
+    where = np.array([draw.permutation(rows)[:4] for _ in range(columns)])
+    entries = (where.ravel(), np.repeat(x, 4), np.ones(4 * columns, dtype=np.int64))
+    builder.add_rows("once", np.arange(rows), entries=entries, sense="<=", rhs=1)
+    return builder.finish(maximise=True, columns=x, coefficients=draw.integers(500_000, 1_000_000, columns))
+
+
+def test_a_central_solution_is_nearly_the_optimum_and_counts_its_work():
+    model = packing(30, 900)
+    budget = Budget(limits=Limits(seconds=None, work=10))
+    vertex, central = relaxation(model, None), relaxation(model, budget, central=True)
+    best = model.objective @ vertex.values
+    assert abs(model.objective @ central.values - best) < 1e-3 * best
+    assert abs(proved_by(model, central.duals) - best) < 2e-3 * best
+    assert 0 < budget.spent < 10
+    again = relaxation(model, unlimited(), central=True)
+    assert (again.duals == central.duals).all()
+    assert relaxation(model, Budget(limits=Limits(seconds=None, work=1e-5)), central=True) is None
+
+
+@pytest.mark.parametrize("presolve", ["off", "on"])
+@pytest.mark.parametrize("columns", [10, 30, 60])
+def test_central_multipliers_bound_small_programs_closely(columns, presolve, monkeypatch):
+    """Also where the interior point method gives them the wrong sign, as HiGHS does after presolve."""
+    monkeypatch.setitem(highs._CENTRAL, "presolve", presolve)
+    model = packing(12, columns)
+    central = relaxation(model, unlimited(), central=True)
+    best = model.objective @ relaxation(model, None).values
+    assert abs(proved_by(model, central.duals) - best) < 2e-3 * best

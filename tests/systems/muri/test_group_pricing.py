@@ -1,52 +1,26 @@
-"""Groups priced on demand: wide looks find what listing finds, and prices of clusters come close to the true ones."""
+"""Groups priced on demand: full looks find what listing finds, and prices of clusters come close to the true ones."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 
-from muri_opt import Cluster, Job, Node, Round
-from muri_opt.rounds import unlimited
+from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
+from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.program import GroupingFormulation
 from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_master import Master
 from muri_opt.systems.muri.program_types import GroupTypes
-
-OBJECTIVES = ("efficiency", "progress", "completion")
 
 
 def rules_of(objective: str) -> GroupRules:
     return GroupRules(order="srsf", largest_group=4, pattern="cyclic", slowdown="none", objective=objective)
-
-
-def drawn(kind: str, jobs: int, seed: int) -> Round:
-    """Return different jobs of one GPU each: uniform stages, one far longer than the others, or models with jitter."""
-    rng: Any = np.random.default_rng(seed)
-    stages = rng.integers(1, 1000, (jobs, 4))
-    if kind == "dominant":
-        stages = rng.integers(1, 200, (jobs, 4))
-        stages[np.arange(jobs), rng.integers(0, 4, jobs)] = rng.integers(400, 1000, jobs)
-    if kind == "models":
-        models = rng.integers(1, 1000, (8, 4))
-        stages = np.maximum(1, models[rng.integers(0, 8, jobs)] * rng.uniform(0.9, 1.1, (jobs, 4)))
-    made = tuple(
-        Job(
-            id=f"j{place}",
-            gpus=1,
-            stage_seconds=tuple((times / 1000).tolist()),
-            iteration_seconds=float(times.sum() / 1000),
-            remaining_iterations=int(rng.integers(1, 10_000)),
-        )
-        for place, times in enumerate(stages.astype(int))
-    )
-    nodes = (Node(id="n0", gpus=max(1, jobs * 24 // 100)),)
-    return Round(cluster=Cluster(nodes=nodes), jobs=made, resources=("storage", "cpu", "gpu", "network"))
 
 
 def listed(types: GroupTypes) -> np.ndarray:
@@ -60,11 +34,11 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "dominant", "models"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_wide_look_finds_the_group_that_is_most_above_its_price(kind: str, objective: str) -> None:
+def test_a_full_look_finds_the_group_that_is_most_above_its_price(kind: str, objective: str) -> None:
     """At the prices of the relaxation, lowered for some jobs."""
-    round_ = drawn(kind, 18, 3)
+    round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
     types, model = columns.types, program.build(round_)
@@ -76,15 +50,15 @@ def test_a_wide_look_finds_the_group_that_is_most_above_its_price(kind: str, obj
         charges = charges_of(types, prices["once"] * rng.uniform(0.9, 1.0, 18), float(prices["gpus"][0]))
         groups = listed(types)
         profit = types.values(groups, np.full(len(groups), -1))[0] - charges.of(types, groups)
-        seen = GroupPricing(types, types.able(round_)).look(charges, wide=True)
+        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL)
         assert profit.max() > 0
         assert seen.profit.max() == profit.max()
 
 
-@pytest.mark.parametrize("kind", ["uniform", "dominant", "models"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_prices_of_clusters_bound_a_round_closely(kind: str) -> None:
     """With each price risen to cover its groups they bound the round within a tenth of the relaxation."""
-    round_ = drawn(kind, 30, 1)
+    round_ = different_jobs(kind, 30, 1)
     program = GroupingFormulation(rules=rules_of("efficiency"))
     columns = GroupColumns.of(round_, program.rules)
     exact, coarse = program.build(round_), coarse_columns(round_, columns.types)
@@ -100,3 +74,31 @@ def test_prices_of_clusters_bound_a_round_closely(kind: str) -> None:
     gpus = round_.cluster.total_gpus
     bound = prices["once"].sum() + gpus * (prices["gpus"][0] + max(0.0, short))
     assert float(exact.objective @ whole.values) <= bound <= 1.1 * float(exact.objective @ whole.values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_prices_cover_every_group_and_come_close_to_the_relaxation(kind: str, objective: str) -> None:
+    """Also those that were never looked at, but for next to nothing."""
+    round_ = different_jobs(kind, 18, 4)
+    program = GroupingFormulation(rules=rules_of(objective))
+    columns = GroupColumns.of(round_, program.rules)
+    model = program.build(round_)
+    relaxed = relaxation(model, unlimited())
+    assert relaxed is not None
+    best = float(model.objective @ relaxed.values)
+    master = Master(program, round_, columns.types, relaxation)
+    master.take(np.pad(np.arange(18)[:, None], ((0, 0), (0, 3)), constant_values=-1))
+    prices = master.priced(Budget(limits=Limits(seconds=None, work=5)))
+    charges = charges_of(columns.types, prices["once"], float(prices["gpus"][0]))
+    short = (columns.value - charges.of(columns.types, columns.groups)).max()
+    gpus = round_.cluster.total_gpus
+    bound = prices["once"].sum() + gpus * (prices["gpus"][0] + max(0.0, short))
+    assert 0.9999 * best <= bound <= 1.004 * best
+
+
+def test_the_gap_of_a_large_round_is_told() -> None:
+    """Sixty different jobs have more groups than are listed."""
+    told = gap_of(different_jobs("uniform", 60, 11), "muri-s:objective=efficiency", 3.0).split()
+    value, bound = (int(one.replace(",", "")) for one in told[:2])
+    assert value <= bound <= 1.02 * value

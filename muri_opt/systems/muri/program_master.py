@@ -1,0 +1,296 @@
+"""The groups that are known where they are too many to list, and the prices that the program over them tells.
+
+The linear relaxation of the program over some groups tells prices, at these prices groups are looked for that are worth
+more than they pay (:mod:`.group_pricing`), and so on until there are none (:mod:`muri_opt.algorithms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.algorithms.column_generation import Smoothing, Told, Turn, generate_columns
+from muri_opt.modelling import Model, Relax, Relaxed, Values
+from muri_opt.rounds import Budget, Decision, Round, unlimited
+from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.systems.muri.coarse_prices import coarse_columns
+from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Reach, Seen, different
+from muri_opt.systems.muri.program_columns import GroupColumns
+from muri_opt.systems.muri.program_types import GroupTypes
+
+Floats = NDArray[np.float64]
+Prices = Mapping[str, Floats]
+"""Prices by the labels of rows; those of ``once`` for every job."""
+CLOSE: Final = 0.001
+"""Part of the bound by which prices may be off at the end."""
+QUICK: Final = 0.6
+"""Part of the budget for prices that quick looks may take."""
+WIDE: Final = 0.4
+"""Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
+that it leads to need another one."""
+TINY: Final = 1e-6
+_FINE: Final = 1e-4
+"""Part of the value that all groups together may be above their prices."""
+_NEW_OF_TYPE: Final = 2
+"""Groups of each type that are taken up in other quick looks."""
+_FIRST: Final = 6
+"""Groups of each type that are taken up at the very first prices, and in looks that are dear."""
+_NEAR: Final = 1.0
+"""Standard deviations of profits by which those groups may be below what they pay."""
+_DRY: Final = 50
+"""Quick looks are over that find fewer groups than one for so many types."""
+_COVERED: Final = 3
+"""Times that the best prices are looked at again, and rise where groups are above them."""
+_MOST_RISEN: Final = 50_000
+"""Groups up to which a program tells by how much prices rise."""
+
+
+class Program(Protocol):
+    """The program over some groups."""
+
+    def model_over(self, round_: Round, columns: GroupColumns) -> Model:
+        """Return the program."""
+
+    def prices_over(self, round_: Round, columns: GroupColumns, model: Model, row_duals: Floats) -> dict[str, Floats]:
+        """Return the prices that duals of its relaxation stand for."""
+
+    def decision_over(self, round_: Round, columns: GroupColumns, values: Values) -> Decision:
+        """Return the decision that values stand for."""
+
+
+class _Risen(NamedTuple):
+    """Prices that have risen, and what that adds to their bound."""
+
+    prices: Prices
+    more: float
+
+
+def _between(best: Prices, told: Prices, share: float) -> Prices:
+    """Return prices with so large a share of the best ones."""
+    return {label: share * best[label] + (1 - share) * price for label, price in told.items() if label in best}
+
+
+class Master:
+    """The groups that are known, and what the program over them says."""
+
+    def __init__(self, program: Program, round_: Round, types: GroupTypes, relax: Relax) -> None:
+        self.program, self.round_, self.types, self.relax = program, round_, types, relax
+        self.able = types.able(round_)
+        self.pricing = GroupPricing(types, self.able)
+        self.groups = np.zeros((0, types.largest), dtype=np.int64)
+        self.reach, self.dry = Reach.QUICK, False
+        self.told: Prices = {}
+        self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
+        self.best: Prices = {}
+        self.bound, self.value = float("inf"), 0.0
+        self.rising = unlimited()
+        smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
+        self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
+        self._columns: GroupColumns | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing but GPUs is limited for all jobs together."""
+        limited = any(len(self._supply(label)) for label in ("cpus", "memory"))
+        return not limited and bool((self.round_.amounts.U >= UNLIMITED).all())
+
+    @property
+    def columns(self) -> GroupColumns:
+        """The groups with their values, and those that go on as they are."""
+        if self._columns is None or len(self._columns.value) != len(self.groups) + len(self.types.homes.home):
+            self._columns = GroupColumns.over(self.round_, self.types.rules, self.groups)
+        return self._columns
+
+    def take(self, groups: Ints) -> int:
+        """Take up groups that are not known yet; return how many."""
+        before = len(self.groups)
+        known = {tuple(row) for row in self.groups.tolist()}
+        new = [row for row in different(groups).tolist() if tuple(row) not in known]
+        if new:
+            self.groups = np.concatenate([self.groups, np.array(new, dtype=np.int64)])
+        return len(self.groups) - before
+
+    def first_prices(self, budget: Budget) -> Prices:
+        """Return prices to begin with: those of similar jobs put together.
+
+        Where the budget is too small for these, the GPUs are for groups as good as the best known, and nobody pays.
+        """
+        columns = coarse_columns(self.round_, self.types)
+        model = self.program.model_over(self.round_, columns)
+        relaxed = self.relax(model, budget, central=True)
+        if relaxed is not None:
+            return self.program.prices_over(self.round_, columns, model, relaxed.duals)
+        columns = self.columns
+        each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
+        return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
+
+    def look_quickly(self, budget: Budget) -> None:
+        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over.
+
+        The first prices are good, and those of the program are not before it has enough groups: half of the best ones
+        so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
+        """
+        self.told = self.first_prices(budget)
+        self._generate(budget, share=0.5, few=len(self.types.g) / 5)
+
+    def _generate(self, budget: Budget, *, share: float, few: float) -> None:
+        """Take up groups from the prices that were told last, until there are few new ones or prices are close."""
+        mixed: Smoothing[Prices] = Smoothing(between=_between, share=share, few=few, least=0.05)
+        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+
+    def priced(self, budget: Budget) -> Prices:
+        """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
+
+        Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
+        less than a higher price of all GPUs.
+        """
+        self.look_quickly(budget.until(QUICK))
+        self.reach = Reach.WIDE
+        self._generate(budget.until(WIDE), share=0.4, few=5)
+        self.reach, self.rising = Reach.FULL, budget
+        self._generate(budget, share=0.4, few=5)
+        for _ in range(_COVERED):
+            if self._ends(budget):
+                break
+            seen = self.look(self.best)
+            if not (seen.profit > self._least).any():
+                break
+            self.best = self._risen(self.best, seen).prices
+        return self.best
+
+    def price(self, multipliers: Prices) -> Turn:
+        """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
+        seen = self.look(multipliers)
+        new = self.take(self.chosen(seen))
+        total = sum(float(price @ self._supply(label)) for label, price in multipliers.items())
+        risen = self._risen(multipliers, seen) if self.reach is Reach.FULL else None
+        more = float(self._equal_rise(seen) @ self.able) if risen is None else risen.more
+        bound = total + min(more, self.most * float(seen.profit.max(initial=0.0)))
+        self.dry = self.reach is not Reach.FULL and new < len(self.types.g) / _DRY
+        if bound < self.bound and risen is not None:
+            self.bound, self.best = bound, risen.prices
+        return Turn(bound, max(1, new) if risen is None else new)
+
+    def _risen(self, prices: Prices, seen: Seen) -> _Risen:
+        """Return prices that cover the groups that were seen, at the least cost: those of a program over these groups.
+
+        In it a group is worth what it is above its price. Rises never uncover others.
+        """
+        above = np.flatnonzero(seen.profit > 0)
+        columns = GroupColumns.of_types(self.types, seen.groups[above])
+        profit = np.zeros(len(columns.value), dtype=np.int64)  # of those that go on as they are nothing is said
+        profit[: len(above)] = np.ceil(seen.profit[above])
+        columns = replace(columns, value=profit)
+        model = self.program.model_over(self.round_, columns)
+        relaxed = self.relax(model, self.rising, central=True) if 0 < len(above) <= _MOST_RISEN else None
+        if relaxed is None:
+            rise = self._equal_rise(seen)
+            once = prices["once"] + rise[self.types.type_of]
+            return _Risen(dict(prices) | {"once": once}, float(rise @ self.able))
+        rises = self.program.prices_over(self.round_, columns, model, relaxed.duals)
+        both = {label: price + rises.get(label, np.zeros_like(price)) for label, price in prices.items()}
+        both |= {label: rise for label, rise in rises.items() if label not in prices}
+        return _Risen(both, sum(float(rise @ self._supply(label)) for label, rise in rises.items()))
+
+    def _equal_rise(self, seen: Seen) -> Floats:
+        """Return by how much prices of types rise so that each group that was seen pays, all its jobs the same part."""
+        above = np.maximum(0.0, seen.profit) / np.maximum(1, (seen.groups >= 0).sum(axis=1))
+        raised = np.zeros(len(self.types.g) + 1)
+        np.maximum.at(raised, seen.groups, above[:, None])  # the last is for no job
+        return raised[:-1]
+
+    @property
+    def _least(self) -> float:
+        """What groups are above their price at least that full looks ask for: all of them together next to nothing."""
+        return _FINE * max(0.0, self.value) / max(1, self.most)
+
+    def look(self, prices: Prices, among: Ints | None = None) -> Seen:
+        """Return groups at prices, of all jobs or quickly ``among`` some."""
+        if among is not None:
+            return self.pricing.look(self._charges(prices), Reach.QUICK, among=among)
+        least = self._least if self.reach is Reach.FULL else 0.0
+        return self.pricing.look(self._charges(prices), self.reach, least=least)
+
+    def chosen(self, seen: Seen) -> Ints:
+        """Return the best groups of every type; at the very first prices also those that nearly pay."""
+        first = len(self.groups) < _FIRST * len(self.types.g)
+        least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
+        able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
+        able = able[np.argsort(-seen.profit[able], kind="stable")]
+        most = _NEW_OF_TYPE if self.reach is Reach.QUICK and not first else _FIRST
+        taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
+        for place, row in zip(able.tolist(), seen.groups[able].tolist(), strict=True):
+            kinds = [kind for kind in row if kind >= 0]
+            if (taken[kinds] < most).any():
+                taken[kinds] += 1
+                kept.append(place)
+        return seen.groups[kept]
+
+    def solve_master(self, budget: Budget) -> Told[Prices] | None:
+        """Return the prices of the program over the known groups."""
+        if self._ends(budget):
+            return None
+        model = self.program.model_over(self.round_, self.columns)
+        relaxed = self.relax(model, budget, central=True)
+        if relaxed is None:
+            return None
+        self.remember(relaxed)
+        self.told = prices = self.program.prices_over(self.round_, self.columns, model, relaxed.duals)
+        self.value = float(model.objective @ relaxed.values)
+        return Told(prices, self.value)
+
+    def _ends(self, budget: Budget) -> bool:
+        """Count the last look; return whether another one as dear would be too late."""
+        cost = PER_STEP * self.pricing.steps
+        self.pricing.steps = 0
+        budget.spend(cost)
+        left = budget.left()
+        ample = all(some is None or some > cost for some in (left.seconds, left.work))
+        return budget.over() or (self.reach is Reach.FULL and not ample)
+
+    def remember(self, relaxed: Relaxed) -> None:
+        """Remember for which part groups run in the last relaxation that was solved."""
+        stay = len(self.groups)
+        self.parts, self.parts_at_home = relaxed.values[:stay], relaxed.values[stay : len(self.columns.value)]
+
+    def line(self) -> Ints:
+        """Return the known groups, those first that ran for the largest part, and of others those that pay the most."""
+        new = np.zeros(len(self.groups) - len(self.parts))
+        parts = np.concatenate([self.parts, new, self.parts_at_home])
+        profit = self.columns.value.astype(np.float64)
+        if self.told:
+            profit -= self._charges(self.told).of(self.types, self.columns.groups)
+        return np.lexsort((-profit, -parts[: len(profit)]))
+
+    def _charges(self, prices: Prices) -> Charges:
+        """Return prices as what jobs of each type pay."""
+        types, nothing = self.types, np.zeros(1)
+        tenants = prices.get("quota", np.zeros(len(self.round_.amounts.U)))
+        lines = self.round_.amounts.lines
+        own = tenants if lines is None else np.array([tenants[[*line]].sum() for line in lines])
+        quota = np.append(own, 0.0)[types.tenant]  # the last is for jobs of no tenant, which are -1
+        cpu, memory = (float(prices.get(label, nothing).sum()) for label in ("cpus", "memory"))
+        return Charges(
+            job=prices["once"][types.first_job] + quota * types.g,
+            per_gpu=cpu * types.c + memory * types.m,
+            gpu=float(prices["gpus"][0]),
+        )
+
+    def _supply(self, label: str) -> Floats:
+        """Return how much there is of what has prices of that label."""
+        round_, amounts = self.round_, self.round_.amounts
+        if label in ("cpus", "memory"):
+            has = amounts.C if label == "cpus" else amounts.M
+            return np.array([float(has.sum())] if len(has) and (has < UNLIMITED).all() else [], dtype=np.float64)
+        supply: dict[str, Floats] = {
+            "once": (self.able > 0)[self.types.type_of].astype(np.float64),
+            "gpus": np.array([float(round_.cluster.total_gpus)]),
+            "quota": np.where(amounts.U < UNLIMITED, amounts.U, 0).astype(np.float64),
+            "kept": np.array([float(job.state == "running") for job in round_.jobs]),
+            "home": amounts.G.astype(np.float64),
+        }
+        return supply[label]
