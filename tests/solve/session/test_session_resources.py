@@ -112,10 +112,11 @@ def test_rounds_that_are_solved_use_one_solver_process() -> None:
 
 
 def test_no_function_keeps_more_answers_than_a_large_round_asks_for() -> None:
-    for module in walk_packages(muri_opt.__path__, "muri_opt."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    functions = [one for one in gc.get_objects() if isinstance(one, _lru_cache_wrapper)]
+    names = [module.name for module in walk_packages(muri_opt.__path__, "muri_opt.")]
+    modules = [import_module(name) for name in names if not name.endswith("__main__")]
+    classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
+    inside = [one for place in (*modules, *classes) for one in vars(place).values()]
+    functions = [one for one in inside if isinstance(one, _lru_cache_wrapper)]
     most = {
         f"{one.__module__}.{one.__qualname__}": one.cache_parameters()["maxsize"]
         for one in functions

@@ -1,13 +1,10 @@
 """The benchmark of the matching compares like with like: every way it measures finds pairs of the same weight."""
 
 import numpy as np
-import pytest
 
 from benchmarks import matching
 from muri_opt import Job
-from muri_opt.algorithms import max_weight_matching
 from muri_opt.systems.muri import grouping
-from muri_opt.systems.muri.interleaving import pair_weights_ppm
 
 
 def test_more_jobs_than_are_matched_at_once_weigh_the_same_job_by_job_and_type_by_type(monkeypatch):
@@ -22,11 +19,3 @@ def test_more_jobs_than_are_matched_at_once_weigh_the_same_job_by_job_and_type_b
     grouping._match.cache_clear()
     assert by_job.rounds[0] == by_type.rounds[0]
     assert by_job.rounds[0][0].pairs == 75
-
-
-@pytest.mark.parametrize("kind", ["uniform", "models"])
-def test_pymatching_finds_the_same_value(kind):
-    pytest.importorskip("pymatching")
-    weights = pair_weights_ppm(matching.stage_times(40, kind, seed=5))
-    _, value = matching.by_pymatching(weights)
-    assert value == max_weight_matching(weights).value
