@@ -16,7 +16,6 @@ from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.systems import Policy
-from muri_opt.systems.capacity.room_sets import RoomSets
 
 _ASK_NO_NODES: Final = INFORMATION | {"job.priority", "job.deadline"}
 """Fields with which a job may start on any node."""
@@ -64,6 +63,8 @@ def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Ite
             free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
     left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
     cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
+    from muri_opt.systems.capacity.room_sets import RoomSets  # importing `solve_round` loads no system
+
     rooms = RoomSets(free.gpus.tolist(), free.cpus.tolist(), free.memory.tolist())
     for place, gpus in policy.starting(round_, left):
         if gpus > left or not free.has_quota(tenants[place], gpus):
