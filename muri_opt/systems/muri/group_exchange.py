@@ -76,10 +76,14 @@ def _assigned(types: GroupTypes, stay: Ints, parts: Ints) -> tuple[Ints, Ints, I
 
 def _worth(types: GroupTypes, groups: Ints) -> Ints:
     """Return what groups are worth that change their jobs; one without any job nothing."""
-    last = len(types.g)
-    line = np.sort(np.where(groups < 0, last, groups), axis=1)
-    line = np.where(line == last, -1, line)
+    line = in_order(groups, len(types.g))
     worth = np.zeros(len(groups), dtype=np.int64)
     some = line[:, 0] >= 0
     worth[some] = types.values(line[some], np.full(int(some.sum()), -1))[0]
     return worth
+
+
+def in_order(groups: Ints, kinds: int) -> Ints:
+    """Return groups of so many kinds of jobs with their types in ascending order, and no job last."""
+    line = np.sort(np.where(groups < 0, kinds, groups), axis=1)
+    return np.where(line == kinds, -1, line)

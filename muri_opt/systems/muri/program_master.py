@@ -27,9 +27,9 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK: Final = 0.6
+QUICK_UNTIL: Final = 0.6
 """Part of the budget for prices that quick looks may take."""
-WIDE: Final = 0.4
+WIDE_UNTIL: Final = 0.4
 """Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
 that it leads to need another one."""
 TINY: Final = 1e-6
@@ -148,9 +148,9 @@ class Master:
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
         less than a higher price of all GPUs.
         """
-        self.look_quickly(budget.until(QUICK))
+        self.look_quickly(budget.until(QUICK_UNTIL))
         self.reach = Reach.WIDE
-        self._generate(budget.until(WIDE), share=0.4, few=5)
+        self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
         self.reach, self.rising = Reach.FULL, budget
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):

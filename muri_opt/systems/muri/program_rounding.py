@@ -14,7 +14,7 @@ import numpy as np
 from muri_opt.modelling import Model, Relaxed, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Limits
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.group_exchange import exchanged
+from muri_opt.systems.muri.group_exchange import exchanged, in_order
 from muri_opt.systems.muri.group_pricing import keys
 from muri_opt.systems.muri.program_master import TINY, Master
 
@@ -57,7 +57,7 @@ class Rounding:
             fits = (types.g == size) if types.rules.sizes == "equal" else (types.g <= size)
             spare = np.where(fits, left, 0) if master.is_free else np.zeros_like(left)
             before = runs[gpus == size]
-            found.append(_sorted(exchanged(types, before, np.repeat(np.arange(len(left)), spare), budget), len(left)))
+            found.append(in_order(exchanged(types, before, np.repeat(np.arange(len(left)), spare), budget), len(left)))
             left = left + _counted(before, len(left)) - _counted(found[-1], len(left))
         groups = np.concatenate(found)
         master.take(groups[(groups >= 0).any(axis=1)])
@@ -161,12 +161,6 @@ def _at_least(model: Model, taken: Ints) -> Model:
     """Return the program in which groups run at least as often as they are taken."""
     first, *others = model.columns
     return replace(model, columns=(replace(first, lower=taken), *others))
-
-
-def _sorted(groups: Ints, kinds: int) -> Ints:
-    """Return groups with their types in ascending order, and no job last."""
-    line = np.sort(np.where(groups < 0, kinds, groups), axis=1)
-    return np.where(line == kinds, -1, line)
 
 
 def _counted(groups: Ints, kinds: int) -> Ints:
