@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # mkdocs-material tells of its successor with every build.
 export NO_MKDOCS_2_WARNING := 1
+# Tests start hundreds of processes, which read what the first of them compiled; some machines are told not to keep it.
+export PYTHONDONTWRITEBYTECODE :=
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 .PHONY: help demo test test-all check bench ledger docs clean

@@ -41,10 +41,11 @@ print([idle is worker for _, idle in workers._idle], [result.termination.reason.
         pytest.param("fifo", "gangs", marks=pytest.mark.slow),
         ("muri-s", "interleaving"),
         pytest.param("muri-s:group=2", "interleaving", marks=pytest.mark.slow),
-        ("afs-l", "elastic"),
         ("rubick", "plans"),
-        ("aiturbo", "configurations"),
-        ("philly", "philly"),
+        *(
+            pytest.param(policy, family, marks=pytest.mark.slow)
+            for policy, family in (("afs-l", "elastic"), ("aiturbo", "configurations"), ("philly", "philly"))
+        ),
     ],
 )
 def test_a_warm_process_imports_nothing_more(policy: str, family: str) -> None:

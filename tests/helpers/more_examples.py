@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-QUICK = 30
+QUICK = 20
 """How many examples a test draws in the suite unless it says otherwise; ``make test-all`` draws more."""
 
 

@@ -69,7 +69,7 @@ def drive(policy, examples):
     "policy", ["fifo", "muri-s", "afs-l", "rubick", "philly", "optimus-ps", "aiturbo:patience=inf"]
 )
 def test_published_policies_are_driven_over_many_rounds(policy):
-    drive(policy, 3)
+    drive(policy, 2)
 
 
 @pytest.mark.slow

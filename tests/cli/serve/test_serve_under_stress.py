@@ -71,7 +71,7 @@ def test_a_full_disk_loses_nothing_that_was_answered(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_thousand_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
-    server = Running(tmp_path)
+    server = Running(tmp_path, "--slots", "1")
     before = memory(server)
     lines = [socket.create_connection(("127.0.0.1", server.port), timeout=120) for _ in range(SILENT)]
     for line in lines[::2]:
@@ -86,7 +86,7 @@ def test_a_thousand_silent_connections_keep_nobody_out(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
-    server = Running(tmp_path)
+    server = Running(tmp_path, "--slots", "1")
     with socket.create_connection(("127.0.0.1", server.port), timeout=120) as line:
         line.sendall(head(1_000_000) + b"{")
         assert server.post("solve", {"round": ROUND})[0] == 200
@@ -98,7 +98,7 @@ def test_a_slow_body_is_given_up(tmp_path: Path) -> None:
 def test_no_answer_is_undocumented(tmp_path: Path) -> None:
     command = shutil.which("schemathesis")
     assert command is not None
-    server = Running(tmp_path)
+    server = Running(tmp_path, "--slots", "1")
     options = ["--max-examples", "20", "--header", f"Authorization: Bearer {TOKEN}", "--request-timeout", "70"]
     # What a schema allows may still be refused: two jobs of one name, a job that is not there.
     options += ["--exclude-checks", "positive_data_acceptance"]

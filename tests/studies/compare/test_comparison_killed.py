@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from muri_opt.studies.compare import compare
 
 SOURCES = ("small/elastic-01", "small/elastic-02")
@@ -32,6 +34,7 @@ def without_times(text: str) -> list[list[str]]:
     return [line.split("|")[:-3] if line.startswith("|") else [line] for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_a_study_killed_in_the_middle_gives_the_table_of_one_that_was_not(tmp_path):
     script, folder, whole = tmp_path / "study.py", tmp_path / "study", tmp_path / "whole"
     script.write_text(KILLED)

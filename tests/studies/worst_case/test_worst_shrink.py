@@ -48,6 +48,7 @@ def test_what_is_left_is_two_gangs_of_short_numbers():
     assert all(job.submitted is job.cpus is job.tenant is None for job in small.jobs)
 
 
+@pytest.mark.slow
 def test_a_fixed_cluster_is_kept():
     round_ = drawn_round("gangs", 4, 2, 13, 4)
     small = shrink(round_, measure_of("value", "srtf"), Fraction(1, 5), same_cluster=True)

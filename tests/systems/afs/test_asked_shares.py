@@ -24,7 +24,7 @@ from muri_opt.systems.afs.share_fit import ShareFit
 from muri_opt.testing import demanding_rounds, full_rounds
 from muri_opt.verify import chapter_of, kernel
 
-SEEDS = 15
+SEEDS = 10
 
 
 def best_value(program: Formulation, round_: Round, backend: str = "highs") -> int:

@@ -12,7 +12,7 @@ from muri_opt.modelling import evaluate
 from muri_opt.solve.solvers import backend_named, solve_stages
 
 SPEC = f"deadline:interval={INTERVAL}"
-SEEDS = 20
+SEEDS = 12
 
 
 def solved(round_: Round) -> int:
