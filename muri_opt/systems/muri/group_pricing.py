@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
+from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -38,7 +40,7 @@ MOST_EXCHANGED: Final = 200_000
 """Groups that are looked at in one turn of exchanging members."""
 _EXCHANGES: Final = 2
 _STEPS_OF_GROUP: Final = 40
-OF_PAIR: Final = 8
+OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
 _CELLS: Final = 1 << 21
@@ -93,6 +95,9 @@ class GroupPricing:
         unit = 1e-6 if self.rule.in_seconds else 1.0
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
+        line = np.argsort(types.stages, axis=1, kind="stable")
+        self.alike = line @ line.shape[1] ** np.arange(line.shape[1])
+        """Jobs whose longest stages are the same have the same number: to look at them together takes less time."""
 
     def look(self, charges: Charges, reach: Reach, *, least: float = 0.0, among: Ints | None = None) -> Seen:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
@@ -104,6 +109,7 @@ class GroupPricing:
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
+            kinds = kinds[np.argsort(self.alike[kinds], kind="stable")]
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
             parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
         seen = self._seen(
@@ -317,11 +323,27 @@ class _Bucket:
         fourths = other.half[able] > (pays - high)[able, None]
         could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
         could = np.minimum(could, MOST_SUITED if reach is Reach.WIDE else self.count)
+        if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:
+            many = could**2 > MANY * len(self.meetings)
+            yield self._met(first[able[many]], second[able[many]], Suits(thirds[many], fourths[many]))
+            able, could = able[~many], could[~many]
         for least, most in pairwise((0, *(2**step for step in range(self.count.bit_length() + 1)))):
             rows, width = able[(could > least) & (could <= most)], min(most, self.count)
-            self.pricing.steps += len(rows) * width * width // 2
+            self.pricing.steps += len(rows) * width * width
             for part in np.array_split(rows, len(rows) * width * width // _CELLS + 1):
                 yield self._paying(first[part], second[part], one.of(part), other.of(part), width)
+
+    @cached_property
+    def meetings(self) -> PairMeetings:
+        """All pairs that could be half of a group."""
+        return PairMeetings(self.times, self.adds / self.slow[4], self.pays, self.score, self.fixed)
+
+    def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
+        """Return the best groups of pairs with all others."""
+        self.pricing.steps += int(STEPS * len(first) * len(self.meetings))
+        met = self.meetings.of(first, second, self.score[first, second], suits)
+        groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
+        return self._best_fours(groups, met.row, self.fixed, OF_PAIR)
 
     def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: int) -> Ints:
         """Return the best groups of each pair that are above their price, with so many jobs in either free seat.
