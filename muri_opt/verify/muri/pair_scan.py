@@ -33,8 +33,8 @@ MOST_FOURS: Final = 100_000_000
 """Groups of four that are looked at before more is conceded."""
 MOST_PAIRS: Final = 2_000_000
 """Pairs that are kept to be looked at with one another."""
-_MANY: Final = 0.05
-"""Part of all pairs from which on those that may go with a pair are not picked out: all of them take no longer."""
+_MANY: Final = 0.04
+"""Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
 _BLOCK: Final = 1 << 15
 _MARGIN: Final = 1e-9
 _NEVER: Final = -1e300
@@ -234,15 +234,17 @@ class _Scan:
             need = paid[row] + self.floor - self.margin
             third = np.flatnonzero(one[row] + top[row] > need)
             fourth = np.flatnonzero(other[row] + high[row] > need)
-            if self.pairs is not None and len(third) * len(fourth) > _MANY * len(self.pairs.first):
+            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need)
+            if self.pairs is not None and len(enough) > _MANY * len(self.pairs.first):
                 wide.append(int(places[row]))
                 continue
-            enough = (one[row, third][:, None] + other[row, fourth] > need) & (third[:, None] != fourth)
-            some, others = np.nonzero(enough)
+            some, others = third[enough // len(fourth)], fourth[enough % len(fourth)]
+            some, others = some[some != others], others[some != others]
             if len(some):
                 same = np.full(len(some), first[row]), np.full(len(some), second[row])
-                self._fours(np.column_stack([*same, third[some], fourth[others]]), seats)
+                self._fours(np.column_stack([*same, some, others]), seats)
         if self.pairs is not None and wide:
+            self.fours += int(_MANY * len(wide) * len(self.pairs.first))
             for groups in self.pairs.above(np.array(wide), self.bidders.fixed + self.floor - self.margin):
                 self._fours(groups, seats)
 
