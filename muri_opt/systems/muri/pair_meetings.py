@@ -18,7 +18,7 @@ from muri_opt.rounds.amounts import Ints
 Floats = NDArray[np.float64]
 MANY: Final = 0.1
 """Part of all pairs from which on those that could suit a pair are not picked out."""
-STEPS: Final = 0.2
+STEPS: Final = 0.05
 """Steps of work for two pairs that meet."""
 _ROWS: Final = 16
 _COLUMNS: Final = 1024

@@ -18,7 +18,8 @@ from muri_opt.modelling import Model, Relax, Relaxed, Values
 from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
-from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Reach, Seen, different
+from muri_opt.systems.muri.group_keys import different
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach, Seen
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -32,6 +33,8 @@ QUICK_UNTIL: Final = 0.6
 WIDE_UNTIL: Final = 0.2
 """Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
 that it leads to need another one."""
+FULL_UNTIL: Final = 0.85
+"""Part of it from which a full look goes on as a wide one: its groups are of use only if there is time for prices."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
@@ -92,7 +95,9 @@ class Master:
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
         self.rising = unlimited()
-        """What programs that tell rises of prices may take: more than looks, as all of these are worth little without."""
+        """What programs may take that tell rises of prices: more than looks, which are worth little without them."""
+        self.looking = unlimited()
+        """What looks may take."""
         self.took = 0.0
         """Seconds that the last look took, where they are limited."""
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
@@ -158,7 +163,7 @@ class Master:
         self.look_quickly(budget.until(QUICK_UNTIL))
         self.reach = Reach.WIDE
         self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
-        self.reach = Reach.FULL
+        self.reach, self.looking = Reach.FULL, budget.until(FULL_UNTIL)
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
             if self._ends(budget):
@@ -235,10 +240,10 @@ class Master:
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
         """Return groups at prices, of all jobs or quickly ``among`` some."""
         if among is not None:
-            return self.pricing.look(self._charges(prices), Reach.QUICK, among=among)
+            return self.pricing.look(self._charges(prices), Reach.QUICK, self.looking, among=among)
         least = self._least if self.reach is Reach.FULL else 0.0
         before = self.rising.left().seconds
-        seen = self.pricing.look(self._charges(prices), self.reach, least=least)
+        seen = self.pricing.look(self._charges(prices), self.reach, self.looking, least=least)
         after = self.rising.left().seconds
         self.took = 0.0 if before is None or after is None else before - after
         return seen
@@ -276,11 +281,8 @@ class Master:
         return Told(prices, self.value)
 
     def _ends(self, budget: Budget) -> bool:
-        """Count the last look; return whether another one as dear would be too late."""
-        cost = PER_STEP * self.pricing.steps
-        self.pricing.steps = 0
-        budget.spend(cost)
-        left = budget.left()
+        """Return whether another look as dear as the last one would be too late."""
+        left, cost = budget.left(), self.pricing.spent
         ample = (left.seconds is None or left.seconds > self.took) and (left.work is None or left.work > cost)
         return budget.over() or (self.reach is Reach.FULL and not ample)
 

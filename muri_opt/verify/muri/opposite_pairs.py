@@ -1,7 +1,7 @@
 """Pairs of jobs in opposite slots of a cycle of four, each looked at with all others that are no better.
 
-The two pairs of a group of four meet in every slot: its period is the sum over slots of the longer of the two times that
-the pairs take there. So a pair is looked at with thousands of others by a few operations on arrays, where jobs alike
+The two pairs of a group of four meet in every slot: its period is the sum over slots of the longer of two times, one of
+each pair. So a pair is looked at with thousands of others by a few operations on arrays, where jobs alike
 leave too many groups for bounds to tell apart. It is done in floats of 32 bits, whose rounding is allowed for.
 """
 
@@ -44,9 +44,10 @@ class OppositePairs:
         longest: Floats = np.maximum(times[slot][self.first], times[(slot - 2) % _SLOTS][self.second])
         return longest
 
-    def range_of(self, score: float, least: float) -> slice:
-        """Return the pairs that are no better than the score, and with it at least as good as the least."""
-        return slice(*np.searchsorted(-self.score, (-score, score - least), side="left").tolist())
+    def met(self, rows: Ints, least: float) -> tuple[Ints, Ints]:
+        """Return from where to where pairs are no better than those of rows, and with them as good as the least."""
+        own = self.score[rows]
+        return np.searchsorted(-self.score, -own), np.searchsorted(-self.score, own - least)
 
     def above(self, rows: Ints, least: float) -> Iterator[Ints]:
         """Yield groups (the two of a row, then those in the slots between them) that may be above ``least``.
@@ -56,9 +57,9 @@ class OppositePairs:
         """
         for begin in range(0, len(rows), _ROWS):
             some = rows[begin : begin + _ROWS]
-            spans = [self.range_of(score, least) for score in self.score[some].tolist()]
-            start, stop = min(span.start for span in spans), max(span.stop for span in spans)
-            for at in range(start, stop, _COLUMNS):
+            starts, stops = self.met(some, least)
+            stop = int(stops.max())
+            for at in range(int(starts.min()), stop, _COLUMNS):
                 yield from self._met(some, slice(at, min(at + _COLUMNS, stop)), least)
 
     def _met(self, rows: Ints, others: slice, least: float) -> Iterator[Ints]:

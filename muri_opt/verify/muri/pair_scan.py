@@ -244,8 +244,10 @@ class _Scan:
                 same = np.full(len(some), first[row]), np.full(len(some), second[row])
                 self._fours(np.column_stack([*same, some, others]), seats)
         if self.pairs is not None and wide:
-            self.fours += int(_MANY * len(wide) * len(self.pairs.first))
-            for groups in self.pairs.above(np.array(wide), self.bidders.fixed + self.floor - self.margin):
+            least = bidders.fixed + self.floor - self.margin
+            starts, stops = self.pairs.met(np.array(wide), least)
+            self.fours += int(_MANY * (stops - starts).sum())
+            for groups in self.pairs.above(np.array(wide), least):
                 self._fours(groups, seats)
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:

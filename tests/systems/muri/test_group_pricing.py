@@ -55,7 +55,7 @@ def test_a_full_look_finds_the_group_that_is_most_above_its_price(
         charges = charges_of(types, prices["once"] * rng.uniform(0.9, 1.0, 18), float(prices["gpus"][0]))
         groups = listed(types)
         profit = types.values(groups, np.full(len(groups), -1))[0] - charges.of(types, groups)
-        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL)
+        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL, unlimited())
         assert profit.max() > 0
         assert seen.profit.max() == profit.max()
 
