@@ -69,7 +69,7 @@ class PairMeetings:
         for begin in range(0, len(first), _ROWS):
             rows = np.arange(begin, min(begin + _ROWS, len(first)))
             start, stop = np.searchsorted(-self.score, (-both[rows].max(), both[rows].max() - self.fixed)).tolist()
-            third, fourth = suits.third[rows].any(axis=0), suits.fourth[rows].any(axis=0)
+            third, fourth = (np.logical_or.reduce(every[rows], axis=0) for every in suits)
             others = start + np.flatnonzero(third[self.third[start:stop]] & fourth[self.fourth[start:stop]])
             for at in range(0, len(others), _COLUMNS):
                 row, other = self._paying(first[rows], second[rows], others[at : at + _COLUMNS])

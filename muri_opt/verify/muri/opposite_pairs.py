@@ -82,4 +82,5 @@ class OppositePairs:
         between = (self.first[others], self.second[others])
         groups = np.column_stack([self.first[rows], self.second[rows], *(between if later == 1 else between[::-1])])
         apart = (groups[:, :2, None] != groups[:, None, 2:]).all(axis=(1, 2))
-        return groups[apart]
+        kept: Ints = groups[apart]
+        return kept
