@@ -1,7 +1,7 @@
 """How close groups of up to four come to the optimum where they are too many to list, on rounds of different jobs.
 
-Each round is searched within a budget of work, so that the answer is the same wherever it is run, and the prices found
-are checked by the verifier. Times are CPU seconds of one core.
+Each round is searched within a budget of work, so that the answer is the same wherever it is run, or within a limit in
+seconds, and the prices found are checked by the verifier. Times are CPU seconds of one core.
 """
 
 from __future__ import annotations
@@ -30,24 +30,26 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[11, 12, 13])
     parser.add_argument("--policy", default="muri-s")
     parser.add_argument("--work", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, help="a limit in seconds instead of a budget of work")
     given = parser.parse_args(arguments)
+    limits = Limits(work=given.work) if given.seconds is None else Limits(seconds=given.seconds)
     print(f"{'kind':9} {'objective':10} seed {'value':>13} {'bound':>13} {'gap':>7} {'search':>8} {'check':>7}")
     for kind in given.kinds:
         for objective in given.objectives:
             for seed in given.seeds:
                 measured = gap_of(
-                    different_jobs(kind, given.jobs, seed), f"{given.policy}:objective={objective}", given.work
+                    different_jobs(kind, given.jobs, seed), f"{given.policy}:objective={objective}", limits
                 )
                 print(f"{kind:9} {objective:10} {seed:4} {measured}", flush=True)
 
 
-def gap_of(round_: Round, policy: str, work: float) -> str:
+def gap_of(round_: Round, policy: str, limits: Limits) -> str:
     """Return value, checked bound, gap and times of one round, as columns."""
     rules = policy_from(policy).rules
     audit, program = Audit(round_, rules), program_of(rules)
     start = policy_from(policy).decide(round_, seed=0)
     began = time.process_time()
-    answer = search_chapter(round_, program, Limits(work=work), start)
+    answer = search_chapter(round_, program, limits, start)
     searched = time.process_time()
     if answer is None or answer.decision is None or answer.duals is None:
         return "groups were not priced"

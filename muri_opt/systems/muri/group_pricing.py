@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.rounds import Budget, unlimited
 from muri_opt.rounds.amounts import Ints
+from muri_opt.systems.muri.group_keys import different, keys
 from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
+from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -28,8 +31,8 @@ PER_JOB: Final = 4
 """Pairs that a quick look takes of each job."""
 MOST_STEPS: Final = 500_000_000
 """Pairs times third jobs of one look."""
-PER_STEP: Final = 2.5e-8
-"""Work of a step."""
+PER_STEP: Final = 7e-8
+"""Work of a step: two jobs with a third."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
 MOST_SUITED: Final = 16
@@ -37,8 +40,9 @@ MOST_SUITED: Final = 16
 MOST_EXCHANGED: Final = 200_000
 """Groups that are looked at in one turn of exchanging members."""
 _EXCHANGES: Final = 2
-_STEPS_OF_GROUP: Final = 40
-OF_PAIR: Final = 8
+_STEPS_OF_GROUP: Final = 15
+_STEPS_OF_TWO: Final = 0.3
+OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
 _CELLS: Final = 1 << 21
@@ -84,7 +88,7 @@ class GroupPricing:
 
     def __init__(self, types: GroupTypes, able: Ints) -> None:
         self.types, self.able = types, able
-        self.steps = 0
+        self.spent, self.budget = 0.0, unlimited()
         rules = types.rules
         self.rule, self.slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
         amount = adds_alone(rules, types.members(np.arange(len(types.g))))
@@ -93,23 +97,37 @@ class GroupPricing:
         unit = 1e-6 if self.rule.in_seconds else 1.0
         self.times = [np.ascontiguousarray(types.stages[:, stage] * unit) for stage in range(types.stages.shape[1])]
         self.unit = unit
+        line = np.argsort(types.stages, axis=1, kind="stable")
+        self.alike = line @ line.shape[1] ** np.arange(line.shape[1])
+        """Jobs whose longest stages are the same have the same number: to look at them together takes less time."""
 
-    def look(self, charges: Charges, reach: Reach, *, least: float = 0.0, among: Ints | None = None) -> Seen:
+    def look(
+        self, charges: Charges, reach: Reach, budget: Budget, *, least: float = 0.0, among: Ints | None = None
+    ) -> Seen:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
 
         A full look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
+        The best pairs come first, and when the budget is over the others are looked at as in a wide one. ``spent`` is
+        the work of the last look.
         """
         able = self.able if among is None else among
+        self.spent, self.budget = 0.0, budget
         parts = []
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
+            kinds = kinds[np.argsort(self.alike[kinds], kind="stable")]
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
             parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
         seen = self._seen(
             different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
         )
         return self._exchanged(seen, charges, able) if reach is Reach.WIDE else seen
+
+    def spend(self, steps: float) -> None:
+        """Count steps of a look."""
+        self.spent += PER_STEP * steps
+        self.budget.spend(PER_STEP * steps)
 
     def _seen(self, groups: Ints, charges: Charges) -> Seen:
         values = self.types.values(groups, np.full(len(groups), -1))[0]
@@ -130,7 +148,7 @@ class GroupPricing:
             if not len(best):
                 break
             tried = np.append(tried, keys(best, len(able)))
-            self.steps += _STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest
+            self.spend(_STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest)
             found = self._seen(self._with_one_other(best, kinds, able), charges)
             better = found.profit > 0
             start = Seen(found.groups[better], found.profit[better])
@@ -154,23 +172,20 @@ class GroupPricing:
         return different(made[allowed])
 
 
-def different(groups: Ints) -> Ints:
-    """Return groups without those that are there twice."""
-    return groups[np.unique(keys(groups, int(groups.max(initial=0)) + 1), return_index=True)[1]]
-
-
-def keys(groups: Ints, kinds: int) -> Ints:
-    """Return a number for each group of so many kinds that no other has."""
-    key = np.zeros(len(groups), dtype=np.int64)
-    for member in groups.T:  # at most four, of types that are fewer than the fourth root of what a word holds
-        key = key * (kinds + 1) + member + 1
-    return key
-
-
 def _best_places(suits: Floats, most: int) -> Ints:
     """Return so many places with the largest numbers of each row."""
     places = suits.shape[1]
     return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
+
+
+def _alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+    """Yield rows with nearly as many thirds and fourths, and how many that is at most: powers of two."""
+    steps = [np.ceil(np.log2(np.maximum(1, counts))).astype(np.int64) for counts in (thirds, fourths)]
+    key = 64 * steps[0] + steps[1]
+    some = (thirds > 0) & (fourths > 0)
+    for one in np.unique(key[some]).tolist():
+        rows = np.flatnonzero(some & (key == one))
+        yield (int(thirds[rows].max()), int(fourths[rows].max())), rows
 
 
 class _Suits(NamedTuple):
@@ -217,10 +232,9 @@ class _Bucket:
             key = np.unique(np.minimum(first, second) * self.count + np.maximum(first, second), return_index=True)[1]
             first, second, score = first[key], second[key], score[key]
         most = max(1, MOST_STEPS // self.count)
-        if len(first) > most:
-            best = np.argpartition(-score, most)[:most]
-            first, second = first[best], second[best]
-        self.pricing.steps += 2 * len(first) * self.count
+        best = np.argsort(-score, kind="stable")[:most]
+        first, second = first[best], second[best]
+        self.pricing.spend(2 * len(first) * self.count)
         step = max(1, _BLOCK // self.count)
         for begin in range(0, len(first), step):
             yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
@@ -313,25 +327,41 @@ class _Bucket:
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
             yield self._best_fours(groups, row, _NEVER, 2)
             return
+        if self.pricing.budget.over():
+            reach = Reach.WIDE
         thirds = one.half[able] > (pays - top)[able, None]
         fourths = other.half[able] > (pays - high)[able, None]
-        could = np.maximum(thirds.sum(axis=1), fourths.sum(axis=1))
-        could = np.minimum(could, MOST_SUITED if reach is Reach.WIDE else self.count)
-        for least, most in pairwise((0, *(2**step for step in range(self.count.bit_length() + 1)))):
-            rows, width = able[(could > least) & (could <= most)], min(most, self.count)
-            self.pricing.steps += len(rows) * width * width // 2
-            for part in np.array_split(rows, len(rows) * width * width // _CELLS + 1):
-                yield self._paying(first[part], second[part], one.of(part), other.of(part), width)
+        if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:
+            many = thirds.sum(axis=1) * fourths.sum(axis=1) > MANY * len(self.meetings)
+            yield self._met(first[able[many]], second[able[many]], Suits(thirds[many], fourths[many]))
+            able, thirds, fourths = able[~many], thirds[~many], fourths[~many]
+        most = MOST_SUITED if reach is Reach.WIDE else self.count
+        for wide, rows in _alike(np.minimum(thirds.sum(axis=1), most), np.minimum(fourths.sum(axis=1), most)):
+            self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
+            for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
+                yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)
 
-    def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: int) -> Ints:
-        """Return the best groups of each pair that are above their price, with so many jobs in either free seat.
+    @cached_property
+    def meetings(self) -> PairMeetings:
+        """All pairs that could be half of a group."""
+        return PairMeetings(self.times, self.adds / self.slow[4], self.pays, self.score, self.fixed)
+
+    def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
+        """Return the best groups of pairs with all others."""
+        self.pricing.spend(STEPS * len(first) * len(self.meetings))
+        met = self.meetings.of(first, second, self.score[first, second], suits)
+        groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
+        return self._best_fours(groups, met.row, self.fixed, OF_PAIR)
+
+    def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: tuple[int, int]) -> Ints:
+        """Return the best groups of each pair that are above their price, with so many jobs in the two free seats.
 
         The two of them are a pair half a cycle apart as well: they are above their prices by what the first two lack.
         Where the cycle has four slots, turning it makes the better pair the first one. And no period of four is shorter
         than that of either three.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
-        thirds, fourths = (_best_places(suits.half, most) for suits in (one, other))
+        thirds, fourths = _best_places(one.half, most[0]), _best_places(other.half, most[1])
         lacks = pays[:, None] - np.take_along_axis(one.half, thirds, axis=1)
         row, left, right = np.nonzero(np.take_along_axis(other.half, fourths, axis=1)[:, None] > lacks[:, :, None])
         third, fourth = thirds[row, left], fourths[row, right]

@@ -18,7 +18,8 @@ from muri_opt.modelling import Model, Relax, Relaxed, Values
 from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
-from muri_opt.systems.muri.group_pricing import PER_STEP, Charges, GroupPricing, Reach, Seen, different
+from muri_opt.systems.muri.group_keys import different
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach, Seen
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -29,9 +30,11 @@ CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
 QUICK_UNTIL: Final = 0.6
 """Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.4
+WIDE_UNTIL: Final = 0.2
 """Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
 that it leads to need another one."""
+FULL_UNTIL: Final = 0.85
+"""Part of it from which a full look goes on as a wide one: its groups are of use only if there is time for prices."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
@@ -45,8 +48,12 @@ _DRY: Final = 50
 """Quick looks are over that find fewer groups than one for so many types."""
 _COVERED: Final = 3
 """Times that the best prices are looked at again, and rise where groups are above them."""
-_MOST_RISEN: Final = 50_000
-"""Groups up to which a program tells by how much prices rise."""
+_AT_ONCE: Final = 500
+"""Groups that are looked through between two looks at which types have enough."""
+_RISEN: Final = 10_000
+"""Groups that are added at once to the program that tells by how much prices rise."""
+_RISES: Final = 6
+"""Times that it is solved."""
 
 
 class Program(Protocol):
@@ -88,6 +95,11 @@ class Master:
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
         self.rising = unlimited()
+        """What programs may take that tell rises of prices: more than looks, which are worth little without them."""
+        self.looking = unlimited()
+        """What looks may take."""
+        self.took = 0.0
+        """Seconds that the last look took, where they are limited."""
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
         self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
         self._columns: GroupColumns | None = None
@@ -151,7 +163,7 @@ class Master:
         self.look_quickly(budget.until(QUICK_UNTIL))
         self.reach = Reach.WIDE
         self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
-        self.reach, self.rising = Reach.FULL, budget
+        self.reach, self.looking = Reach.FULL, budget.until(FULL_UNTIL)
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
             if self._ends(budget):
@@ -178,23 +190,40 @@ class Master:
     def _risen(self, prices: Prices, seen: Seen) -> _Risen:
         """Return prices that cover the groups that were seen, at the least cost: those of a program over these groups.
 
-        In it a group is worth what it is above its price. Rises never uncover others.
+        In it a group is worth what it is above its price. It begins with the groups that are above by most, and those
+        that its rises do not cover are added; what is missing at last is the same for all jobs of a group. Rises never
+        uncover others.
         """
         above = np.flatnonzero(seen.profit > 0)
-        columns = GroupColumns.of_types(self.types, seen.groups[above])
-        profit = np.zeros(len(columns.value), dtype=np.int64)  # of those that go on as they are nothing is said
-        profit[: len(above)] = np.ceil(seen.profit[above])
-        columns = replace(columns, value=profit)
-        model = self.program.model_over(self.round_, columns)
-        relaxed = self.relax(model, self.rising, central=True) if 0 < len(above) <= _MOST_RISEN else None
-        if relaxed is None:
-            rise = self._equal_rise(seen)
-            once = prices["once"] + rise[self.types.type_of]
-            return _Risen(dict(prices) | {"once": once}, float(rise @ self.able))
-        rises = self.program.prices_over(self.round_, columns, model, relaxed.duals)
+        left = Seen(seen.groups[above], seen.profit[above])
+        rises: Prices = {"once": np.zeros(len(self.round_.jobs))}
+        known, missing = np.zeros(0, dtype=np.int64), np.arange(len(above))
+        for _ in range(_RISES):
+            worst = missing[np.argsort(-left.profit[missing], kind="stable")]
+            known = np.concatenate([known, worst[:_RISEN]])
+            told = self._rises_over(seen.groups[above[known]], seen.profit[above[known]]) if len(worst) else None
+            if told is None:
+                break
+            rises = told
+            left = left._replace(profit=seen.profit[above] - self._charges(rises).of(self.types, left.groups))
+            missing = np.setdiff1d(np.flatnonzero(left.profit > self._least), known)
+        once = rises["once"] + self._equal_rise(left)[self.types.type_of]
+        rises = dict(rises) | {"once": once}
         both = {label: price + rises.get(label, np.zeros_like(price)) for label, price in prices.items()}
         both |= {label: rise for label, rise in rises.items() if label not in prices}
         return _Risen(both, sum(float(rise @ self._supply(label)) for label, rise in rises.items()))
+
+    def _rises_over(self, groups: Ints, profits: Floats) -> Prices | None:
+        """Return the cheapest rises of prices that cover some groups, if that is not too late."""
+        columns = GroupColumns.of_types(self.types, groups)
+        worth = np.zeros(len(columns.value), dtype=np.int64)  # of those that go on as they are nothing is said
+        worth[: len(groups)] = np.ceil(profits)
+        columns = replace(columns, value=worth)
+        model = self.program.model_over(self.round_, columns)
+        relaxed = self.relax(model, self.rising, central=True)
+        if relaxed is None:
+            return None
+        return self.program.prices_over(self.round_, columns, model, relaxed.duals)
 
     def _equal_rise(self, seen: Seen) -> Floats:
         """Return by how much prices of types rise so that each group that was seen pays, all its jobs the same part."""
@@ -211,9 +240,13 @@ class Master:
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
         """Return groups at prices, of all jobs or quickly ``among`` some."""
         if among is not None:
-            return self.pricing.look(self._charges(prices), Reach.QUICK, among=among)
+            return self.pricing.look(self._charges(prices), Reach.QUICK, self.looking, among=among)
         least = self._least if self.reach is Reach.FULL else 0.0
-        return self.pricing.look(self._charges(prices), self.reach, least=least)
+        before = self.rising.left().seconds
+        seen = self.pricing.look(self._charges(prices), self.reach, self.looking, least=least)
+        after = self.rising.left().seconds
+        self.took = 0.0 if before is None or after is None else before - after
+        return seen
 
     def chosen(self, seen: Seen) -> Ints:
         """Return the best groups of every type; at the very first prices also those that nearly pay."""
@@ -223,11 +256,15 @@ class Master:
         able = able[np.argsort(-seen.profit[able], kind="stable")]
         most = _NEW_OF_TYPE if self.reach is Reach.QUICK and not first else _FIRST
         taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
-        for place, row in zip(able.tolist(), seen.groups[able].tolist(), strict=True):
-            kinds = [kind for kind in row if kind >= 0]
-            if (taken[kinds] < most).any():
-                taken[kinds] += 1
-                kept.append(place)
+        taken[-1] = most  # of no job there are enough
+        for begin in range(0, len(able), _AT_ONCE):
+            some = able[begin : begin + _AT_ONCE]
+            some = some[(taken[seen.groups[some]] < most).any(axis=1)]
+            for place, row in zip(some.tolist(), seen.groups[some].tolist(), strict=True):
+                kinds = [kind for kind in row if kind >= 0]
+                if (taken[kinds] < most).any():
+                    taken[kinds] += 1
+                    kept.append(place)
         return seen.groups[kept]
 
     def solve_master(self, budget: Budget) -> Told[Prices] | None:
@@ -244,12 +281,9 @@ class Master:
         return Told(prices, self.value)
 
     def _ends(self, budget: Budget) -> bool:
-        """Count the last look; return whether another one as dear would be too late."""
-        cost = PER_STEP * self.pricing.steps
-        self.pricing.steps = 0
-        budget.spend(cost)
-        left = budget.left()
-        ample = all(some is None or some > cost for some in (left.seconds, left.work))
+        """Return whether another look as dear as the last one would be too late."""
+        left, cost = budget.left(), self.pricing.spent
+        ample = (left.seconds is None or left.seconds > self.took) and (left.work is None or left.work > cost)
         return budget.over() or (self.reach is Reach.FULL and not ample)
 
     def remember(self, relaxed: Relaxed) -> None:
@@ -277,7 +311,7 @@ class Master:
         return Charges(
             job=prices["once"][types.first_job] + quota * types.g,
             per_gpu=cpu * types.c + memory * types.m,
-            gpu=float(prices["gpus"][0]),
+            gpu=float(prices.get("gpus", nothing)[0]),
         )
 
     def _supply(self, label: str) -> Floats:

@@ -15,7 +15,7 @@ from muri_opt.modelling import Model, Relaxed, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Limits
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_exchange import exchanged, in_order
-from muri_opt.systems.muri.group_pricing import keys
+from muri_opt.systems.muri.group_keys import keys
 from muri_opt.systems.muri.program_master import TINY, Master
 
 FEW: Final = 40

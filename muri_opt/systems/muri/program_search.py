@@ -58,6 +58,7 @@ def search_groups(
     within = budget if left is None else budget.until(SHORT if is_short else 1 - check / left)
     master = Master(program, round_, types, relax)
     master.take(_started(round_, types, start))
+    master.rising = master.looking = within
     duals: LinearDuals | None
     if is_short:
         master.look_quickly(within.until(PRICING))

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.verify.muri.opposite_pairs import OppositePairs
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, slot_count, steady_periods
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,10 @@ MOST_STEPS: Final = 1_000_000_000
 """Pairs times third jobs that are looked at; where there are more, profits up to some amount are conceded."""
 MOST_FOURS: Final = 100_000_000
 """Groups of four that are looked at before more is conceded."""
+MOST_PAIRS: Final = 2_000_000
+"""Pairs that are kept to be looked at with one another."""
+_MANY: Final = 0.04
+"""Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
 _BLOCK: Final = 1 << 15
 _MARGIN: Final = 1e-9
 _NEVER: Final = -1e300
@@ -107,6 +112,7 @@ class _Scan:
         self.slots = slot_count(bidders.pattern, bidders.stages.shape[1])
         self.times = [np.ascontiguousarray(bidders.stages[:, stage]) for stage in range(bidders.stages.shape[1])]
         self.kept: list[tuple[Ints, Floats]] = []
+        self.pairs: OppositePairs | None = None
 
     def found(self) -> Found:
         """Return what was found so far."""
@@ -131,11 +137,28 @@ class _Scan:
         first, second, score = first[order], second[order], score[order]
         best = float(score[0]) if opposite and len(score) else best
         self._concede(score, best, opposite=opposite)
+        self.pairs = self._opposite_pairs(seats, best) if opposite else None
         step = max(1, _BLOCK // max(1, len(self.times[0])))
         for begin in range(0, len(first), step):
             if score[begin] < self._needs(best, opposite=opposite):
                 break
-            self._extend(first[begin : begin + step], second[begin : begin + step], seats)
+            places = np.arange(begin, min(begin + step, len(first)))
+            self._extend(first[places], second[places], seats, places)
+
+    def _opposite_pairs(self, seats: tuple[int, ...], best: float) -> OppositePairs | None:
+        """Return all pairs that can make up a group with the best one, the best first, if they can be kept.
+
+        What they lose is not looked at there, nor jobs without any work.
+        """
+        count = len(self.times[0])
+        slots_add_up = self.bidders.pattern not in FOUR_SLOTS
+        if not slots_add_up or self.loses or self.idle or count * (count - 1) // 2 > MOST_PAIRS:
+            return None
+        least = self._needs(best, opposite=False) - self.bidders.fixed
+        pairs = zip(*self._pairs(seats[0], seats[2], whole=False, least=least), strict=True)
+        first, second, profit = (np.concatenate(part) for part in pairs)
+        bidders = self.bidders
+        return OppositePairs(self.times, bidders.adds, bidders.pays, first, second, profit + bidders.fixed)
 
     def _best_rest(self, seats: tuple[int, ...], *, opposite: bool) -> float:
         """Return what the jobs of a group beside its first pair are above what they pay, at most."""
@@ -191,8 +214,11 @@ class _Scan:
             total = longest if total is None else np.add(total, longest, out=total)
         return np.maximum(1.0, total) if self.idle else total
 
-    def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...]) -> None:
-        """Look at pairs with every third job, and with those two that may make up for what is missing."""
+    def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...], places: Ints) -> None:
+        """Look at pairs with every third job, and with those two that may make up for what is missing.
+
+        Where these are many, all other pairs are looked at instead.
+        """
         bidders = self.bidders
         pays = bidders.pays[first] + bidders.pays[second]
         if self.size == 3:
@@ -203,15 +229,26 @@ class _Scan:
         one, other = (self._with(first, second, seats, slot, part=0.5) for slot in (seats[1], seats[3]))
         high, top = one.max(axis=1), other.max(axis=1)
         paid = pays + bidders.fixed
+        wide = []
         for row in np.flatnonzero(high + top > paid + self.floor - self.margin).tolist():
             need = paid[row] + self.floor - self.margin
             third = np.flatnonzero(one[row] + top[row] > need)
             fourth = np.flatnonzero(other[row] + high[row] > need)
-            enough = (one[row, third][:, None] + other[row, fourth] > need) & (third[:, None] != fourth)
-            some, others = np.nonzero(enough)
+            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need)
+            if self.pairs is not None and len(enough) > _MANY * len(self.pairs.first):
+                wide.append(int(places[row]))
+                continue
+            some, others = third[enough // len(fourth)], fourth[enough % len(fourth)]
+            some, others = some[some != others], others[some != others]
             if len(some):
                 same = np.full(len(some), first[row]), np.full(len(some), second[row])
-                self._fours(np.column_stack([*same, third[some], fourth[others]]), seats)
+                self._fours(np.column_stack([*same, some, others]), seats)
+        if self.pairs is not None and wide:
+            least = bidders.fixed + self.floor - self.margin
+            starts, stops = self.pairs.met(np.array(wide), least)
+            self.fours += int(_MANY * (stops - starts).sum())
+            for groups in self.pairs.above(np.array(wide), least):
+                self._fours(groups, seats)
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:
         """Return what every third job adds above its price, with a part of what the two add, at the period of three."""

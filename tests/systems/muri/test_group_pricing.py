@@ -10,6 +10,7 @@ import pytest
 from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
+from muri_opt.systems.muri import group_pricing
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
 from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
 from muri_opt.systems.muri.group_values import GroupRules
@@ -34,10 +35,14 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
+@pytest.mark.parametrize("many", [-1.0, 10.0])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_full_look_finds_the_group_that_is_most_above_its_price(kind: str, objective: str) -> None:
-    """At the prices of the relaxation, lowered for some jobs."""
+def test_a_full_look_finds_the_group_that_is_most_above_its_price(
+    kind: str, objective: str, many: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the prices of the relaxation, lowered for some jobs; pairs meet all others, or only those that suit them."""
+    monkeypatch.setattr(group_pricing, "MANY", many)
     round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
@@ -50,7 +55,7 @@ def test_a_full_look_finds_the_group_that_is_most_above_its_price(kind: str, obj
         charges = charges_of(types, prices["once"] * rng.uniform(0.9, 1.0, 18), float(prices["gpus"][0]))
         groups = listed(types)
         profit = types.values(groups, np.full(len(groups), -1))[0] - charges.of(types, groups)
-        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL)
+        seen = GroupPricing(types, types.able(round_)).look(charges, Reach.FULL, unlimited())
         assert profit.max() > 0
         assert seen.profit.max() == profit.max()
 
@@ -99,6 +104,6 @@ def test_prices_cover_every_group_and_come_close_to_the_relaxation(kind: str, ob
 
 def test_the_gap_of_a_large_round_is_told() -> None:
     """Sixty different jobs have more groups than are listed."""
-    told = gap_of(different_jobs("uniform", 60, 11), "muri-s:objective=efficiency", 3.0).split()
+    told = gap_of(different_jobs("uniform", 60, 11), "muri-s:objective=efficiency", Limits(work=3.0)).split()
     value, bound = (int(one.replace(",", "")) for one in told[:2])
     assert value <= bound <= 1.02 * value

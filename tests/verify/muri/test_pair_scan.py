@@ -79,6 +79,28 @@ def test_the_bound_is_the_same_as_by_listing_all_groups(
     assert unpaid  # some prices were too low, so that groups were found
 
 
+@pytest.mark.parametrize("many", [-1.0, 0.04])
+@pytest.mark.parametrize("pattern", ["cyclic", "muri-cyclic"])
+def test_pairs_that_meet_all_others_miss_no_group(pattern: str, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices are such that hardly a group is above them: either pair of it may be the one that is found."""
+    monkeypatch.setattr(pair_scan, "_MANY", many)
+    rng = np.random.default_rng(len(pattern))
+    for _ in range(30):
+        times = rng.integers(1, 100, (4, 4))[rng.integers(0, 4, 9)] + rng.integers(0, 5, (9, 4))
+        jobs = tuple(
+            Job(id=f"j{j}", gpus=1, stage_seconds=tuple(map(float, row)), iteration_seconds=1.0, remaining_iterations=1)
+            for j, row in enumerate(times)
+        )
+        round_ = Round(cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=jobs, resources=tuple("abcd"))
+        free = LinearDuals(denominator=1, multipliers={"once": tuple(rng.integers(0, 150_000, 9).tolist())})
+        best = dual_bound.sharing_bound._function(round_, Sharing(pattern=pattern), free)
+        assert best is not None
+        gpu = best - sum(free.multipliers["once"]) - int(rng.integers(1, 30_000))
+        duals = LinearDuals(denominator=1, multipliers=dict(free.multipliers) | {"gpus": (gpu,)})
+        listed, scanned = _both(round_, Sharing(pattern=pattern), duals, monkeypatch)
+        assert scanned == listed == best
+
+
 def test_where_not_all_is_looked_at_more_is_conceded(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     round_, rules = _round(rng, 12, 4, running=False), Sharing()

@@ -36,6 +36,11 @@ class Pattern:
     in_seconds: bool = False
     packed: bool = False
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether a period is the sum over slots of the longest stage in each."""
+        return self.periods is cyclic_periods
+
     def checked_slots(self, stages: int, stages_field: str) -> int:
         """Return the slots for jobs of so many stages, or refuse the number."""
         if stages < 1 or (self.stages is not None and stages != self.stages):

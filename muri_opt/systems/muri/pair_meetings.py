@@ -1,0 +1,101 @@
+"""Two pairs of jobs, each half a cycle apart, that are worth more together than they pay.
+
+In a cycle of four slots that add up, the period of two pairs is the sum over slots of the longer of the two times that
+they take there. Where jobs are alike, bounds by three jobs rule out few fourth ones: then a pair meets all that are no
+better than itself, by a dozen operations on long arrays of 32-bit floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.rounds.amounts import Ints
+
+Floats = NDArray[np.float64]
+MANY: Final = 0.1
+"""Part of all pairs from which on those that could suit a pair are not picked out."""
+STEPS: Final = 0.05
+"""Steps of work for two pairs that meet."""
+_ROWS: Final = 16
+_COLUMNS: Final = 1024
+_ROUNDING: Final = 2e-6
+
+
+class Met(NamedTuple):
+    """Places of pairs that were asked for, and the two jobs in the slots between theirs."""
+
+    row: Ints
+    third: Ints
+    fourth: Ints
+
+
+class Suits(NamedTuple):
+    """Which jobs could make a group pay in slots 1 and 3, with the pair of each row."""
+
+    third: NDArray[np.bool_]
+    fourth: NDArray[np.bool_]
+
+
+class PairMeetings:
+    """All pairs that could be a half of a group: jobs in slots 1 and 3, the best first.
+
+    ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides.
+    """
+
+    def __init__(self, times: Sequence[Floats], adds: Floats, pays: Floats, score: Floats, fixed: float) -> None:
+        self.third, self.fourth = np.nonzero(score > fixed - score.max())
+        line = np.argsort(-score[self.third, self.fourth], kind="stable")
+        self.third, self.fourth = self.third[line], self.fourth[line]
+        self.score = score[self.third, self.fourth]
+        self.times, self.adds, self.pays, self.fixed = times, adds, pays, fixed
+        self._slots = _longest(times, self.third, self.fourth, later=1)
+        self._adds = (adds[self.third] + adds[self.fourth]).astype(np.float32)
+        self._pays = ((1 - _ROUNDING) * (pays[self.third] + pays[self.fourth])).astype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.third)
+
+    def of(self, first: Ints, second: Ints, both: Floats, suits: Suits) -> Met:
+        """Return the pairs that may make a group pay with jobs in slots 0 and 2, whose score is ``both``.
+
+        Turning the cycle makes the better pair the first one: others that are better are left out. So are those with a
+        job that suits none of a few jobs that are looked at together, which is the more the more these are alike.
+        """
+        found = [Met(*np.zeros((3, 0), dtype=np.int64))]
+        for begin in range(0, len(first), _ROWS):
+            rows = np.arange(begin, min(begin + _ROWS, len(first)))
+            start, stop = np.searchsorted(-self.score, (-both[rows].max(), both[rows].max() - self.fixed)).tolist()
+            third, fourth = (np.logical_or.reduce(every[rows], axis=0) for every in suits)
+            others = start + np.flatnonzero(third[self.third[start:stop]] & fourth[self.fourth[start:stop]])
+            for at in range(0, len(others), _COLUMNS):
+                row, other = self._paying(first[rows], second[rows], others[at : at + _COLUMNS])
+                no_better = self.score[other] <= both[rows[row]]
+                row, other = rows[row[no_better]], other[no_better]
+                found.append(Met(row, self.third[other], self.fourth[other]))
+        return Met(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+    def _paying(self, first: Ints, second: Ints, others: Ints) -> tuple[Ints, Ints]:
+        """Return which pairs, by their place, pay with which of the others."""
+        mine = _longest(self.times, first, second, later=0)
+        period: Any = np.maximum(mine[0][:, None], self._slots[0][others])
+        for own, other in zip(mine[1:], self._slots[1:], strict=True):
+            period += np.maximum(own[:, None], other[others])
+        pays = (1 - _ROUNDING) * (self.pays[first] + self.pays[second] + self.fixed)
+        period *= pays.astype(np.float32)[:, None] + self._pays[others]
+        adds = (self.adds[first] + self.adds[second]).astype(np.float32)
+        found = np.flatnonzero(adds[:, None] + self._adds[others] > period)
+        row, other = np.divmod(found, len(others))
+        return row, others[other]
+
+
+def _longest(times: Sequence[Floats], first: Ints, second: Ints, *, later: int) -> list[NDArray[np.float32]]:
+    """Return how long pairs take in each slot, if the first job begins so much later than slot 0."""
+    count = len(times)
+    return [
+        np.maximum(times[(slot - later) % count][first], times[(slot - later - 2) % count][second]).astype(np.float32)
+        for slot in range(count)
+    ]

@@ -1,0 +1,86 @@
+"""Pairs of jobs in opposite slots of a cycle of four, each looked at with all others that are no better.
+
+The two pairs of a group of four meet in every slot: its period is the sum over slots of the longer of two times, one of
+each pair. So a pair is looked at with thousands of others by a few operations on arrays, where jobs alike
+leave too many groups for bounds to tell apart. It is done in floats of 32 bits, whose rounding is allowed for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from muri_opt.verify.muri.periods import Ints
+
+Floats = NDArray[np.float64]
+_SLOTS: Final = 4
+_ROWS: Final = 16
+_COLUMNS: Final = 1024
+_ROUNDING: Final = 2e-6
+"""Above what a dozen operations on floats of 32 bits can be off, as a part of their terms."""
+
+
+class OppositePairs:
+    """Pairs that begin half a cycle apart, the best first.
+
+    ``times[r]`` is stage r of every job, ``score`` what a pair is above its price at its own period.
+    """
+
+    def __init__(
+        self, times: Sequence[Floats], adds: Floats, pays: Floats, first: Ints, second: Ints, score: Floats
+    ) -> None:
+        line = np.argsort(-score, kind="stable")
+        self.first, self.second, self.score = first[line], second[line], score[line]
+        self.adds, self.pays = (every[self.first] + every[self.second] for every in (adds, pays))
+        self._slots = [self._longest(times, slot).astype(np.float32) for slot in range(_SLOTS)]
+        self._adds = self.adds.astype(np.float32)
+        self._pays = (self.pays - _ROUNDING * np.abs(self.pays)).astype(np.float32)
+
+    def _longest(self, times: Sequence[Floats], slot: int) -> Floats:
+        """Return how long each pair takes in a slot: the second of it is two stages behind the first."""
+        longest: Floats = np.maximum(times[slot][self.first], times[(slot - 2) % _SLOTS][self.second])
+        return longest
+
+    def met(self, rows: Ints, least: float) -> tuple[Ints, Ints]:
+        """Return from where to where pairs are no better than those of rows, and with them as good as the least."""
+        own = self.score[rows]
+        return np.searchsorted(-self.score, -own), np.searchsorted(-self.score, own - least)
+
+    def above(self, rows: Ints, least: float) -> Iterator[Ints]:
+        """Yield groups (the two of a row, then those in the slots between them) that may be above ``least``.
+
+        A row is one of the pairs. It is looked at with all that are no better, so that no group is missed if every
+        pair is a row that is above half of the least.
+        """
+        for begin in range(0, len(rows), _ROWS):
+            some = rows[begin : begin + _ROWS]
+            starts, stops = self.met(some, least)
+            stop = int(stops.max())
+            for at in range(int(starts.min()), stop, _COLUMNS):
+                yield from self._met(some, slice(at, min(at + _COLUMNS, stop)), least)
+
+    def _met(self, rows: Ints, others: slice, least: float) -> Iterator[Ints]:
+        pays = self.pays[rows] + least
+        pays = pays - _ROUNDING * (self.pays[rows] + abs(least))
+        needed = pays.astype(np.float32)[:, None] + self._pays[others]
+        added = self._adds[rows, None] + self._adds[others]
+        mine = [times[rows, None] for times in self._slots]
+        for later in (1, 3):
+            period: Any = np.maximum(mine[0], self._slots[-later % _SLOTS][others])
+            for slot in range(1, _SLOTS):
+                period += np.maximum(mine[slot], self._slots[(slot - later) % _SLOTS][others])
+            period *= needed
+            row, other = np.divmod(np.flatnonzero(added > period), period.shape[1])
+            if len(row):
+                yield self._groups(rows[row], other + others.start, later)
+
+    def _groups(self, rows: Ints, others: Ints, later: int) -> Ints:
+        """Return the groups of two pairs each, of which no job is in both."""
+        between = (self.first[others], self.second[others])
+        groups = np.column_stack([self.first[rows], self.second[rows], *(between if later == 1 else between[::-1])])
+        apart = (groups[:, :2, None] != groups[:, None, 2:]).all(axis=(1, 2))
+        kept: Ints = groups[apart]
+        return kept
