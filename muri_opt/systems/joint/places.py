@@ -156,7 +156,7 @@ class _Placing:
         jobs = [job for job in every if job not in placed]
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
-        density = worth.work[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
+        density = worth.new[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
         for at in np.lexsort((jobs, -density)).tolist():
             if not self.free:
                 return
