@@ -100,6 +100,16 @@ def test_measured_rates_are_refused_as_they_do_not_say_on_how_many_gpus():
             solve_round(measured, policy, "heuristic")
 
 
+def test_where_lengths_are_guesses_chance_and_stops_are_usual():
+    usual = policy_from("joint-l")
+    assert usual == policy_from("joint-l:weights=chance,restarts=stops")
+    assert (usual.spec, usual.rules["weights"], usual.rules["restarts"]) == ("joint-l", "chance", "stops")
+    by_rank = policy_from("joint-l:weights=rank,restarts=pay")
+    assert by_rank.spec == "joint-l:restarts=pay,weights=rank"
+    assert by_rank.rules == {**policy_from("joint-s").rules, "lengths": "attained"}
+    assert policy_from("joint-s:restarts=stops").spec == "joint-s:restarts=stops"
+
+
 def test_only_unknown_lengths_ask_again():
     none = JobHistory(gpus=np.zeros(0, dtype=np.int64), attained=np.zeros(0), executed=np.zeros(0), waited=np.zeros(0))
     assert policy_from("joint-s").wakes(none, none) == inf
