@@ -84,7 +84,9 @@ def _revised(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
         matters = value // _PART_OF_VALUE if many else 0
         for placed, stirs in _others(state, offers, wishes, kept, anew, beside, least=matters):
             worth = state.value(placed)
-            if worth > most and (not stirs or worth > value + matters):
+            # a restart can be too short to be seen in the value: of equal ones that is taken which changes fewer jobs
+            calmer = worth == most > value and state.going_on(placed) > state.going_on(best)
+            if (worth > most or calmer) and (not stirs or worth > value + matters):
                 best, most = placed, worth
         then = state.after(best)
         if most <= value or then.held == state.held:

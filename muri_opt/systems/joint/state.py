@@ -105,6 +105,10 @@ class State:
         nodes, used = self.case.round_.cluster.nodes, place.share.nonzero()[0]
         return self.now.goes_on(group, {nodes[s].id: int(place.share[s]) for s in used.tolist()})
 
+    def going_on(self, placed: Mapping[Group, Place]) -> int:
+        """Return how many jobs go on as they are."""
+        return sum(len(group) for group, place in placed.items() if self.goes_on(group, place))
+
     def at_home(self, group: Group, held: Held) -> Place | None:
         """Return where a running group goes on with the GPUs it holds; ``None`` where its plan is not known."""
         return home_of(self.case.round_, self.case.models, group[0], held, self.plan[group[0]])

@@ -158,6 +158,17 @@ def test_a_job_moves_only_where_that_gains_more_than_its_restart():
     assert dict(one.gpus) == {"n0": 2}
 
 
+def test_a_job_whose_restart_is_too_short_to_count_goes_on_where_that_is_worth_as_much():
+    equal = {"gpus": 1, "scaling": {1: 4.0, 2: 4.0}, "iteration_seconds": 1.0, "attained_gpu_seconds": 0.0}
+    runs = Job(id="runs", **{**equal, "gpus": 2}, state="running", placement={"n0": 2})
+    round_ = Round(
+        cluster=Cluster(nodes=(Node(id="n0", gpus=2), Node(id="n1", gpus=1))), jobs=(Job(id="new", **equal), runs)
+    )
+    for spec in ("joint-l", "joint-l:weights=rank", "joint-l:restarts=pay"):
+        decision = policy_from(spec).decide(round_, 0)
+        assert {one.jobs: dict(one.gpus) for one in decision.assignments} == {("new",): {"n1": 1}, ("runs",): {"n0": 2}}
+
+
 def test_quotas_cpus_and_memory_are_kept():
     tenants = (Tenant(id="t", quota_gpus=2),)
     nodes = (Node(id="n0", gpus=4, cpus=4, memory_gib=8), Node(id="n1", gpus=4, cpus=4, memory_gib=8))
