@@ -34,7 +34,7 @@ from muri_opt.studies.runner.intervals import Interval, ratio_of
 
 NODES, EACH = 8, 8
 RESTART = 30.0
-POLICIES = ("aiturbo", "joint-s", "joint-l", "joint-l:weights=chance,restarts=stops")
+POLICIES = ("aiturbo", "joint-s", "joint-l")
 PREDICTABLE = "0"
 """What the column says of a job whose length was predictable."""
 HEAD = ("policy", "mean, h", "median, h", "99th, h", "restarts", "CPU s", "mean against aiturbo, 95 %")

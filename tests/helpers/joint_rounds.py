@@ -21,6 +21,8 @@ SPECS = (
     "joint-s:group=4",
     "joint-s:weights=pow,power=0.35",
     "joint-l:weights=gittins,samples=2/3/7/20",
+    "joint-l:restarts=pay,weights=rank",
+    "joint-s:restarts=stops",
 )
 RESOURCES = ("storage", "gpu", "network")
 

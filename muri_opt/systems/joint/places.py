@@ -85,7 +85,7 @@ class _Placing:
             self._place_plan(group[0], most, seat)
             return
         kind = self._kind(group)
-        for size in self._sizes(group, most):
+        for size in self._sizes(group, most, stays=seat is not None):
             if size <= self.free and self._within_quota(group, size):
                 parts = self._fit(group, kind, size, seat)
                 if parts is not None:
@@ -156,18 +156,21 @@ class _Placing:
         jobs = [job for job in every if job not in placed]
         period = self._models.period[self._models.kind[jobs]].astype(np.float64)
         cost = np.where(period > 0, period * np.arange(period.shape[1]), np.inf)
-        density = worth.work[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
+        density = worth.new[jobs].astype(np.float64) / cost.min(axis=1, initial=np.inf)
         for at in np.lexsort((jobs, -density)).tolist():
             if not self.free:
                 return
             if density[at] > 0:
                 yield jobs[at]
 
-    def _sizes(self, group: Group, most: int) -> Iterator[int]:
-        """Yield the GPU counts of all members, descending, those a smaller one would beat left out for a job alone."""
+    def _sizes(self, group: Group, most: int, *, stays: bool) -> Iterator[int]:
+        """Yield the GPU counts of all members, descending.
+
+        For a job alone those are left out that are no faster than a smaller one, but for that with which it can stay.
+        """
         models = self._models
-        shared = len(group) > 1 and most < models.period.shape[1]
-        if shared and all(models.period[models.kind[job], most] for job in group):
+        first = (stays or len(group) > 1) and most < models.period.shape[1]
+        if first and all(models.period[models.kind[job], most] for job in group):
             yield most
             most -= 1
         period = models.period[models.kind[list(group)]]

@@ -1,23 +1,21 @@
-"""Policies ``joint-s`` and ``joint-l``: shares and partners decided together, by the price of a GPU."""
+"""Policy ``joint-s``, and what ``joint-l`` shares with it: shares and partners decided together, by a GPU's price."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
+from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Round
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MAX_SECONDS
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
 from muri_opt.systems.gangs.gpu_seconds import GpuSecondsList
-from muri_opt.systems.history import JobHistory
 from muri_opt.systems.joint.decision import joint_decision
-from muri_opt.systems.joint.expected_service import MOST_SAMPLES
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
 from muri_opt.systems.joint.offers import Offers
@@ -28,7 +26,6 @@ from muri_opt.systems.joint.state import Case
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
-_LEAST_SAMPLE: Final = 0.001
 _SAID_WITH: Final[Mapping[str, frozenset[str]]] = {
     "rank": frozenset(),
     "chance": frozenset({"weights"}),
@@ -36,23 +33,22 @@ _SAID_WITH: Final[Mapping[str, frozenset[str]]] = {
     "gittins": frozenset({"weights", "samples"}),
 }
 """Settings of what work is worth that the rules name; the usual ones are not named."""
-LENGTHS_OF = {"joint-s": "known", "joint-l": "attained"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointPolicy(Policy):
     """Shares of GPUs, plans and partners chosen together, by what brings completions forward.
 
-    ``joint-s`` knows how long jobs are, ``joint-l`` expects each to take as long again as it has had, and asks to be
-    asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is ``full``, in which stages fill
-    the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in which they are as measured;
-    ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two for elastic jobs. ``kappa``
-    scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over the service left, or had,
-    to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as long as ``samples`` of the
-    GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance`` it counts by how likely
-    other jobs are to need more service, so that jobs that have had about as much do not take turns. A decision is
-    expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is given other GPUs loses
-    its restart of them.
+    ``joint-s`` knows how long jobs are, ``joint-l`` (:class:`GuessedLengthsPolicy`) expects each to take as long again
+    as it has had, and asks to be asked ``again`` after so many seconds. ``group`` is the largest group. ``sharing`` is
+    ``full``, in which stages fill the iteration, so that nobody runs faster in a group than alone, or ``stretch``, in
+    which they are as measured; ``slowdown`` is what sharing costs besides. ``shares`` are ``all``, or ``powers`` of two
+    for elastic jobs. ``kappa`` scales the price of GPUs at a job's end; with ``weights`` ``pow`` work is worth one over
+    the service left, or had, to a ``power`` instead. With ``weights`` ``gittins``, ``joint-l`` expects jobs to be as
+    long as ``samples`` of the GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance``
+    it counts by how likely other jobs are to need more service, so that jobs that have had about as much do not take
+    turns. A decision is expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is
+    given other GPUs loses its restart of them, and with ``stops`` it also saves as much by going on as it is.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'e'), ('b', 'c')]
@@ -70,6 +66,9 @@ class JointPolicy(Policy):
     samples: str = USUAL["samples"]
     again: str = "1800"
 
+    own_name: ClassVar[str] = "joint-s"
+    lengths: ClassVar[str] = "known"
+    """What the rules say of lengths."""
     chapter: ClassVar[str] = "joint"
     honours: ClassVar[frozenset[str]] = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
     choices: ClassVar[Mapping[str, Allowed]] = {
@@ -87,10 +86,10 @@ class JointPolicy(Policy):
     }
 
     def __post_init__(self) -> None:
-        if self.name not in LENGTHS_OF:
-            raise unknown_name("policy", self.name, LENGTHS_OF)
+        if self.name != self.own_name:
+            raise unknown_name("policy", self.name, (self.own_name,))
         Policy.__post_init__(self)
-        if self.weights in ("gittins", "chance") and self.name == "joint-s":
+        if self.weights in ("gittins", "chance") and self.lengths == "known":
             raise InputError(f"policy {self.name!r}.weights", repr(self.weights), "rank or pow: lengths are known")
         if self.weights != "gittins" and self.samples != NO_SAMPLES:
             raise InputError(f"policy {self.name!r}.samples", repr(self.samples), "samples with weights=gittins only")
@@ -98,20 +97,19 @@ class JointPolicy(Policy):
     @property
     def summary(self) -> str:
         """What is decided together, and what is known of lengths."""
-        known = "lengths known" if self.name == "joint-s" else "lengths unknown"
-        return f"shares of GPUs and partners on them together, by what brings completions forward; {known}"
+        return "shares of GPUs and partners on them together, by what brings completions forward; lengths known"
 
     @property
     def needs(self) -> tuple[str, ...]:
         """What jobs are ranked by."""
-        return ("remaining_iterations",) if self.name == "joint-s" else ("attained_gpu_seconds",)
+        return ("remaining_iterations",)
 
     @property
     def rules(self) -> Rules:
         """How jobs may share and what that is worth; how it is searched for is the algorithm's own affair."""
         unsaid = {"lengths", "weights", "power", "samples"} - _SAID_WITH[self.weights]
         settings = {name: getattr(self, name) for name in USUAL if name not in unsaid}
-        return {"chapter": self.chapter, "lengths": LENGTHS_OF[self.name], **settings}
+        return {"chapter": self.chapter, "lengths": self.lengths, **settings}
 
     def check(self, round_: Round) -> None:
         """Refuse a job that does not say what it is ranked by or how long an iteration takes, or prefers a place."""
@@ -120,16 +118,19 @@ class JointPolicy(Policy):
             if job.within is not None and not job.within.required:
                 allowed = f"true: the policy {self.name!r} prefers no place to another"
                 raise RefusalError(f"{where}.within.required", "false", allowed)
-            for field in self.needs:
-                if getattr(job, field) is None:
-                    other = "; 'joint-l' does not" * (self.name == "joint-s")
-                    raise InputError(f"{where}.{field}", "nothing", f"a number: {self.name!r} needs it{other}")
-            said = job.iteration_seconds, job.stage_seconds, job.scaling, job.plans
-            if self.name == "joint-s" and said == (None,) * len(said):
-                allowed = "a time, stage_seconds, scaling or plans: 'joint-s' ranks jobs by the service they have left"
-                raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
+            self.check_lengths(where, job)
         models_of(round_, JointRules.of(self.rules))
         self.set_apart(round_)
+
+    def check_lengths(self, where: str, job: Job) -> None:
+        """Refuse a job that does not say how much service it has left."""
+        if job.remaining_iterations is None:
+            allowed = f"a number: {self.name!r} needs it; 'joint-l' does not"
+            raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
+        said = job.iteration_seconds, job.stage_seconds, job.scaling, job.plans
+        if said == (None,) * len(said):
+            allowed = f"a time, stage_seconds, scaling or plans: {self.name!r} ranks jobs by the service they have left"
+            raise InputError(f"{where}.iteration_seconds", "nothing", allowed)
 
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not to be decided."""
@@ -173,15 +174,3 @@ class JointPolicy(Policy):
         worth = worth_of(round_, models, rules)
         placed = revised(Case(round_=round_, models=models, worth=worth, rules=rules))
         return joint_decision(round_, models, rules, placed)
-
-    def learned(self, gpu_seconds: float) -> Policy:
-        """Return the policy that knows of one job more that has ended; of very many it keeps every second by length."""
-        if self.weights != "gittins" or gpu_seconds < _LEAST_SAMPLE:
-            return self
-        known = [] if self.samples == NO_SAMPLES else self.samples.split("/")
-        line = sorted([*known, f"{gpu_seconds:.3f}"], key=float)
-        return replace(self, samples="/".join(line if len(line) <= MOST_SAMPLES else line[1::2]))
-
-    def wakes(self, running: JobHistory, waiting: JobHistory) -> float:
-        """Return when jobs of unknown length have had enough more to be ranked anew; lengths that are known do not."""
-        return Policy.wakes(self, running, waiting) if self.name == "joint-s" else float(self.again)

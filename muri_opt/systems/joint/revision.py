@@ -1,6 +1,7 @@
 """The joint round where jobs run: what runs goes on unless a change pays.
 
-The round is decided once as if nothing ran. That says what a GPU costs, and what each job would gain beyond its GPUs.
+The round is decided once as if nothing ran, by what work is worth to those who have yet to start: that is the same
+whoever runs, and so it is not looked at again. It says what a GPU costs, and what each job would gain beyond its GPUs.
 Groups that run and gain less than their jobs would, restarts paid, are given up, and their jobs and those that wait are
 decided anew beside the others. That is looked at again as if it ran already, until nothing is gained: so a decision
 that is decided again at once stays as it is. Of very many jobs those that run are stirred only for a hundredth of the
@@ -38,7 +39,7 @@ _PART_OF_VALUE = 100
 
 def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Place]:
     """Return GPUs per node of all groups that are to run; ``groups`` are those of another search, to begin with."""
-    offers = Offers.of(case.round_, case.models, case.worth, case.rules)
+    offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
     level, state = levels_of(case.round_), State.of(case)
     if not level.any():
         return _revised(state, offers, Beside.nothing(), groups)
@@ -77,13 +78,15 @@ def _revised(state: State, offers: Offers, beside: Beside, groups: list[Ints] | 
     chosen: dict[Group, Place] = {}
     reached = -1
     for _ in range(_LOOKS):
-        kept = _kept(state, offers, beside)
+        kept = _kept(state, _times(offers, state, wishes.stays), beside)
         best = _at_home(state, kept)
         value = most = state.value(best)
         matters = value // _PART_OF_VALUE if many else 0
         for placed, stirs in _others(state, offers, wishes, kept, anew, beside, least=matters):
             worth = state.value(placed)
-            if worth > most and (not stirs or worth > value + matters):
+            # a restart can be too short to be seen in the value: of equal ones that is taken which changes fewer jobs
+            calmer = worth == most > value and state.going_on(placed) > state.going_on(best)
+            if (worth > most or calmer) and (not stirs or worth > value + matters):
                 best, most = placed, worth
         then = state.after(best)
         if most <= value or then.held == state.held:
@@ -114,11 +117,13 @@ def _at_home(state: State, kept: dict[Group, Held]) -> dict[Group, Place]:
 class _Wishes:
     """What jobs have where nothing runs yet: ``gain[j]`` beyond the price of GPUs, less the restart if it runs.
 
-    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides.
+    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides. A job that runs is worth ``left[j]`` times as
+    much if it is changed, and ``stays[j]`` times as much if it goes on as it is.
     """
 
     gain: Floats
     left: Floats
+    stays: Floats
     price: float
     charge: Floats
 
@@ -139,7 +144,12 @@ class _Wishes:
             share = offers.work[members] / offers.work[members].sum(axis=1, keepdims=True)
             cost = (found.price * gpus)[:, None] * share
             gain[members] = np.maximum(0.0, each * share * left[members] - cost)
-        return cls(gain=gain, left=left, price=found.price, charge=anew.charge)
+        return cls(gain=gain, left=left, stays=case.more_by_going_on(), price=found.price, charge=anew.charge)
+
+
+def _times(offers: Offers, state: State, factor: Floats) -> Offers:
+    """Return the offers where the work of jobs that run is worth some times as much."""
+    return replace(offers, work=np.where(state.runs > 0, offers.work * factor, offers.work))
 
 
 def _others(
@@ -161,9 +171,9 @@ def _others(
         return
     as_new = placed_beside(state, beside.fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
     yield as_new, state.after(as_new).held != state.held
-    changed = replace(offers, work=np.where(state.runs > 0, offers.work * wishes.left, offers.work))
+    changed = _times(offers, state, wishes.left)
     groups = [group for group in kept if group not in beside.fixed]
-    lacks = _lacks(offers, wishes, {group: kept[group] for group in groups})
+    lacks = _lacks(_times(offers, state, wishes.stays), wishes, {group: kept[group] for group in groups})
     line = np.argsort(-lacks, kind="stable")
     many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
     if SCALE * lacks[line[:many]].sum() < least:

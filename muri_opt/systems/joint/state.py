@@ -10,14 +10,13 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.joint.group_value import Group, Place, placed_value
 from muri_opt.systems.joint.job_model import Floats, Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import Worth
+from muri_opt.systems.joint.worth import Worth, restart_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,13 +30,17 @@ class Case:
 
     def left_by_restart(self) -> Floats:
         """Return which part of its value each job keeps if it runs and is changed."""
-        if not self.rules.pay:
-            return np.ones(len(self.models))
         whole = self.rules.horizon
-        lost = np.array([max(1, microseconds(job.restart_seconds or 0.0)) for job in self.round_.jobs]).clip(max=whole)
-        saves = np.array([self.rules.stops and job.state == "running" for job in self.round_.jobs], dtype=np.bool_)
-        kept: Floats = (whole - lost) / np.where(saves, whole + lost, whole)
-        return kept
+        return (whole - self._restarts) / whole if self.rules.pay else np.ones(len(self.models))
+
+    def more_by_going_on(self) -> Floats:
+        """Return how many times its value each job has if it runs and goes on: more than once where stops cost."""
+        whole = self.rules.horizon
+        return (whole + self._restarts) / whole if self.rules.stops else np.ones(len(self.models))
+
+    @property
+    def _restarts(self) -> Ints:
+        return np.array([restart_in(self.rules.horizon, job) for job in self.round_.jobs], dtype=np.int64)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -102,6 +105,10 @@ class State:
         nodes, used = self.case.round_.cluster.nodes, place.share.nonzero()[0]
         return self.now.goes_on(group, {nodes[s].id: int(place.share[s]) for s in used.tolist()})
 
+    def going_on(self, placed: Mapping[Group, Place]) -> int:
+        """Return how many jobs go on as they are."""
+        return sum(len(group) for group, place in placed.items() if self.goes_on(group, place))
+
     def at_home(self, group: Group, held: Held) -> Place | None:
         """Return where a running group goes on with the GPUs it holds; ``None`` where its plan is not known."""
         return home_of(self.case.round_, self.case.models, group[0], held, self.plan[group[0]])
@@ -113,16 +120,9 @@ class State:
 
     @cached_property
     def worth(self) -> Worth:
-        """What work is worth where those that run lose by a change."""
-        whole, rules, jobs = self.case.worth, self.case.rules, self.case.round_.jobs
-        changed = whole.work.copy()
-        for job in np.flatnonzero(self.runs).tolist() if rules.pay else ():
-            if jobs[job].state == "running":
-                changed[job] = whole.changed[job]
-                continue
-            lost = max(1, microseconds(jobs[job].restart_seconds or 0.0))
-            changed[job] = int(whole.work[job]) * max(0, rules.horizon - lost) // rules.horizon
-        return Worth(work=whole.work, changed=changed, unit=whole.unit)
+        """What work is worth where those that run lose by a change, or save by none."""
+        case = self.case
+        return case.worth.if_these_run(np.flatnonzero(self.runs).tolist(), case.round_.jobs, case.rules)
 
     def value(self, placed: Mapping[Group, Place]) -> int:
         """Return what groups add on GPUs per node, less what is lost by changes."""

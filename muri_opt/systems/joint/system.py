@@ -35,7 +35,12 @@ SYSTEM: Final = System(
     name="joint",
     chapter="joint",
     family="scaling",
-    policies=OnDemand(dict.fromkeys(("joint-s", "joint-l"), "muri_opt.systems.joint.policy:JointPolicy")),
+    policies=OnDemand(
+        {
+            "joint-s": "muri_opt.systems.joint.policy:JointPolicy",
+            "joint-l": "muri_opt.systems.joint.guessed_lengths:GuessedLengthsPolicy",
+        }
+    ),
     program=program,
     unit=unit,
     not_promised=dict.fromkeys(("joint-s", "joint-l"), frozenset({"waiting-removed", "more-capacity"})),

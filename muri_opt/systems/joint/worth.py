@@ -7,6 +7,7 @@ in nanoseconds of D x G GPUs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MILLISECONDS_PER_SECOND, gpu_milliseconds, microseconds
 from muri_opt.systems.completion import CHANCES, jobs_behind, least_cost, likely_behind, service_attained
@@ -30,16 +31,38 @@ SCALE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worth:
-    """``work[j]`` is what an iteration of job j is worth, ``changed[j]`` the same if the job has to restart first.
+    """``new[j]`` is what an iteration of job j is worth if it does not run yet.
 
-    Where being stopped costs a restart, the work of a running job is worth more as long as it goes on as it is.
+    ``changed[j]`` is the same if it runs and has to restart first. ``work[j]`` is what it is worth if it starts, or
+    goes on as it is: where being stopped costs a restart, that is worth more.
 
     A group of period T nanoseconds adds ``SCALE`` x work / (``unit`` x T) for each of its jobs, rounded down.
     """
 
+    new: NDArray[Any]
     work: NDArray[Any]
     changed: NDArray[Any]
     unit: int
+
+    def as_if_nothing_ran(self) -> Worth:
+        """Return what work is worth where everybody has yet to start."""
+        return Worth(new=self.new, work=self.new, changed=self.new, unit=self.unit)
+
+    def if_these_run(self, runs: Iterable[int], jobs: Sequence[Job], rules: JointRules) -> Worth:
+        """Return what work is worth where some of the jobs run, by their places, and no others."""
+        work, changed = self.new.copy(), self.new.copy()
+        whole = rules.horizon
+        for place in runs if rules.pay else ():
+            each, lost = int(self.new[place]), restart_in(whole, jobs[place])
+            changed[place] = each * (whole - lost) // whole
+            if rules.stops:
+                work[place] = each * (whole + lost) // whole
+        return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
+
+
+def restart_in(horizon: int, job: Job) -> int:
+    """Return the microseconds that a restart of the job takes out of a horizon, at least one."""
+    return min(max(1, microseconds(job.restart_seconds or 0.0)), horizon)
 
 
 @recalled
@@ -52,19 +75,11 @@ def worth_of(round_: Round, models: Models, rules: JointRules) -> Worth:
         counts = np.flatnonzero((models.period > 0).any(axis=0))
         period = models.period[:, counts][models.kind]
         behind = likely_behind(_guesses(round_, service)) if rules.chance else jobs_behind(service)
-        work = least_cost(period, counts, behind, gpus * kappa.denominator * parts, kappa.numerator)
+        new = least_cost(period, counts, behind, gpus * kappa.denominator * parts, kappa.numerator)
     else:
-        work = _by_power(models, service, rules.power, unit, rules.known)
-    changed = work.copy()
-    if rules.pay:
-        for place, job in enumerate(round_.jobs):
-            if job.state == "running":
-                restart = max(1, microseconds(job.restart_seconds or 0.0))
-                lost = min(restart, rules.horizon)
-                changed[place] = int(work[place]) * (rules.horizon - lost) // rules.horizon
-                if rules.stops:
-                    work[place] = int(work[place]) * (rules.horizon + lost) // rules.horizon
-    return Worth(work=work, changed=changed, unit=unit)
+        new = _by_power(models, service, rules.power, unit, rules.known)
+    runs = (place for place, job in enumerate(round_.jobs) if job.state == "running")
+    return Worth(new=new, work=new, changed=new, unit=unit).if_these_run(runs, round_.jobs, rules)
 
 
 def _by_power(models: Models, service: list[int], power: Fraction, unit: int, known: bool) -> NDArray[Any]:

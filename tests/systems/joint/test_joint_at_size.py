@@ -17,7 +17,17 @@ def searched(round_, policy):
     return formulation_of(policy).search(round_, None, FREE, None, None)
 
 
-@pytest.mark.parametrize(("jobs", "nodes", "policy"), [(60, 4, "joint-s"), (200, 8, "joint-l"), (1000, 128, "joint-s")])
+@pytest.mark.parametrize(
+    ("jobs", "nodes", "policy"),
+    [
+        (60, 4, "joint-s"),
+        (60, 4, "joint-s:restarts=stops"),
+        (200, 8, "joint-l"),
+        (200, 8, "joint-l:restarts=pay,weights=rank"),
+        (1000, 128, "joint-s"),
+        (1000, 64, "joint-l"),
+    ],
+)
 def test_deciding_again_changes_nothing(jobs, nodes, policy):
     round_, one = large_joint_round(jobs, jobs=jobs, nodes=nodes), policy_from(policy)
     decision = one.decide(round_, 0)

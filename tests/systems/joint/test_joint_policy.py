@@ -100,6 +100,16 @@ def test_measured_rates_are_refused_as_they_do_not_say_on_how_many_gpus():
             solve_round(measured, policy, "heuristic")
 
 
+def test_where_lengths_are_guesses_chance_and_stops_are_usual():
+    usual = policy_from("joint-l")
+    assert usual == policy_from("joint-l:weights=chance,restarts=stops")
+    assert (usual.spec, usual.rules["weights"], usual.rules["restarts"]) == ("joint-l", "chance", "stops")
+    by_rank = policy_from("joint-l:weights=rank,restarts=pay")
+    assert by_rank.spec == "joint-l:restarts=pay,weights=rank"
+    assert by_rank.rules == {**policy_from("joint-s").rules, "lengths": "attained"}
+    assert policy_from("joint-s:restarts=stops").spec == "joint-s:restarts=stops"
+
+
 def test_only_unknown_lengths_ask_again():
     none = JobHistory(gpus=np.zeros(0, dtype=np.int64), attained=np.zeros(0), executed=np.zeros(0), waited=np.zeros(0))
     assert policy_from("joint-s").wakes(none, none) == inf
@@ -146,6 +156,17 @@ def test_a_job_moves_only_where_that_gains_more_than_its_restart():
     ignoring = policy_from("joint-s:restarts=ignore")
     (one,) = ignoring.decide(round_of(job("a", restart_seconds=400.0, **grows), gpus=2), 0).assignments
     assert dict(one.gpus) == {"n0": 2}
+
+
+def test_a_job_whose_restart_is_too_short_to_count_goes_on_where_that_is_worth_as_much():
+    equal = {"gpus": 1, "scaling": {1: 4.0, 2: 4.0}, "iteration_seconds": 1.0, "attained_gpu_seconds": 0.0}
+    runs = Job(id="runs", **{**equal, "gpus": 2}, state="running", placement={"n0": 2})
+    round_ = Round(
+        cluster=Cluster(nodes=(Node(id="n0", gpus=2), Node(id="n1", gpus=1))), jobs=(Job(id="new", **equal), runs)
+    )
+    for spec in ("joint-l", "joint-l:weights=rank", "joint-l:restarts=pay"):
+        decision = policy_from(spec).decide(round_, 0)
+        assert {one.jobs: dict(one.gpus) for one in decision.assignments} == {("new",): {"n1": 1}, ("runs",): {"n0": 2}}
 
 
 def test_quotas_cpus_and_memory_are_kept():

@@ -8,9 +8,13 @@ import pytest
 from joint_rounds import joint_round
 
 from muri_opt import Cluster, Job, Node, Round, policy_from
+from muri_opt.rounds import after
+from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.power_worth import hour_over
+from muri_opt.systems.joint.revision import revised
 from muri_opt.systems.joint.rules import POWERS, JointRules
+from muri_opt.systems.joint.state import Case, State
 from muri_opt.systems.joint.worth import worth_of
 from muri_opt.verify.joint.rules import Joint
 from muri_opt.verify.joint.value import workers_of
@@ -81,6 +85,21 @@ def test_the_policy_and_the_verifier_say_the_same_worth(rules):
         worth, workers = worth_on(round_, **rules), workers_of(round_, checked)
         assert worth.work.tolist() == [job.fresh for job in workers.jobs]
         assert worth.changed.tolist() == [job.changed for job in workers.jobs]
+
+
+@pytest.mark.parametrize("spec", ["joint-l", "joint-s", "joint-s:restarts=stops", "joint-l:restarts=ignore"])
+def test_what_work_is_worth_once_a_decision_is_carried_out_is_what_the_next_round_says(spec):
+    rules = JointRules.of(policy_from(spec).rules)
+    for seed in range(20):
+        round_ = joint_round(seed, most_jobs=9)
+        models = models_of(round_, rules)
+        case = Case(round_=round_, models=models, worth=worth_of(round_, models, rules), rules=rules)
+        placed = revised(case)
+        seen = State.of(case).after(placed).worth
+        then = after(round_, joint_decision(round_, models, rules, placed))
+        said = worth_of(then, models_of(then, rules), rules)
+        assert seen.work.tolist() == said.work.tolist(), seed
+        assert seen.changed.tolist() == said.changed.tolist(), seed
 
 
 def test_lengths_unknown_rank_by_attained_service():
