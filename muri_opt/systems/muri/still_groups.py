@@ -16,7 +16,6 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
@@ -26,6 +25,7 @@ from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
+from muri_opt.systems.muri.running_now import RunningNow
 from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
@@ -58,20 +58,20 @@ class Still:
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
         """
-        found = self._look(homes_now(self.round_), self.worth)
+        found = self._look(RunningNow.in_round(self.round_), self.worth)
         for _ in range(LOOKS if len(self.published) <= MANY else 1):
-            held = self._held(found)
-            runs = np.array([where is not None for where in held], dtype=np.bool_)
+            where = self._where(found)
+            runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
-            again = self._look(homes_of(self.round_, held), replace(self.worth, restart=costs))
-            if self._held(again) == held:
+            again = self._look(RunningNow.if_placed(self.round_, where), replace(self.worth, restart=costs))
+            if self._where(again) == where:
                 break
             found = again
         return found
 
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
-        now, left = homes_now(self.round_), NodePlaces(self.round_)
+        now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
         found = self._places.staying(left, self._running(now, set(self.line)))
         running = {job for job in self.line if now.of[job] >= 0}
         for job in self.line:
@@ -86,7 +86,7 @@ class Still:
     def _places(self) -> StillPlaces:
         return StillPlaces(round_=self.round_, line=self.line)
 
-    def _look(self, now: SharingNow, worth: GroupWorth) -> Placed:
+    def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
@@ -108,7 +108,7 @@ class Still:
         runs = {job for job in self.line if now.of[job] >= 0}
         return undone(self._places, now, worth, self._running(now, runs), found, self.largest)
 
-    def _nobody_in_vain(self, now: SharingNow, placed: Placed) -> Placed:
+    def _nobody_in_vain(self, now: RunningNow, placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
         runs = {job for job in self.line if now.of[job] >= 0}
         jobs = {job for group in placed for job in group}
@@ -263,19 +263,16 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, Places]:
+    def _running(self, now: RunningNow, among: set[int]) -> dict[Group, Places]:
         """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
 
         def efficiency(groups: Ints) -> Ints:
             members, ways = self.worth.members, self.options.ways
             return efficiencies(ways.with_models(members.stages, ways.numbers(self.round_.jobs)), groups, self.options)
 
-        index = self.round_.cluster.node_index
-        homes = [tuple(sorted((index[node], gpus) for node, gpus in home.held)) for home in now.homes]
-        found = running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
-        return {group: homes[place] for group, place in found.items()}
+        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: SharingNow, placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, placed: Placed) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
@@ -289,25 +286,22 @@ class Still:
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self._places.staying(left, alone)
 
-    def _value(self, now: SharingNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
+    def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""
-        held = self._held(placed)
-        kept = [now.goes_on(group, dict(held[group[0]] or ())) for group in placed]
+        kept = [now.goes_on(group, places) for group, places in placed.items()]
         stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
-        gpus = (sum(given for _, given in now.homes[now.of[job]].held) for job in changed)
-        cost = sum(max(1, int(worth.restart[job])) * max(1, given) for job, given in zip(changed, gpus, strict=True))
+        restart = worth.restart.tolist()
+        cost = sum([max(1, restart[job]) * max(1, now.gpus[now.of[job]]) for job in changed])
         return sum(worth.of_groups([*placed], kept)), -cost
 
-    def _held(self, placed: Placed) -> list[Held | None]:
+    def _where(self, placed: Placed) -> list[Places | None]:
         """Return the GPUs of each job where the groups run."""
-        names = [node.id for node in self.round_.cluster.nodes]
-        held: list[Held | None] = [None] * len(self.round_.jobs)
+        found: list[Places | None] = [None] * len(self.round_.jobs)
         for group, places in placed.items():
-            where = tuple(sorted((names[node], gpus) for node, gpus in places))
             for job in group:
-                held[job] = where
-        return held
+                found[job] = places
+        return found
 
     def _gpus(self, group: Group) -> int:
         return self.round_.jobs[group[0]].gpus
