@@ -111,7 +111,7 @@ class _Undoing:
         """Yield how a job may run where it does now: alone, or with one of the ``others`` that are placed there."""
         for group in ((), *(group for group in others if job not in group)):
             together = (*group, job)
-            same = all([self.places.gpus((other,)) == self.places.gpus((job,)) for other in group])
+            same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
             if same and len(together) <= self.largest and self.now.goes_on(together, home):
                 yield together
 

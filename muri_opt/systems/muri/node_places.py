@@ -45,6 +45,8 @@ class NodePlaces(Leftover):
         super().__init__(round_)
         self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
         self._largest = int(self.amounts.G.max(initial=0))
+        self._free = tuple(memoryview(has) for has in self.left)  # type: ignore[arg-type]
+        """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
 
@@ -71,11 +73,17 @@ class NodePlaces(Leftover):
             return None if share is None else places_of(share)
         cpus, memory = self.needs(jobs)
         start = self._from.get((gpus, cpus, memory), 0)
-        able = self._able(gpus, cpus, memory, self.gpus, start)
-        node = start + int(able.argmax()) if len(able) else start
-        found = bool(len(able) and able[node - start])
-        self._from[gpus, cpus, memory] = node if found else len(self.gpus)
-        return ((node, gpus),) if found else None
+        if start < len(self.gpus) and not self._has(start, gpus, cpus, memory):
+            able = self._able(gpus, cpus, memory, self.gpus, start)
+            ahead = int(able.argmax())
+            start = start + ahead if able[ahead] else len(self.gpus)
+        self._from[gpus, cpus, memory] = start
+        return ((start, gpus),) if start < len(self.gpus) else None
+
+    def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
+        """Return whether a node has so many free GPUs with CPUs and memory."""
+        free_gpus, free_cpus, free_memory = self._free
+        return free_gpus[node] >= gpus and free_cpus[node] >= gpus * cpus and free_memory[node] >= gpus * memory
 
     def _beside(self, gpus: int, jobs: Sequence[int], free: Ints) -> Places | None:
         if gpus > self._largest:
@@ -101,10 +109,7 @@ class NodePlaces(Leftover):
     def has(self, places: Places, jobs: Sequence[int]) -> bool:
         """Return whether the nodes have these GPUs for jobs that share them."""
         cpus, memory = self.needs(jobs)
-        return all(
-            self.gpus[node] >= gpus and self.cpus[node] >= gpus * cpus and self.memory[node] >= gpus * memory
-            for node, gpus in places
-        )
+        return all(self._has(node, gpus, cpus, memory) for node, gpus in places)
 
     def give(self, places: Places, jobs: Sequence[int]) -> None:
         """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
@@ -117,7 +122,7 @@ class NodePlaces(Leftover):
             for job in jobs:
                 self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
 
-    def give_all(self, homes: Sequence[tuple[Places, Sequence[int]]]) -> bool:
+    def give_all(self, groups: Sequence[tuple[Places, Sequence[int]]]) -> bool:
         """Give all groups their GPUs, as one after another would be, or none if some do not fit; say which.
 
         Where tenants have quotas nothing is given: who is within one hangs on the order.
@@ -126,7 +131,7 @@ class NodePlaces(Leftover):
             return False
         rows = [
             (node, gpus, gpus * cpus, gpus * memory)
-            for places, jobs in homes
+            for places, jobs in groups
             for cpus, memory in (self.needs(jobs),)
             for node, gpus in places
         ]
@@ -144,7 +149,8 @@ class NodePlaces(Leftover):
         cpus, memory = self.needs(jobs)
         if times < 0:
             self._from.clear()
+        free_gpus, free_cpus, free_memory = self._free
         for node, gpus in places:
-            self.gpus[node] -= times * gpus
-            self.cpus[node] -= times * gpus * cpus
-            self.memory[node] -= times * gpus * memory
+            free_gpus[node] -= times * gpus
+            free_cpus[node] -= times * gpus * cpus
+            free_memory[node] -= times * gpus * memory

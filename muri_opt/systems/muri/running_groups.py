@@ -51,7 +51,7 @@ def running_groups(
     found, parts = list[tuple[Group, int]](), list[_Part]()
     for home, jobs in members.items():
         number = _least(len(jobs), largest, now.most[home])
-        while number < min(len(jobs), now.most[home]) and all([left[node] >= g for node, g in now.places[home]]):
+        while number < min(len(jobs), now.most[home]) and all(left[node] >= g for node, g in now.places[home]):
             _take(left, now.places[home], 1)
             number += 1
         rest = dict.fromkeys(jobs)
@@ -88,7 +88,7 @@ def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> 
     found: dict[int, list[Group]] = {}
     for group in groups:
         home = now.of[group[0]]
-        if home >= 0 and all([now.of[job] == home and job in among for job in group]):
+        if home >= 0 and all(now.of[job] == home and job in among for job in group):
             found.setdefault(home, []).append(group)
     return found
 

@@ -61,4 +61,4 @@ class RunningNow:
         at = self.of[group[0]]
         if at < 0 or places != self.places[at] or not self.least[at] <= len(group) <= self.largest[at]:
             return False
-        return len(group) == 1 or all([self.of[job] == at for job in group])
+        return len(group) == 1 or all(self.of[job] == at for job in group)

@@ -85,8 +85,9 @@ class StillPlaces:
     def left_by(self, placed: Placed) -> NodePlaces:
         """Return what groups leave of the nodes."""
         left = NodePlaces(self.round_)
-        for group, places in placed.items():
-            left.give(places, group)
+        if not left.give_all([(places, group) for group, places in placed.items()]):
+            for group, places in placed.items():
+                left.give(places, group)
         return left
 
     def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
@@ -95,7 +96,7 @@ class StillPlaces:
         if spots is not None:
             share = spots.fit(left, gpus, *group)
             return None if share is None else places_of(share)
-        if spared is None or not spared.any():
+        if spared is None:
             return left.first(gpus, group)
         beside = left.first(gpus, group, spared)
         able = left.able(gpus, group)
@@ -122,12 +123,14 @@ class StillPlaces:
                 for node, gpus in home[group]:
                     spared[node] -= gpus
             line = line[len(first) :]
+        sparing = int(spared.sum())
         for group in line:
             own = home.get(group, ())
             for node, gpus in own:
                 spared[node] -= gpus
+                sparing -= gpus
             if left.within_quota(*group):
-                given = own if own and left.has(own, group) else self.fit(left, group, spared)
+                given = own if own and left.has(own, group) else self.fit(left, group, spared if sparing else None)
                 if given is not None:
                     left.give(given, group)
                     found[group] = given
