@@ -49,14 +49,17 @@ class NodePlaces(Leftover):
         """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
+        self._with: dict[int, int] = {}
+        """By GPUs, the first node that has so many."""
 
     @cached_property
-    def _no_quota(self) -> bool:
+    def no_quota(self) -> bool:
+        """Whether no tenant has a quota."""
         return self.borrowed is None and bool((self.amounts.U >= UNLIMITED).all())
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs may hold their GPUs, too."""
-        return self._no_quota or super().within_quota(*jobs)
+        return self.no_quota or super().within_quota(*jobs)
 
     def needs(self, jobs: Sequence[int]) -> tuple[int, int]:
         """Return the milli-CPUs and MiB that jobs need on each GPU they share."""
@@ -72,13 +75,21 @@ class NodePlaces(Leftover):
             share = first_fit(self.room(*jobs), gpus, self.amounts.G)
             return None if share is None else places_of(share)
         cpus, memory = self.needs(jobs)
-        start = self._from.get((gpus, cpus, memory), 0)
+        start = max(self._from.get((gpus, cpus, memory), 0), self._first_with(gpus))
         if start < len(self.gpus) and not self._has(start, gpus, cpus, memory):
             able = self._able(gpus, cpus, memory, self.gpus, start)
             ahead = int(able.argmax())
             start = start + ahead if able[ahead] else len(self.gpus)
         self._from[gpus, cpus, memory] = start
         return ((start, gpus),) if start < len(self.gpus) else None
+
+    def _first_with(self, gpus: int) -> int:
+        """Return the first node that has so many free GPUs, or how many nodes there are."""
+        free, node = self._free[0], self._with.get(gpus, 0)
+        while node < len(free) and free[node] < gpus:
+            node += 1
+        self._with[gpus] = node
+        return node
 
     def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
         """Return whether a node has so many free GPUs with CPUs and memory."""
@@ -118,7 +129,7 @@ class NodePlaces(Leftover):
 
     def charge_jobs(self, jobs: Sequence[int]) -> None:
         """Charge the quotas of the tenants of jobs."""
-        if not self._no_quota:
+        if not self.no_quota:
             for job in jobs:
                 self.charge(int(self.amounts.tenant[job]), int(self.asks[job]))
 
@@ -127,7 +138,7 @@ class NodePlaces(Leftover):
 
         Where tenants have quotas nothing is given: who is within one hangs on the order.
         """
-        if not self._no_quota:
+        if not self.no_quota:
             return False
         rows = [
             (node, gpus, gpus * cpus, gpus * memory)
@@ -149,6 +160,7 @@ class NodePlaces(Leftover):
         cpus, memory = self.needs(jobs)
         if times < 0:
             self._from.clear()
+            self._with.clear()
         free_gpus, free_cpus, free_memory = self._free
         for node, gpus in places:
             free_gpus[node] -= times * gpus
