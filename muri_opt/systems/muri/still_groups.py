@@ -177,16 +177,17 @@ class Still:
             return self._beside(running)
         groups = [*running, *new]
         over = sum(map(self._gpus, groups)) - gpus
+        values = dict(zip(groups, worth.of_groups(groups, [group in stays for group in groups]), strict=True))
         while over > 0 and self.options.matching:
             first, second = self._unions(groups, new)
-            flat = [*groups, *(groups[one] + groups[other] for one, other in zip(first, second, strict=True))]
-            values = worth.of_groups(flat, [group in stays for group in flat])
+            joint = worth.of_unions(groups, first, second)
             spent, made = set[Group](), list[Group]()
-            for at in self._from_least_loss(groups, first, second, values):
+            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups), *joint]):
                 pair = groups[first[at]], groups[second[at]]
                 if spent.isdisjoint(pair):
                     spent.update(pair)
                     made.append(pair[0] + pair[1])
+                    values[made[-1]] = joint[at]
                     over -= self._gpus(pair[0])
                     if over <= 0:
                         break
@@ -203,9 +204,7 @@ class Still:
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
-    def _from_least_loss(
-        self, groups: Sequence[Group], first: Sequence[int], second: Sequence[int], values: Sequence[int]
-    ) -> list[int]:
+    def _from_least_loss(self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int]) -> list[int]:
         """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
 
         ``values`` is what all groups are worth, and then all unions.
@@ -214,9 +213,9 @@ class Still:
         worth = np.array(values, dtype=word)
         gpus = np.array([self._gpus(group) for group in groups], dtype=word)
         lost = (worth[first] + worth[second] - worth[len(groups) :]) / gpus[first]
-        return [int(at) for at in np.argsort(lost, kind="stable")]
+        return [*np.argsort(lost, kind="stable").tolist()]
 
-    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[list[int], list[int]]:
+    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[Ints, Ints]:
         """Return which new group may join which of all, by their places; if they are too many, each only some."""
         place = {group: at for at, group in enumerate(groups)}
         recent = {place[group] for group in new}
@@ -236,7 +235,7 @@ class Still:
             others = [other for other in able if sizes[other] <= most and (other not in recent or one < other)]
             first += [one] * len(others)
             second += others
-        return first, second
+        return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
