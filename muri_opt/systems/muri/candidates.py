@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 
@@ -42,6 +43,7 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         share = None if spots is None else spots.fit(left, gpus, job)
         found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
         if found is not None:
+            look_at_clock()
             may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
             slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
             left.give(found, slot)

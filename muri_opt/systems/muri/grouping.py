@@ -12,6 +12,7 @@ import numpy as np
 from muri_opt.algorithms.matching import match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
 from muri_opt.systems.muri.group_spots import GroupSpots
 from muri_opt.systems.muri.interleaving import slot_count
@@ -99,6 +100,7 @@ def group_jobs(
         return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, spots)), rounds=())
     rounds = []
     for _ in range(options.largest_group):
+        look_at_clock()
         found = {
             size: _match(
                 tuple(stages[list(group)].tobytes() for group in groups),
@@ -177,6 +179,7 @@ def _matched_in_blocks(
     line = _by_time(members, stages, apart)
     blocks = [np.sort(line[start : start + BLOCK]) for start in range(0, len(line), BLOCK)]
     for some, weights in zip(blocks, weights_in_blocks(members, blocks, stages, options), strict=True):
+        look_at_clock()
         at = some.tolist()
         places = [0] * len(at) if apart is None else [apart.of[place] for place in at]
         edges = weights if apart is None else apart.edges(weights, places)

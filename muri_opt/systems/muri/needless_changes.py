@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.periods import Group
@@ -40,6 +41,7 @@ def undone(
         steps = [_Step.back(work, group, running[group]) for group in dearest]
         there = work.by_home()
         for job in alone:
+            look_at_clock()
             others = there.get(home[job], ())
             steps += [_Step.back(work, group, home[job]) for group in work.ways_back(job, home[job], others)]
         if not sum(work.take(step) for step in work.without_loss(steps)):
@@ -129,6 +131,7 @@ class _Undoing:
 
     def take(self, step: _Step) -> bool:
         """Take a step if nothing else was done with its jobs and the nodes have room; return whether it was taken."""
+        look_at_clock()
         if self.groups_of(step.group) != step.old:
             return False
         stopped = [job for job in step.group if job not in self.at]

@@ -16,6 +16,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
@@ -93,6 +94,7 @@ class Still:
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
+            look_at_clock()
             kept = [frozenset(group) in stays for group in groups]
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
@@ -179,6 +181,7 @@ class Still:
         over = sum(map(self._gpus, groups)) - gpus
         values = dict(zip(groups, worth.of_groups(groups, [group in stays for group in groups]), strict=True))
         while over > 0 and self.options.matching:
+            look_at_clock()
             first, second = self._unions(groups, new)
             joint = worth.of_unions(groups, first, second)
             spent, made = set[Group](), list[Group]()
@@ -264,6 +267,7 @@ class Still:
 
     def _running(self, now: RunningNow, among: set[int]) -> dict[Group, Places]:
         """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+        look_at_clock()
 
         def efficiency(groups: Ints) -> Ints:
             members, ways = self.worth.members, self.options.ways

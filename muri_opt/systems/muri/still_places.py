@@ -11,6 +11,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
@@ -125,6 +126,7 @@ class StillPlaces:
             line = line[len(first) :]
         sparing = int(spared.sum())
         for group in line:
+            look_at_clock()
             own = home.get(group, ())
             for node, gpus in own:
                 spared[node] -= gpus
