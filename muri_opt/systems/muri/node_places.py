@@ -50,7 +50,8 @@ class NodePlaces(Leftover):
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
         self._with: dict[int, int] = {}
-        """By GPUs, the first node that has so many."""
+        """By GPUs, the first node that has so many for some job."""
+        self._least = int(self.amounts.c.min(initial=UNLIMITED)), int(self.amounts.m.min(initial=UNLIMITED))
 
     @cached_property
     def no_quota(self) -> bool:
@@ -84,9 +85,9 @@ class NodePlaces(Leftover):
         return ((start, gpus),) if start < len(self.gpus) else None
 
     def _first_with(self, gpus: int) -> int:
-        """Return the first node that has so many free GPUs, or how many nodes there are."""
-        free, node = self._free[0], self._with.get(gpus, 0)
-        while node < len(free) and free[node] < gpus:
+        """Return the first node that has so many GPUs for the job that needs least, or how many nodes there are."""
+        node = self._with.get(gpus, 0)
+        while node < len(self.gpus) and not self._has(node, gpus, *self._least):
             node += 1
         self._with[gpus] = node
         return node
