@@ -31,7 +31,7 @@ def undone(
     """
     left = places.left_by(placed)
     work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=left, largest=largest)
-    home = {job: where for group, where in running.items() for job in group}
+    of_job = {job: where for group, where in running.items() for job in group}
     while True:
         changed = [group for group in running if not work.is_as(group, running[group])]
         if len(changed) > MOST_CHANGED:
@@ -39,11 +39,11 @@ def undone(
         dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
         alone = [job for group in dearest for job in group if not work.goes_on(job)]
         steps = [_Step.back(work, group, running[group]) for group in dearest]
-        there = work.by_home()
+        there = work.by_places()
         for job in alone:
             look_at_clock()
-            others = there.get(home[job], ())
-            steps += [_Step.back(work, group, home[job]) for group in work.ways_back(job, home[job], others)]
+            others = there.get(of_job[job], ())
+            steps += [_Step.back(work, group, of_job[job]) for group in work.ways_back(job, of_job[job], others)]
         if not sum(work.take(step) for step in work.without_loss(steps)):
             return work.placed
 
@@ -53,23 +53,23 @@ class _Step:
     """A running group put back: the groups that its jobs are taken from, and what is left of these."""
 
     group: Group
-    home: Places
+    where: Places
     old: Placed
     rest: Placed
 
     @classmethod
-    def back(cls, work: _Undoing, group: Group, home: Places) -> _Step:
+    def back(cls, work: _Undoing, group: Group, where: Places) -> _Step:
         """Return the step of a group."""
         old = work.groups_of(group)
         inside = frozenset(group)
         rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
         rest.pop((), None)
-        return cls(group=group, home=home, old=old, rest=rest)
+        return cls(group=group, where=where, old=old, rest=rest)
 
     @property
     def new(self) -> Placed:
         """The groups after the step."""
-        return {**self.rest, self.group: self.home}
+        return {**self.rest, self.group: self.where}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -88,10 +88,10 @@ class _Undoing:
     def __post_init__(self) -> None:
         self.at = {job: group for group in self.placed for job in group}
 
-    def is_as(self, group: Group, home: Places) -> bool:
+    def is_as(self, group: Group, where: Places) -> bool:
         """Return whether a running group is placed as it is."""
         now = self.at.get(group[0], ())
-        return (now == group or sorted(now) == sorted(group)) and self.placed[now] == home
+        return (now == group or sorted(now) == sorted(group)) and self.placed[now] == where
 
     def goes_on(self, job: int) -> bool:
         """Return whether a job is placed as it may run now; who shares GPUs with whom, a round does not always say."""
@@ -102,19 +102,19 @@ class _Undoing:
         """Return the groups that jobs are placed in, with their GPUs."""
         return {self.at[job]: self.placed[self.at[job]] for job in jobs if job in self.at}
 
-    def by_home(self) -> dict[Places, list[Group]]:
+    def by_places(self) -> dict[Places, list[Group]]:
         """Return the groups that are placed on the same GPUs of nodes."""
         found: dict[Places, list[Group]] = {}
         for group, where in self.placed.items():
             found.setdefault(where, []).append(group)
         return found
 
-    def ways_back(self, job: int, home: Places, others: Sequence[Group]) -> Iterator[Group]:
+    def ways_back(self, job: int, where: Places, others: Sequence[Group]) -> Iterator[Group]:
         """Yield how a job may run where it does now: alone, or with one of the ``others`` that are placed there."""
         for group in ((), *(group for group in others if job not in group)):
             together = (*group, job)
             same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
-            if same and len(together) <= self.largest and self.now.goes_on(together, home):
+            if same and len(together) <= self.largest and self.now.goes_on(together, where):
                 yield together
 
     def without_loss(self, steps: Sequence[_Step]) -> list[_Step]:
@@ -139,11 +139,11 @@ class _Undoing:
             return False
         self._put(step.old, -1)
         self._put(step.rest, 1)
-        if not self.left.has(step.home, step.group):
+        if not self.left.has(step.where, step.group):
             self._put(step.rest, -1)
             self._put(step.old, 1)
             return False
-        self.left.put(step.home, step.group, 1)
+        self.left.put(step.where, step.group, 1)
         self.left.charge_jobs(stopped)
         for one in step.old:
             del self.placed[one]

@@ -24,7 +24,7 @@ Efficiency = Callable[[Ints], Ints]
 class _Part(NamedTuple):
     """Jobs of one placement that are to be in so many groups."""
 
-    home: int
+    placement: int
     groups: list[Group]
     number: int
 
@@ -46,30 +46,30 @@ def running_groups(
     """
     members, made = _members(round_, now, among, line), _made(now, among, first)
     left = [node.gpus for node in round_.cluster.nodes]
-    for home, jobs in members.items():
-        _take(left, now.places[home], _least(len(jobs), largest, now.most[home]))
+    for placement, jobs in members.items():
+        _take(left, now.places[placement], _least(len(jobs), largest, now.most[placement]))
     found, parts = list[tuple[Group, int]](), list[_Part]()
-    for home, jobs in members.items():
-        number = _least(len(jobs), largest, now.most[home])
-        while number < min(len(jobs), now.most[home]) and all(left[node] >= g for node, g in now.places[home]):
-            _take(left, now.places[home], 1)
+    for placement, jobs in members.items():
+        places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
+        while number < min(len(jobs), now.most[placement]) and all(left[node] >= gpus for node, gpus in places):
+            _take(left, places, 1)
             number += 1
         rest = dict.fromkeys(jobs)
-        for group in made.get(home, ()):
+        for group in made.get(placement, ()):
             after = len(rest) - len(group)
             if -(-after // largest) <= number - 1 <= after and rest.keys() >= set(group):
-                found.append((group, home))
+                found.append((group, placement))
                 number -= 1
                 for job in group:
                     del rest[job]
         if rest:
-            parts.append(_Part(home, [(job,) for job in rest], number))
+            parts.append(_Part(placement, [(job,) for job in rest], number))
     rank = {job: turn for turn, job in enumerate(line)}
     found += _paired(parts, largest, efficiency, rank)
     return {
-        group: now.places[home]
-        for group, home in found
-        if now.least[home] <= len(group) <= min(largest, now.largest[home])
+        group: now.places[placement]
+        for group, placement in found
+        if now.least[placement] <= len(group) <= min(largest, now.largest[placement])
     }
 
 
@@ -77,9 +77,9 @@ def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequ
     """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
     found: dict[int, list[int]] = {}
     for job in line:
-        home = now.of[job]
-        if home >= 0 and job in among and round_.jobs[job].gpus == now.gpus[home]:
-            found.setdefault(home, []).append(job)
+        placement = now.of[job]
+        if placement >= 0 and job in among and round_.jobs[job].gpus == now.gpus[placement]:
+            found.setdefault(placement, []).append(job)
     return found
 
 
@@ -87,9 +87,9 @@ def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> 
     """Return by placement the groups of which all jobs run there."""
     found: dict[int, list[Group]] = {}
     for group in groups:
-        home = now.of[group[0]]
-        if home >= 0 and all(now.of[job] == home and job in among for job in group):
-            found.setdefault(home, []).append(group)
+        placement = now.of[group[0]]
+        if placement >= 0 and all(now.of[job] == placement and job in among for job in group):
+            found.setdefault(placement, []).append(group)
     return found
 
 
@@ -111,7 +111,7 @@ def _paired(
 
     What is left alone, and the order of equals, follows the queue.
     """
-    found = [(group, part.home) for part in parts if len(part.groups) <= part.number for group in part.groups]
+    found = [(group, part.placement) for part in parts if len(part.groups) <= part.number for group in part.groups]
     parts = [part for part in parts if len(part.groups) > part.number]
     for least in (2, 3):  # two jobs, or a pair with others
         unions = [_unions(part.groups, least, largest, rank) for part in parts]
@@ -122,7 +122,7 @@ def _paired(
             enough = part.number if largest == 3 else len(part.groups)  # so that each pair can have a third job
             parts[place] = _merged(part, some, weights[start:end], rank, enough if least == 2 else len(part.groups))
             start = end
-    return [*found, *((group, part.home) for part in parts for group in part.groups)]
+    return [*found, *((group, part.placement) for part in parts for group in part.groups)]
 
 
 def _unions(groups: Sequence[Group], least: int, largest: int, rank: Mapping[int, int]) -> list[Group]:
