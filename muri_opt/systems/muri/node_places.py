@@ -45,7 +45,7 @@ class NodePlaces(Leftover):
         super().__init__(round_)
         self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
         self._largest = int(self.amounts.G.max(initial=0))
-        self._free = tuple(memoryview(has) for has in self.left)  # type: ignore[arg-type]
+        self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
