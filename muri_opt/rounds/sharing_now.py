@@ -89,12 +89,13 @@ def homes_of(round_: Round, held: Sequence[Held | None]) -> SharingNow:
     fewest = [-(-len(jobs) // largest) for (_, largest), jobs in alike.items()]
     left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
     for (where, _), groups in zip(alike, fewest, strict=True):
-        left.subtract({node: groups * gpus for node, gpus in where})
+        for node, gpus in where:
+            left[node] -= groups * gpus
     of, homes = [-1] * len(round_.jobs), list[Home]()
     for ((where, largest), jobs), groups in zip(alike.items(), fewest, strict=True):
         for place in jobs:
             of[place] = len(homes)
-        most = groups + _more(left, where, len(jobs) - groups)
+        most = groups + (_more(left, where, len(jobs) - groups) if len(jobs) > groups else 0)
         homes.append(Home(held=where, jobs=tuple(jobs), largest=largest, fewest=groups, most=most))
     return SharingNow(homes=tuple(homes), of=tuple(of))
 

@@ -54,15 +54,18 @@ def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Ite
     """Yield who fits beside those that are kept."""
     amounts, index = round_.amounts, round_.job_index
     free, nodes = FreeCapacity(amounts), round_.cluster.node_index
+    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
+    asks, taken = amounts.g.tolist(), list[tuple[int, int, int, int]]()
     for one in kept:
         members = [index[name] for name in one.jobs]
-        cpus, memory = int(amounts.c[members].sum()), int(amounts.m[members].sum())
-        for name, gpus in one.gpus.items():
-            free.occupy(nodes[name], gpus, gpus * cpus, gpus * memory)
+        each = sum([cpus[place] for place in members]), sum([memory[place] for place in members])
+        taken += [(nodes[name], gpus, gpus * each[0], gpus * each[1]) for name, gpus in one.gpus.items()]
         for place in members:
-            free.charge(int(amounts.tenant[place]), int(amounts.g[place]))
+            free.charge(tenants[place], asks[place])
+    node, *parts_taken = np.array(taken, dtype=np.int64).reshape(-1, 4).T
+    for has, part in zip((free.gpus, free.cpus, free.memory), parts_taken, strict=True):
+        np.subtract.at(has, node, part)
     left, names, short = int(np.maximum(free.gpus, 0).sum()), [*nodes], dict[tuple[int, int], int]()
-    cpus, memory, tenants = amounts.c.tolist(), amounts.m.tolist(), amounts.tenant.tolist()
     from muri_opt.systems.capacity.room_sets import RoomSets  # importing `solve_round` loads no system
 
     rooms = RoomSets(free.gpus.tolist(), free.cpus.tolist(), free.memory.tolist())

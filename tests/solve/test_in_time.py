@@ -160,12 +160,11 @@ def test_an_algorithm_that_is_stopped_runs_on_where_nothing_simple_keeps_the_rul
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_algorithm_that_may_take_long_looks_at_the_clock(policy: str) -> None:
-    """Those of Muri match jobs in one step, which is stopped only between the sizes of groups."""
     drawn = all_jobs(policy, jobs=30, nodes=2, rounds=1, seed=1)
     chosen = policy_from(policy)
     with stopped_after(None):
         chosen.decide(drawn, 0)
-    if not policy.startswith(("muri", "philly")):
+    if not policy.startswith("philly"):
         with pytest.raises(TooLate), stopped_after(-1.0):
             chosen.decide(drawn, 0)
     look_at_clock()  # nothing is raised outside

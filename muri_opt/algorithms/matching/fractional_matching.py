@@ -97,7 +97,7 @@ def _of_all_pairs(doubled: Ints, prices: Ints) -> tuple[Ints, Ints]:
 
     reduced = prices[:, None] + prices - doubled
     partner = linear_sum_assignment(reduced)[1].astype(np.int64)
-    return partner, _duals(doubled // 2, partner, -(prices // 2))
+    return partner, _duals(doubled.astype(np.int64) >> 1, partner, -(prices // 2))
 
 
 def _duals(weights: Ints, partner: Ints, start: Ints) -> Ints:
@@ -106,7 +106,7 @@ def _duals(weights: Ints, partner: Ints, start: Ints) -> Ints:
     ``v`` are the negated column duals; any start will do, a good one saves sweeps.
     """
     n = len(weights)
-    own = weights[np.arange(n), partner].astype(np.int64)
+    own = weights[np.arange(n), partner]
     v = start.copy()
     rows = np.arange(n)
     for _ in range(2 * n + 2):

@@ -70,17 +70,25 @@ def _alone(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:
     ]
 
 
-def group_decision(round_: Round, groups: Sequence[Placed], *, consolidate: bool, asks: Ints | None = None) -> Decision:
+def group_decision(
+    round_: Round,
+    groups: Sequence[Placed],
+    *,
+    consolidate: bool,
+    asks: Ints | None = None,
+    of: Entries | None = None,
+) -> Decision:
     """Return the decision in which the groups run and all other jobs wait, with the reason.
 
     ``consolidate`` says that a gang must sit on as few nodes as it could in the empty cluster. ``asks`` are the GPUs
-    each job runs with, or would need to start, where that is not what the round says.
+    each job runs with, or would need to start, where that is not what the round says. ``of`` says which group has how
+    many GPUs of which node, where that is known: shares are then not looked at.
 
     >>> group = Placed(jobs=(0,), share=np.array([3, 0]))
     >>> group_decision(shipped_round("toy/two-gangs"), [group], consolidate=False).assignments[0].gpus
     {'n0': 3}
     """
-    of = entries([group.share for group in groups])
+    of = entries([group.share for group in groups]) if of is None else of
     left, holders, waits = _beside(round_, groups, of, asks)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
@@ -97,9 +105,7 @@ def parts_decision(round_: Round, placed: Mapping[int, Parts], periods: Mapping[
     """
     of, unsaid = flat(sorted(parts) for _, parts in sorted(placed.items())), np.zeros(0, dtype=np.int64)
     groups = [Placed(jobs=(job,), share=unsaid, period_seconds=periods[job]) for job in sorted(placed)]
-    left, holders, waits = _beside(round_, groups, of, asks)
-    rules = BindingRules(round_, left, holders, consolidate=False)
-    return Decision(assignments=_assignments(round_, groups, of), waiting=_waiting(round_, left, waits, rules, None))
+    return group_decision(round_, groups, consolidate=False, asks=asks, of=of)
 
 
 def _beside(
@@ -131,9 +137,12 @@ def assignment_of(round_: Round, group: Placed) -> Assignment:
     return assignments_of(round_, [group])[0]
 
 
-def assignments_of(round_: Round, groups: Sequence[Placed]) -> tuple[Assignment, ...]:
-    """Return the assignments of groups of placed jobs, with the CPUs that go with their GPUs."""
-    return _assignments(round_, groups, entries([group.share for group in groups]))
+def assignments_of(round_: Round, groups: Sequence[Placed], of: Entries | None = None) -> tuple[Assignment, ...]:
+    """Return the assignments of groups of placed jobs, with the CPUs that go with their GPUs.
+
+    ``of`` says which group has how many GPUs of which node, where that is known.
+    """
+    return _assignments(round_, groups, entries([group.share for group in groups]) if of is None else of)
 
 
 def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[Assignment, ...]:

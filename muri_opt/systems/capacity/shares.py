@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -158,7 +158,7 @@ class _Placing:
         return True
 
 
-def flat(parts: Iterable[Parts]) -> tuple[Ints, Ints, Ints]:
+def flat(parts: Iterable[Sequence[tuple[int, int]]]) -> tuple[Ints, Ints, Ints]:
     """Return parts one after another, as arrays: whose they are by its place among them, the node, and the GPUs."""
     rows = [(place, node, gpus) for place, some in enumerate(parts) for node, gpus in some]
     place, node, gpus = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T

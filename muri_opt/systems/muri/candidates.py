@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 
@@ -42,6 +43,7 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         share = None if spots is None else spots.fit(left, gpus, job)
         found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
         if found is not None:
+            look_at_clock()
             may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
             slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
             left.give(found, slot)
@@ -57,6 +59,7 @@ class _Bucket:
         self._jobs, self._lines = jobs, amounts.lines
         self._gpus = int(amounts.g[jobs[0]])
         self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
+        self._least = int(self._cpus.min()), int(self._memory.min())
         self._open = np.ones(len(jobs), dtype=np.bool_)
 
     def partners(
@@ -67,17 +70,19 @@ class _Bucket:
         ``may`` says which jobs of the round may be on the nodes of these; ``None``: all.
         """
         cpus, memory = (min(int(free[node]) // gpus for node, gpus in found) for free in (left.cpus, left.memory))
-        quota = np.append(left.quota, UNLIMITED)  # the last stands for jobs without a tenant, which are at -1
+        quota = None if left.no_quota else np.append(left.quota, UNLIMITED)  # the last: without a tenant, which is -1
         able = self._open if may is None else self._open & may[self._jobs]
         joined: list[int] = []
         at: int | None = place
         while at is not None:
             cpus -= int(self._cpus[at])
             memory -= int(self._memory[at])
-            self._charge(quota, int(self._tenant[at]))
+            if quota is not None:
+                self._charge(quota, int(self._tenant[at]))
             self._open[at] = able[at] = False
             joined.append(self._jobs[at])
-            at = self._first(at + 1, able, cpus, memory, self._spare(quota)) if len(joined) <= most else None
+            spare = None if quota is None else self._spare(quota)
+            at = self._first(at + 1, able, cpus, memory, spare) if len(joined) <= most else None
         return joined[1:]
 
     def _charge(self, quota: Ints, tenant: int) -> None:
@@ -93,17 +98,21 @@ class _Bucket:
             return quota
         return np.array([*(quota[list(line)].min() for line in self._lines), UNLIMITED])
 
-    def _first(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints) -> int | None:
+    def _first(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
         """Return the first open place from ``start`` whose job needs no more per GPU, and has the quota.
 
         It is mostly near: a few places are looked at, and then ever more at a time.
         """
+        if cpus < self._least[0] or memory < self._least[1]:
+            return None
         width = _WINDOW
         while start < len(self._jobs):
             part = slice(start, start + width)
             fits = able[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)
-            fits &= quota[self._tenant[part]] >= self._gpus
-            if fits.any():
-                return start + int(fits.argmax())
+            if quota is not None:
+                fits &= quota[self._tenant[part]] >= self._gpus
+            at = int(fits.argmax())
+            if fits[at]:
+                return start + at
             start, width = start + width, 2 * width
         return None

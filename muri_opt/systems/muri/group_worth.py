@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import mul
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
@@ -70,18 +72,37 @@ class GroupWorth:
         found, places = [0] * len(groups), dict[int, list[int]]()
         for place, group in enumerate(groups):
             places.setdefault(len(group), []).append(place)
-        for size, at in places.items():
-            flat = chain.from_iterable([groups[place] for place in at])
-            jobs = np.fromiter(flat, dtype=np.int64, count=size * len(at)).reshape(len(at), size)
-            parts = class_values(self.rules, self.members.of(jobs), self.level[jobs], len(self.weights))
-            if self.rules.horizon is not None:
-                stays = np.array([kept[place] for place in at], dtype=np.bool_)
-                lost = np.where(stays, 0, self.restart[jobs].max(axis=1))
-                parts = [after_restart(part, lost, self.rules.horizon) for part in parts]
-            for weight, part in zip(self.weights, parts, strict=True):
-                for place, value in zip(at, part.tolist(), strict=True):
-                    found[place] += weight * value
+        for at in places.values():
+            jobs = rows_of([groups[place] for place in at])
+            stays = np.fromiter([kept[place] for place in at], dtype=np.bool_, count=len(at))
+            for place, value in zip(at, self._of_rows(jobs, stays), strict=True):
+                found[place] = value
         return found
+
+    def of_unions(self, groups: Sequence[Group], first: Ints, second: Ints) -> list[int]:
+        """Return what the union of each group of ``first`` with that of ``second``, by their places, is worth."""
+        sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
+        table = np.zeros((len(groups), int(sizes.max(initial=0))), dtype=np.int64)
+        for size in np.unique(sizes).tolist():
+            at = np.flatnonzero(sizes == size)
+            table[at, :size] = rows_of([groups[place] for place in at.tolist()])
+        found = np.zeros(len(first), dtype=object)
+        for p, q in sorted(set(zip(sizes[first].tolist(), sizes[second].tolist(), strict=True))):
+            at = np.flatnonzero((sizes[first] == p) & (sizes[second] == q))
+            jobs = np.hstack([table[first[at], :p], table[second[at], :q]])
+            found[at] = self._of_rows(jobs, np.zeros(len(at), dtype=np.bool_))
+        return [*found.tolist()]
+
+    def _of_rows(self, jobs: Ints, stays: NDArray[np.bool_]) -> list[int]:
+        """Return what groups of one size are worth, a row of jobs each; who does not stay loses the longest restart."""
+        parts = class_values(self.rules, self.members.of(jobs), self.level[jobs], len(self.weights))
+        if self.rules.horizon is not None:
+            lost = np.where(stays, 0, self.restart[jobs].max(axis=1))
+            parts = [after_restart(part, lost, self.rules.horizon) for part in parts]
+        if self.weights == (1,):
+            return [*parts[0].tolist()]
+        each = zip(*(part.tolist() for part in parts), strict=True)
+        return [sum(map(mul, self.weights, values)) for values in each]
 
     def free_rates(self, groups: Sequence[Group]) -> list[tuple[float, ...] | None]:
         """Return the rates, against running alone, of the jobs of each group that runs freely; ``None`` for others."""
@@ -92,6 +113,13 @@ class GroupWorth:
             for place, rates in zip(at, running(self.rules, self.members.of(jobs)).rates(), strict=True):
                 found[place] = None if rates is None else tuple(rate / MILLION for rate in rates)
         return found
+
+
+def rows_of(groups: Sequence[Group]) -> Ints:
+    """Return groups of one size as an array, a row of jobs each."""
+    size = len(groups[0]) if groups else 0
+    flat = np.fromiter(chain.from_iterable(groups), dtype=np.int64, count=size * len(groups))
+    return flat.reshape(len(groups), size)
 
 
 def free_rates_of(round_: Round, rules: GroupRules, groups: Sequence[Group]) -> list[tuple[float, ...] | None]:

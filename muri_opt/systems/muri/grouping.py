@@ -12,11 +12,12 @@ import numpy as np
 from muri_opt.algorithms.matching import match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
 from muri_opt.systems.muri.group_spots import GroupSpots
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
-from muri_opt.systems.muri.pair_weights import PAIR_WEIGHTS, PARTS_PER_BILLION
+from muri_opt.systems.muri.pair_weights import PAIR_WEIGHTS, PARTS_PER_BILLION, weights_in_blocks
 from muri_opt.systems.muri.periods import Group, stage_times
 
 MANY, ALIKE = 300, 8
@@ -99,6 +100,7 @@ def group_jobs(
         return Grouping(groups=tuple(_in_queue_order(buckets, excess, options.largest_group, spots)), rounds=())
     rounds = []
     for _ in range(options.largest_group):
+        look_at_clock()
         found = {
             size: _match(
                 tuple(stages[list(group)].tobytes() for group in groups),
@@ -161,8 +163,8 @@ def _match(
         mate = _mates_by_type(of, match_types(weights, np.bincount(of)).pairs(len(types)))
         return mate, np.where(mate >= 0, weights[of, of[mate]], 0)
     np.fill_diagonal(weights, 0)
-    mate = _first_of_equals(looks, max_weight_matching(weights).mate)
-    return mate, np.where(mate >= 0, weights[np.arange(len(members)), mate], 0)
+    mate = _first_of_equals(looks, weights)
+    return mate, _of_pairs(weights, mate)
 
 
 def _matched_in_blocks(
@@ -175,11 +177,14 @@ def _matched_in_blocks(
     """
     mate, weight = np.full(len(members), -1, dtype=np.int64), np.zeros(len(members), dtype=np.int64)
     line = _by_time(members, stages, apart)
-    for start in range(0, len(line), BLOCK):
-        some = np.sort(line[start : start + BLOCK])
-        part = None if apart is None else _Apart(tuple(apart.of[at] for at in some.tolist()), apart.may)
-        found, worth = _match(tuple(members[at] for at in some.tolist()), stages, options, part)
-        mate[some], weight[some] = np.where(found >= 0, some[found], -1), worth
+    blocks = [np.sort(line[start : start + BLOCK]) for start in range(0, len(line), BLOCK)]
+    for some, weights in zip(blocks, weights_in_blocks(members, blocks, stages, options), strict=True):
+        look_at_clock()
+        at = some.tolist()
+        places = [0] * len(at) if apart is None else [apart.of[place] for place in at]
+        edges = weights if apart is None else apart.edges(weights, places)
+        found = _first_of_equals([(members[place], of) for place, of in zip(at, places, strict=True)], edges)
+        mate[some], weight[some] = np.where(found >= 0, some[found], -1), _of_pairs(edges, found)
     return mate, weight
 
 
@@ -202,9 +207,14 @@ def _mates_by_type(of: Ints, pairs: Ints) -> Ints:
     return mate
 
 
-def _first_of_equals(looks: Sequence[tuple[bytes, int]], mate: Ints) -> Ints:
-    """Return a matching of the same weight in which no group stays alone while an equal one after it is matched."""
-    mate = mate.copy()
+def _of_pairs(weights: Ints, mate: Ints) -> Ints:
+    """Return the weight of the pair of each group, 0 for one without a partner."""
+    return np.where(mate >= 0, weights[np.arange(len(mate)), mate], 0)
+
+
+def _first_of_equals(looks: Sequence[tuple[bytes, int]], weights: Ints) -> Ints:
+    """Return a matching of largest weight in which no group stays alone while an equal one after it is matched."""
+    mate = max_weight_matching(weights).mate.copy()
     for alone in np.flatnonzero(mate < 0).tolist():
         later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and looks[v] == looks[alone]]
         if later:

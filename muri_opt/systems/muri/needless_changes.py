@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from muri_opt.rounds.sharing_now import SharingNow
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.running_now import RunningNow
 from muri_opt.systems.muri.still_places import Placed, StillPlaces
 
 MOST_CHANGED: Final = 500
@@ -21,7 +22,7 @@ MOST_CHANGED: Final = 500
 
 
 def undone(
-    places: StillPlaces, now: SharingNow, worth: GroupWorth, running: Placed, placed: Placed, largest: int
+    places: StillPlaces, now: RunningNow, worth: GroupWorth, running: Placed, placed: Placed, largest: int
 ) -> Placed:
     """Return the groups, with running ones as they are where that is possible, all else as placed, without a loss.
 
@@ -30,7 +31,7 @@ def undone(
     """
     left = places.left_by(placed)
     work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=left, largest=largest)
-    home = {job: where for group, where in running.items() for job in group}
+    of_job = {job: where for group, where in running.items() for job in group}
     while True:
         changed = [group for group in running if not work.is_as(group, running[group])]
         if len(changed) > MOST_CHANGED:
@@ -38,7 +39,11 @@ def undone(
         dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
         alone = [job for group in dearest for job in group if not work.goes_on(job)]
         steps = [_Step.back(work, group, running[group]) for group in dearest]
-        steps += [_Step.back(work, group, home[job]) for job in alone for group in work.ways_back(job, home[job])]
+        there = work.by_places()
+        for job in alone:
+            look_at_clock()
+            others = there.get(of_job[job], ())
+            steps += [_Step.back(work, group, of_job[job]) for group in work.ways_back(job, of_job[job], others)]
         if not sum(work.take(step) for step in work.without_loss(steps)):
             return work.placed
 
@@ -48,23 +53,23 @@ class _Step:
     """A running group put back: the groups that its jobs are taken from, and what is left of these."""
 
     group: Group
-    home: Places
+    where: Places
     old: Placed
     rest: Placed
 
     @classmethod
-    def back(cls, work: _Undoing, group: Group, home: Places) -> _Step:
+    def back(cls, work: _Undoing, group: Group, where: Places) -> _Step:
         """Return the step of a group."""
         old = work.groups_of(group)
         inside = frozenset(group)
         rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
         rest.pop((), None)
-        return cls(group=group, home=home, old=old, rest=rest)
+        return cls(group=group, where=where, old=old, rest=rest)
 
     @property
     def new(self) -> Placed:
         """The groups after the step."""
-        return {**self.rest, self.group: self.home}
+        return {**self.rest, self.group: self.where}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -72,7 +77,7 @@ class _Undoing:
     """Groups with their GPUs, and what they leave of the nodes."""
 
     places: StillPlaces
-    now: SharingNow
+    now: RunningNow
     worth: GroupWorth
     placed: Placed
     left: NodePlaces
@@ -83,26 +88,33 @@ class _Undoing:
     def __post_init__(self) -> None:
         self.at = {job: group for group in self.placed for job in group}
 
-    def is_as(self, group: Group, home: Places) -> bool:
+    def is_as(self, group: Group, where: Places) -> bool:
         """Return whether a running group is placed as it is."""
         now = self.at.get(group[0], ())
-        return sorted(now) == sorted(group) and self.placed[now] == home
+        return (now == group or sorted(now) == sorted(group)) and self.placed[now] == where
 
     def goes_on(self, job: int) -> bool:
         """Return whether a job is placed as it may run now; who shares GPUs with whom, a round does not always say."""
         group = self.at.get(job)
-        return group is not None and self.now.goes_on(group, self._named(self.placed[group]))
+        return group is not None and self.now.goes_on(group, self.placed[group])
 
     def groups_of(self, jobs: Group) -> Placed:
         """Return the groups that jobs are placed in, with their GPUs."""
         return {self.at[job]: self.placed[self.at[job]] for job in jobs if job in self.at}
 
-    def ways_back(self, job: int, home: Places) -> Iterator[Group]:
-        """Yield how a job may run where it does now: alone, or with others that are there."""
-        for group in ((), *(group for group, where in self.placed.items() if where == home and job not in group)):
+    def by_places(self) -> dict[Places, list[Group]]:
+        """Return the groups that are placed on the same GPUs of nodes."""
+        found: dict[Places, list[Group]] = {}
+        for group, where in self.placed.items():
+            found.setdefault(where, []).append(group)
+        return found
+
+    def ways_back(self, job: int, where: Places, others: Sequence[Group]) -> Iterator[Group]:
+        """Yield how a job may run where it does now: alone, or with one of the ``others`` that are placed there."""
+        for group in ((), *(group for group in others if job not in group)):
             together = (*group, job)
             same = all(self.places.gpus((other,)) == self.places.gpus((job,)) for other in group)
-            if same and len(together) <= self.largest and self.now.goes_on(together, self._named(home)):
+            if same and len(together) <= self.largest and self.now.goes_on(together, where):
                 yield together
 
     def without_loss(self, steps: Sequence[_Step]) -> list[_Step]:
@@ -119,6 +131,7 @@ class _Undoing:
 
     def take(self, step: _Step) -> bool:
         """Take a step if nothing else was done with its jobs and the nodes have room; return whether it was taken."""
+        look_at_clock()
         if self.groups_of(step.group) != step.old:
             return False
         stopped = [job for job in step.group if job not in self.at]
@@ -126,21 +139,17 @@ class _Undoing:
             return False
         self._put(step.old, -1)
         self._put(step.rest, 1)
-        if not self.left.has(step.home, step.group):
+        if not self.left.has(step.where, step.group):
             self._put(step.rest, -1)
             self._put(step.old, 1)
             return False
-        self.left.put(step.home, step.group, 1)
+        self.left.put(step.where, step.group, 1)
         self.left.charge_jobs(stopped)
         for one in step.old:
             del self.placed[one]
         self.placed |= step.new
         self.at |= {job: one for one in step.new for job in one}
         return True
-
-    def _named(self, where: Places) -> dict[str, int]:
-        nodes = self.places.round_.cluster.nodes
-        return {nodes[node].id: gpus for node, gpus in where}
 
     def _asks_for(self, group: Group, where: Places) -> bool:
         return self.places.gpus(group) == sum(gpus for _, gpus in where)
@@ -151,5 +160,5 @@ class _Undoing:
 
     def _values(self, placed: Sequence[tuple[Group, Places]]) -> list[int]:
         """Return what groups are worth where they are."""
-        kept = [self.now.goes_on(group, self._named(where)) for group, where in placed]
+        kept = [self.now.goes_on(group, where) for group, where in placed]
         return self.worth.of_groups([group for group, _ in placed], kept)

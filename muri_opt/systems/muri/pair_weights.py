@@ -76,23 +76,57 @@ class PairWeights:
         return max(able, key=lambda one: len(mine & one[0].keys()), default=nothing)
 
 
+class _Groups:
+    """Groups of jobs by their stage times: all jobs one after another, and which of them are those of a group."""
+
+    def __init__(self, members: Sequence[bytes], stages: int, options: GroupingOptions) -> None:
+        rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
+        self.options, self.sizes = options, np.array([len(group) for group in rows], dtype=np.int64)
+        self._jobs = np.concatenate(rows) if rows else np.zeros((0, stages), dtype=np.int64)
+        starts = np.cumsum(self.sizes) - self.sizes
+        self._table = np.arange(options.largest_group) + starts[:, None]
+
+    def together(self, first: Ints, second: Ints) -> Ints:
+        """Return the weight of the union of each group of ``first`` with that of ``second``; 0: no edge."""
+        options, weights = self.options, np.zeros(len(first), dtype=np.int64)
+        for p, q in product(np.unique(self.sizes).tolist(), repeat=2):
+            at = np.flatnonzero((self.sizes[first] == p) & (self.sizes[second] == q))
+            if p + q <= options.largest_group and len(at):
+                unions = np.hstack([self._table[first[at], :p], self._table[second[at], :q]])
+                efficiency = efficiencies(self._jobs, unions, options)
+                floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
+                weights[at] = np.where(efficiency > floor, efficiency, 0)
+        return weights
+
+
 def _weights(members: Sequence[bytes], new: NDArray[np.bool_], stages: int, options: GroupingOptions) -> Ints:
     """Return the weights of all pairs with a group that is ``new``, and 0 for the others."""
-    rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
-    sizes = np.array([len(group) for group in rows])
-    ends = np.cumsum(sizes)
-    table = np.arange(options.largest_group) + (ends - sizes)[:, None]
-    every = np.concatenate(rows) if rows else np.zeros((0, stages), dtype=np.int64)
-    weights = np.zeros((len(rows), len(rows)), dtype=np.int64)
-    for p, q in product(np.unique(sizes).tolist(), repeat=2):
-        pairs = (sizes == p)[:, None] & (sizes == q) & (new[:, None] | new)
-        first, second = np.nonzero(np.triu(pairs))
-        if p + q <= options.largest_group and len(first):
-            unions = np.hstack([table[first, :p], table[second, :q]])
-            efficiency = efficiencies(every, unions, options)
-            floor = options.least_weight * (p + q) / 4 * PARTS_PER_BILLION
-            weights[first, second] = np.where(efficiency > floor, efficiency, 0)
+    first, second = np.nonzero(np.triu(new[:, None] | new))
+    weights = np.zeros((len(members), len(members)), dtype=np.int64)
+    weights[first, second] = _Groups(members, stages, options).together(first, second)
     return np.maximum(weights, weights.T)
+
+
+def weights_in_blocks(
+    members: Sequence[bytes], blocks: Sequence[Ints], stages: int, options: GroupingOptions
+) -> list[Ints]:
+    """Return the weight of each two groups of every block, all worked out at once; no group is paired with itself.
+
+    A block is the places of its groups among the ``members``, in ascending order.
+    """
+    pairs = [np.triu_indices(len(block), 1) for block in blocks]
+    first, second = (
+        np.concatenate([block[pair[side]] for block, pair in zip(blocks, pairs, strict=True)]) for side in (0, 1)
+    )
+    worth = _Groups(members, stages, options).together(first, second)
+    found, start = list[Ints](), 0
+    for block, pair in zip(blocks, pairs, strict=True):
+        end = start + len(pair[0])
+        weights = np.zeros((len(block), len(block)), dtype=np.int64)
+        weights[pair] = weights.T[pair] = worth[start:end]
+        found.append(weights)
+        start = end
+    return found
 
 
 PAIR_WEIGHTS: Final = PairWeights()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
@@ -39,6 +40,7 @@ def _fill(round_: Round, left: NodePlaces, groups: Iterable[Group]) -> dict[Grou
     placed: dict[Group, Places] = {}
     spots = group_spots(round_)
     for group in groups:
+        look_at_clock()
         g = round_.jobs[group[0]].gpus
         share = None if spots is None else spots.fit(left, g, *group)
         found = places_of(share) if share is not None else left.first(g, group) if spots is None else None

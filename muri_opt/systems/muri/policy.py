@@ -16,9 +16,11 @@ from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.used_fields import TOGETHER
-from muri_opt.systems.capacity import Leftover, Placed, group_decision, held_gpus
-from muri_opt.systems.capacity.decision import assignment_of
+from muri_opt.systems.capacity import Leftover, Placed, group_decision
+from muri_opt.systems.capacity.decision import assignments_of
+from muri_opt.systems.capacity.held_parts import held_parts
 from muri_opt.systems.capacity.set_apart import Groups, SetApart, set_apart
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.muri.candidates import candidates
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
@@ -39,6 +41,8 @@ from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
 SECONDS: Final = 2_000_000_000
 """The longest horizon."""
+_UNSAID: Final[Ints] = np.zeros(0, dtype=np.int64)
+"""In place of GPUs per node of a group, where its nodes are known: a group has few of very many."""
 _PRESETS = {"paper": PAPER, "authors": AUTHORS}
 
 
@@ -189,26 +193,33 @@ class MuriPolicy(Policy):
 
     def _kept(self, round_: Round, groups: Groups) -> tuple[tuple[Assignment, ...], FreeCapacity]:
         """Return running groups as they are, with their orders and periods, and what they leave."""
-        left, shares = Leftover(round_), dict[Group, Ints]()
-        options = self.options
-        most = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
-        for group in groups:
-            share = held_gpus(round_, group[0])
-            asks = [round_.jobs[job].gpus for job in group]
-            uneven = self.sizes == "equal" and len(set(asks)) > 1
-            if share is None or len(group) > most or share.sum() != max(asks) or uneven:
-                first = round_.jobs[group[0]]
-                found = f"{[round_.jobs[job].id for job in group]} on {dict(first.placement or {})}, to go on as it is"
-                allowed = f"a group that {self.spec!r} could make, with the GPUs of its largest job"
-                raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", found, allowed)
-            left.take(share, *group)
-            shares[group] = share
-        placed = self._timed(round_, shares) if shares else ()
-        return tuple(assignment_of(round_, group) for group in placed), left
+        left, held = Leftover(round_), self._held(round_, groups)
+        left.take_all([(group, share_of(places, len(left.gpus))) for group, places in held.items()])
+        return self._assignments(round_, held), left
 
     def as_it_is(self, round_: Round, groups: Sequence[Group]) -> tuple[Assignment, ...]:
         """Return running groups as they are, with their orders and periods."""
-        return self._kept(round_, tuple(groups))[0]
+        return self._assignments(round_, self._held(round_, groups))
+
+    def _held(self, round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
+        """Return running groups with the GPUs they have, and refuse one that the policy could not have made."""
+        held, options = held_parts(round_), self.options
+        most = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
+        found: dict[Group, Places] = {}
+        for group in groups:
+            places = held[group[0]]
+            asks = {round_.jobs[job].gpus for job in group}
+            uneven = self.sizes == "equal" and len(asks) > 1
+            if places is None or len(group) > most or sum([gpus for _, gpus in places]) != max(asks) or uneven:
+                first = round_.jobs[group[0]]
+                said = f"{[round_.jobs[job].id for job in group]} on {dict(first.placement or {})}, to go on as it is"
+                allowed = f"a group that {self.spec!r} could make, with the GPUs of its largest job"
+                raise InputError(f"jobs[{group[0]}] ({first.id!r}).placement", said, allowed)
+            found[group] = tuple(places)
+        return found
+
+    def _assignments(self, round_: Round, placed: Mapping[Group, Places]) -> tuple[Assignment, ...]:
+        return assignments_of(round_, [*self._timed(round_, [*placed])], flat(placed.values()))
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
@@ -245,13 +256,13 @@ class MuriPolicy(Policy):
         stages, options = _stages(round_), self.options_in(round_)
         return list(_packed(round_, stages, groups, options)) if self.autopack == "on" else list(groups)
 
-    def _timed(self, round_: Round, shares: Mapping[Group, Ints]) -> Iterator[Placed]:
-        """Yield the groups with their shares, and with orders and periods, or with rates if they run freely."""
-        rates = free_rates_of(round_, GroupRules.of(self.rules), [*shares])
-        in_step = {group: share for (group, share), own in zip(shares.items(), rates, strict=True) if own is None}
+    def _timed(self, round_: Round, groups: Sequence[Group]) -> Iterator[Placed]:
+        """Yield the groups with orders and periods, or with rates if they run freely, and without their GPUs."""
+        rates = free_rates_of(round_, GroupRules.of(self.rules), groups)
+        in_step = [group for group, own in zip(groups, rates, strict=True) if own is None]
         timed = _timed(round_, _stages(round_), in_step, self.options)
-        for (group, share), own in zip(shares.items(), rates, strict=True):
-            yield next(timed) if own is None else freely(group, share, own)
+        for group, own in zip(groups, rates, strict=True):
+            yield next(timed) if own is None else freely(group, _UNSAID, own)
 
     def _keeping(self, round_: Round, published: dict[Group, Places]) -> Still:
         return Still(
@@ -268,8 +279,8 @@ class MuriPolicy(Policy):
         """Return the decision of groups with their GPUs, in the order of their priority."""
         rank = {job: place for place, job in enumerate(self._queue(round_))}
         line = sorted(found, key=lambda group: min(rank[job] for job in group))
-        placed = {group: share_of(found[group], len(round_.cluster.nodes)) for group in line}
-        return group_decision(round_, [*self._timed(round_, placed)], consolidate=False)
+        where = flat(found[group] for group in line)
+        return group_decision(round_, [*self._timed(round_, line)], consolidate=False, of=where)
 
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
@@ -325,10 +336,10 @@ def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], way
     return found
 
 
-def _timed(round_: Round, stages: Ints, shares: Mapping[Group, Ints], options: GroupingOptions) -> Iterator[Placed]:
-    """Yield the groups with their shares, orders and periods; under the ablation, of the worst order."""
-    periods, orders = periods_of(stages, list(shares), options.pattern, worst=options.worst_order)
-    for (group, share), period, order in zip(shares.items(), periods, orders, strict=True):
+def _timed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Placed]:
+    """Yield the groups with their orders and periods; under the ablation, of the worst order."""
+    periods, orders = periods_of(stages, groups, options.pattern, worst=options.worst_order)
+    for group, period, order in zip(groups, periods, orders, strict=True):
         seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
         alone = round_.jobs[group[0]].iteration_seconds
-        yield Placed(jobs=group, share=share, order=order, period_seconds=alone if len(group) == 1 else seconds)
+        yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=alone if len(group) == 1 else seconds)

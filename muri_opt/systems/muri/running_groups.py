@@ -6,7 +6,6 @@ come first, and the others are paired by efficiency. The same jobs at the same p
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
@@ -14,8 +13,9 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.sharing_now import SharingNow
+from muri_opt.systems.muri.node_places import Places
 from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.running_now import RunningNow
 
 Efficiency = Callable[[Ints], Ints]
 """From groups of one size, a row of jobs each, to how well they share."""
@@ -24,69 +24,72 @@ Efficiency = Callable[[Ints], Ints]
 class _Part(NamedTuple):
     """Jobs of one placement that are to be in so many groups."""
 
-    home: int
+    placement: int
     groups: list[Group]
     number: int
 
 
 def running_groups(
     round_: Round,
-    now: SharingNow,
+    now: RunningNow,
     among: AbstractSet[int],
     line: Sequence[int],
     first: Iterable[Group],
     largest: int,
     efficiency: Efficiency,
-) -> dict[Group, int]:
-    """Return groups of the running jobs ``among`` all, with the number of their placement.
+) -> dict[Group, Places]:
+    """Return groups of the running jobs ``among`` all, with their GPUs of nodes.
 
     ``line`` are all jobs in the order of the queue, and the groups ``first`` are read as such where they may be. Only
     jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of ``largest`` jobs at
     most.
     """
-    members = _members(round_, now, among, line)
-    made: dict[int, list[Group]] = {}
-    for group in first:
-        places = {now.of[job] for job in group}
-        if len(places) == 1 and among >= set(group) and round_.jobs[group[0]].gpus > 0:
-            made.setdefault(places.pop(), []).append(group)
-    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
-    for place, jobs in members.items():
-        left.subtract(_times(now.homes[place].held, _least(len(jobs), largest, now.homes[place].most)))
+    members, made = _members(round_, now, among, line), _made(now, among, first)
+    left = [node.gpus for node in round_.cluster.nodes]
+    for placement, jobs in members.items():
+        _take(left, now.places[placement], _least(len(jobs), largest, now.most[placement]))
     found, parts = list[tuple[Group, int]](), list[_Part]()
-    for place, jobs in members.items():
-        home = now.homes[place]
-        number = _least(len(jobs), largest, home.most)
-        while number < min(len(jobs), home.most) and all(left[node] >= gpus for node, gpus in home.held):
-            left.subtract(_times(home.held, 1))
+    for placement, jobs in members.items():
+        places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
+        while number < min(len(jobs), now.most[placement]) and all(left[node] >= gpus for node, gpus in places):
+            _take(left, places, 1)
             number += 1
         rest = dict.fromkeys(jobs)
-        for group in made.get(place, ()):
+        for group in made.get(placement, ()):
             after = len(rest) - len(group)
-            if rest.keys() >= set(group) and -(-after // largest) <= number - 1 <= after:
-                found.append((group, place))
+            if -(-after // largest) <= number - 1 <= after and rest.keys() >= set(group):
+                found.append((group, placement))
                 number -= 1
                 for job in group:
                     del rest[job]
         if rest:
-            parts.append(_Part(place, [(job,) for job in rest], number))
+            parts.append(_Part(placement, [(job,) for job in rest], number))
     rank = {job: turn for turn, job in enumerate(line)}
     found += _paired(parts, largest, efficiency, rank)
     return {
-        group: place
-        for group, place in found
-        if now.homes[place].least <= len(group) <= min(largest, now.homes[place].largest)
+        group: now.places[placement]
+        for group, placement in found
+        if now.least[placement] <= len(group) <= min(largest, now.largest[placement])
     }
 
 
-def _members(round_: Round, now: SharingNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
+def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
     """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
-    total = [sum(gpus for _, gpus in home.held) for home in now.homes]
     found: dict[int, list[int]] = {}
     for job in line:
-        place = now.of[job]
-        if place >= 0 and job in among and round_.jobs[job].gpus == total[place]:
-            found.setdefault(place, []).append(job)
+        placement = now.of[job]
+        if placement >= 0 and job in among and round_.jobs[job].gpus == now.gpus[placement]:
+            found.setdefault(placement, []).append(job)
+    return found
+
+
+def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> dict[int, list[Group]]:
+    """Return by placement the groups of which all jobs run there."""
+    found: dict[int, list[Group]] = {}
+    for group in groups:
+        placement = now.of[group[0]]
+        if placement >= 0 and all(now.of[job] == placement and job in among for job in group):
+            found.setdefault(placement, []).append(group)
     return found
 
 
@@ -95,8 +98,10 @@ def _least(jobs: int, largest: int, most: int) -> int:
     return min(most, -(-jobs // largest))
 
 
-def _times(held: Iterable[tuple[str, int]], number: int) -> dict[str, int]:
-    return {node: number * gpus for node, gpus in held}
+def _take(left: list[int], places: Places, number: int) -> None:
+    """Take the GPUs of so many groups from what nodes have left."""
+    for node, gpus in places:
+        left[node] -= number * gpus
 
 
 def _paired(
@@ -106,7 +111,7 @@ def _paired(
 
     What is left alone, and the order of equals, follows the queue.
     """
-    found = [(group, part.home) for part in parts if len(part.groups) <= part.number for group in part.groups]
+    found = [(group, part.placement) for part in parts if len(part.groups) <= part.number for group in part.groups]
     parts = [part for part in parts if len(part.groups) > part.number]
     for least in (2, 3):  # two jobs, or a pair with others
         unions = [_unions(part.groups, least, largest, rank) for part in parts]
@@ -117,7 +122,7 @@ def _paired(
             enough = part.number if largest == 3 else len(part.groups)  # so that each pair can have a third job
             parts[place] = _merged(part, some, weights[start:end], rank, enough if least == 2 else len(part.groups))
             start = end
-    return [*found, *((group, part.home) for part in parts for group in part.groups)]
+    return [*found, *((group, part.placement) for part in parts for group in part.groups)]
 
 
 def _unions(groups: Sequence[Group], least: int, largest: int, rank: Mapping[int, int]) -> list[Group]:

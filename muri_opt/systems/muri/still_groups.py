@@ -16,7 +16,7 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
@@ -26,6 +26,7 @@ from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
+from muri_opt.systems.muri.running_now import RunningNow
 from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
@@ -58,20 +59,20 @@ class Still:
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
         """
-        found = self._look(homes_now(self.round_), self.worth)
+        found = self._look(RunningNow.in_round(self.round_), self.worth)
         for _ in range(LOOKS if len(self.published) <= MANY else 1):
-            held = self._held(found)
-            runs = np.array([where is not None for where in held], dtype=np.bool_)
+            where = self._where(found)
+            runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
-            again = self._look(homes_of(self.round_, held), replace(self.worth, restart=costs))
-            if self._held(again) == held:
+            again = self._look(RunningNow.if_placed(self.round_, where), replace(self.worth, restart=costs))
+            if self._where(again) == where:
                 break
             found = again
         return found
 
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
-        now, left = homes_now(self.round_), NodePlaces(self.round_)
+        now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
         found = self._places.staying(left, self._running(now, set(self.line)))
         running = {job for job in self.line if now.of[job] >= 0}
         for job in self.line:
@@ -86,13 +87,14 @@ class Still:
     def _places(self) -> StillPlaces:
         return StillPlaces(round_=self.round_, line=self.line)
 
-    def _look(self, now: SharingNow, worth: GroupWorth) -> Placed:
+    def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
         among = {job for group in self.published for job in group}
         running = self._running(now, among)
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
+            look_at_clock()
             kept = [frozenset(group) in stays for group in groups]
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
@@ -108,7 +110,7 @@ class Still:
         runs = {job for job in self.line if now.of[job] >= 0}
         return undone(self._places, now, worth, self._running(now, runs), found, self.largest)
 
-    def _nobody_in_vain(self, now: SharingNow, placed: Placed) -> Placed:
+    def _nobody_in_vain(self, now: RunningNow, placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
         runs = {job for job in self.line if now.of[job] >= 0}
         jobs = {job for group in placed for job in group}
@@ -177,16 +179,18 @@ class Still:
             return self._beside(running)
         groups = [*running, *new]
         over = sum(map(self._gpus, groups)) - gpus
+        values = dict(zip(groups, worth.of_groups(groups, [group in stays for group in groups]), strict=True))
         while over > 0 and self.options.matching:
+            look_at_clock()
             first, second = self._unions(groups, new)
-            flat = [*groups, *(groups[one] + groups[other] for one, other in zip(first, second, strict=True))]
-            values = worth.of_groups(flat, [group in stays for group in flat])
+            joint = worth.of_unions(groups, first, second)
             spent, made = set[Group](), list[Group]()
-            for at in self._from_least_loss(groups, first, second, values):
+            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups), *joint]):
                 pair = groups[first[at]], groups[second[at]]
                 if spent.isdisjoint(pair):
                     spent.update(pair)
                     made.append(pair[0] + pair[1])
+                    values[made[-1]] = joint[at]
                     over -= self._gpus(pair[0])
                     if over <= 0:
                         break
@@ -203,9 +207,7 @@ class Still:
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
-    def _from_least_loss(
-        self, groups: Sequence[Group], first: Sequence[int], second: Sequence[int], values: Sequence[int]
-    ) -> list[int]:
+    def _from_least_loss(self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int]) -> list[int]:
         """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
 
         ``values`` is what all groups are worth, and then all unions.
@@ -214,9 +216,9 @@ class Still:
         worth = np.array(values, dtype=word)
         gpus = np.array([self._gpus(group) for group in groups], dtype=word)
         lost = (worth[first] + worth[second] - worth[len(groups) :]) / gpus[first]
-        return [int(at) for at in np.argsort(lost, kind="stable")]
+        return [*np.argsort(lost, kind="stable").tolist()]
 
-    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[list[int], list[int]]:
+    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[Ints, Ints]:
         """Return which new group may join which of all, by their places; if they are too many, each only some."""
         place = {group: at for at, group in enumerate(groups)}
         recent = {place[group] for group in new}
@@ -236,7 +238,7 @@ class Still:
             others = [other for other in able if sizes[other] <= most and (other not in recent or one < other)]
             first += [one] * len(others)
             second += others
-        return first, second
+        return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
@@ -263,19 +265,17 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: SharingNow, among: set[int]) -> dict[Group, Places]:
+    def _running(self, now: RunningNow, among: set[int]) -> dict[Group, Places]:
         """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+        look_at_clock()
 
         def efficiency(groups: Ints) -> Ints:
             members, ways = self.worth.members, self.options.ways
             return efficiencies(ways.with_models(members.stages, ways.numbers(self.round_.jobs)), groups, self.options)
 
-        index = self.round_.cluster.node_index
-        homes = [tuple(sorted((index[node], gpus) for node, gpus in home.held)) for home in now.homes]
-        found = running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
-        return {group: homes[place] for group, place in found.items()}
+        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: SharingNow, placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, placed: Placed) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
@@ -289,25 +289,22 @@ class Still:
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self._places.staying(left, alone)
 
-    def _value(self, now: SharingNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
+    def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""
-        held = self._held(placed)
-        kept = [now.goes_on(group, dict(held[group[0]] or ())) for group in placed]
+        kept = [now.goes_on(group, places) for group, places in placed.items()]
         stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
-        gpus = (sum(given for _, given in now.homes[now.of[job]].held) for job in changed)
-        cost = sum(max(1, int(worth.restart[job])) * max(1, given) for job, given in zip(changed, gpus, strict=True))
+        restart = worth.restart.tolist()
+        cost = sum([max(1, restart[job]) * max(1, now.gpus[now.of[job]]) for job in changed])
         return sum(worth.of_groups([*placed], kept)), -cost
 
-    def _held(self, placed: Placed) -> list[Held | None]:
+    def _where(self, placed: Placed) -> list[Places | None]:
         """Return the GPUs of each job where the groups run."""
-        names = [node.id for node in self.round_.cluster.nodes]
-        held: list[Held | None] = [None] * len(self.round_.jobs)
+        found: list[Places | None] = [None] * len(self.round_.jobs)
         for group, places in placed.items():
-            where = tuple(sorted((names[node], gpus) for node, gpus in places))
             for job in group:
-                held[job] = where
-        return held
+                found[job] = places
+        return found
 
     def _gpus(self, group: Group) -> int:
         return self.round_.jobs[group[0]].gpus

@@ -11,13 +11,14 @@ import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 
 Placed = dict[Group, Places]
 """Groups with their GPUs of nodes."""
-Homes = Mapping[frozenset[int], Places]
+RunningPlaces = Mapping[frozenset[int], Places]
 """Jobs of groups that run, with their GPUs of nodes."""
 TRIES: Final = 4
 """How often groups are placed before some are said not to fit beside the others."""
@@ -32,19 +33,19 @@ class StillPlaces:
     round_: Round
     line: Sequence[int]
 
-    def placed(self, groups: Sequence[Group], homes: Homes) -> Placed:
+    def placed(self, groups: Sequence[Group], running: RunningPlaces) -> Placed:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
 
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
         the cost of groups that would stay.
         """
         rank = {job: turn for turn, job in enumerate(self.line)}
-        home = {group: homes[frozenset(group)] for group in groups if frozenset(group) in homes}
+        now = {group: running[frozenset(group)] for group in groups if frozenset(group) in running}
         line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
-        line.sort(key=lambda group: group not in home)
+        line.sort(key=lambda group: group not in now)
         before, best = set[Group](), Placed()
         for _ in range(TRIES if len(line) <= MANY else 2):
-            found = self._filled(sorted(line, key=lambda group: group not in before), home)
+            found = self._filled(sorted(line, key=lambda group: group not in before), now)
             best = found if len(found) > len(best) else best
             if len(best) == len(line):
                 break
@@ -54,9 +55,9 @@ class StillPlaces:
                 break
         return best
 
-    def back(self, placed: Placed, homes: Homes) -> Placed:
+    def back(self, placed: Placed, running: RunningPlaces) -> Placed:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
-        away = [group for group in placed if homes.get(frozenset(group), placed[group]) != placed[group]]
+        away = [group for group in placed if running.get(frozenset(group), placed[group]) != placed[group]]
         if not away:
             return placed
         found, left = dict(placed), self.left_by(placed)
@@ -64,8 +65,8 @@ class StillPlaces:
             still = list[Group]()
             for group in away:
                 left.put(found[group], group, -1)
-                goes = left.has(homes[frozenset(group)], group)
-                found[group] = homes[frozenset(group)] if goes else found[group]
+                goes = left.has(running[frozenset(group)], group)
+                found[group] = running[frozenset(group)] if goes else found[group]
                 left.put(found[group], group, 1)
                 still += [] if goes else [group]
             if len(still) == len(away):
@@ -85,8 +86,9 @@ class StillPlaces:
     def left_by(self, placed: Placed) -> NodePlaces:
         """Return what groups leave of the nodes."""
         left = NodePlaces(self.round_)
-        for group, places in placed.items():
-            left.give(places, group)
+        if not left.give_all([(places, group) for group, places in placed.items()]):
+            for group, places in placed.items():
+                left.give(places, group)
         return left
 
     def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
@@ -95,7 +97,7 @@ class StillPlaces:
         if spots is not None:
             share = spots.fit(left, gpus, *group)
             return None if share is None else places_of(share)
-        if spared is None or not spared.any():
+        if spared is None:
             return left.first(gpus, group)
         beside = left.first(gpus, group, spared)
         able = left.able(gpus, group)
@@ -108,26 +110,29 @@ class StillPlaces:
         """Return the GPUs that a group asks for."""
         return self.round_.jobs[group[0]].gpus
 
-    def _filled(self, line: Sequence[Group], home: Mapping[Group, Places]) -> Placed:
-        """Return the places of the groups that fit, tried in order; they spare the homes of those to come."""
+    def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Placed:
+        """Return the places of the groups that fit, tried in order; they spare the GPUs that those to come have now."""
         left, found = NodePlaces(self.round_), Placed()
         spared = np.zeros_like(left.gpus)
-        for places in home.values():
+        for places in now.values():
             for node, gpus in places:
                 spared[node] += gpus
-        first = [*takewhile(home.__contains__, line)]
-        if left.give_all([(home[group], group) for group in first]):
+        first = [*takewhile(now.__contains__, line)]
+        if left.give_all([(now[group], group) for group in first]):
             for group in first:
-                found[group] = home[group]
-                for node, gpus in home[group]:
+                found[group] = now[group]
+                for node, gpus in now[group]:
                     spared[node] -= gpus
             line = line[len(first) :]
+        sparing = int(spared.sum())
         for group in line:
-            own = home.get(group, ())
+            look_at_clock()
+            own = now.get(group, ())
             for node, gpus in own:
                 spared[node] -= gpus
+                sparing -= gpus
             if left.within_quota(*group):
-                given = own if own and left.has(own, group) else self.fit(left, group, spared)
+                given = own if own and left.has(own, group) else self.fit(left, group, spared if sparing else None)
                 if given is not None:
                     left.give(given, group)
                     found[group] = given

@@ -11,12 +11,12 @@ from benchmarks.stillness import needless
 from muri_opt import Round, solve_round
 from muri_opt.rounds import after
 from muri_opt.rounds.generate.families import generate
-from muri_opt.rounds.sharing_now import homes_now
 from muri_opt.systems import policy_from
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.needless_changes import _Step, _Undoing
 from muri_opt.systems.muri.running_groups import running_groups
+from muri_opt.systems.muri.running_now import RunningNow
 from muri_opt.systems.muri.still_places import Placed, StillPlaces
 
 SPECS = ("muri-s", "muri-l", "muri-s:group=2", "muri-s:run=free", "muri-l:sizes=mixed")
@@ -51,15 +51,16 @@ def two_that_run(gpus: int) -> Round:
     return round_of([gpus, 1], [gang(0, 1, **fields), gang(1, 1, **fields)])
 
 
-@pytest.mark.parametrize(("gpus", "read"), [(1, {(0, 1): 0}), (2, {(0,): 0, (1,): 0})])
+@pytest.mark.parametrize(("gpus", "read"), [(1, [(0, 1)]), (2, [(0,), (1,)])])
 def test_jobs_that_have_gpus_of_their_own_are_not_read_as_a_group_that_would_be_made(
-    gpus: int, read: dict[tuple[int, ...], int]
+    gpus: int, read: list[tuple[int, ...]]
 ) -> None:
     round_ = two_that_run(gpus)
+    now = RunningNow.in_round(round_)
     found = running_groups(
-        round_, homes_now(round_), {0, 1}, [0, 1], [(0, 1)], 4, lambda groups: np.ones(len(groups), dtype=np.int64)
+        round_, now, {0, 1}, [0, 1], [(0, 1)], 4, lambda groups: np.ones(len(groups), dtype=np.int64)
     )
-    assert found == read
+    assert found == dict.fromkeys(read, ((0, 1),))
 
 
 def test_a_step_that_was_thought_of_before_its_group_went_elsewhere_is_not_taken() -> None:
@@ -67,7 +68,7 @@ def test_a_step_that_was_thought_of_before_its_group_went_elsewhere_is_not_taken
     places, placed = StillPlaces(round_=round_, line=[0, 1]), Placed({(0, 1): ((1, 1),)})
     worth = GroupWorth.of(round_, GroupRules.of(policy_from("muri-s").rules))
     left = places.left_by(placed)
-    work = _Undoing(places=places, now=homes_now(round_), worth=worth, placed=placed, left=left, largest=4)
+    work = _Undoing(places=places, now=RunningNow.in_round(round_), worth=worth, placed=placed, left=left, largest=4)
     there, back = _Step.back(work, (0, 1), ((0, 1),)), _Step.back(work, (0, 1), ((1, 1),))
     assert work.take(there)
     assert not work.take(back)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
-from muri_opt.systems.muri.pair_weights import FEW, KEPT, PairWeights
+from muri_opt.systems.muri.pair_weights import FEW, KEPT, PairWeights, weights_in_blocks
 
 
 def drawn(draw: Random, count: int, stages: int) -> list[bytes]:
@@ -44,3 +44,15 @@ def test_no_more_is_kept_than_some_matrices() -> None:
     for _ in range(KEPT + 2):
         kept.of(drawn(draw, FEW, 4), 4, PAPER)
     assert len(kept._kept) == KEPT
+
+
+@pytest.mark.parametrize(("options", "stages"), [(PAPER, 4), (AUTHORS, 3)])
+def test_weights_of_all_blocks_at_once_are_those_of_each(options: GroupingOptions, stages: int) -> None:
+    draw = Random(3)
+    members = drawn(draw, 50, stages)
+    line = np.array(draw.sample(range(50), 50))
+    blocks = [np.sort(line[start : start + 12]) for start in range(0, 50, 12)]
+    for block, found in zip(blocks, weights_in_blocks(members, blocks, stages, options), strict=True):
+        alone = PairWeights().of([members[place] for place in block.tolist()], stages, options)
+        np.fill_diagonal(alone, 0)
+        assert found.tolist() == alone.tolist()

@@ -1,0 +1,64 @@
+"""Where running jobs are and how they may share, by numbers of nodes: what is asked of every group, many times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muri_opt.rounds import Round
+from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
+from muri_opt.systems.muri.node_places import Places
+from muri_opt.systems.muri.periods import Group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunningNow:
+    """The placements of running jobs: ``of[j]`` is the number of that of job j, -1 if it does not run.
+
+    Jobs of placement p have the GPUs ``places[p]``, ``gpus[p]`` in all. They are in ``most[p]`` groups at most, each of
+    ``least[p]`` to ``largest[p]`` jobs.
+
+    >>> RunningNow.in_round(shipped_round("toy/two-gangs")).of
+    (-1, -1, -1)
+    """
+
+    of: Sequence[int]
+    places: Sequence[Places]
+    gpus: Sequence[int]
+    most: Sequence[int]
+    least: Sequence[int]
+    largest: Sequence[int]
+
+    @classmethod
+    def in_round(cls, round_: Round) -> RunningNow:
+        """Return where the jobs of a round run."""
+        return cls._read(round_, homes_now(round_))
+
+    @classmethod
+    def if_placed(cls, round_: Round, where: Sequence[Places | None]) -> RunningNow:
+        """Return the same if each job ran on these GPUs, ``None``: not at all."""
+        names = [node.id for node in round_.cluster.nodes]
+        held: dict[Places | None, Held | None] = {None: None}
+        for places in where:
+            if places is not None and places not in held:
+                held[places] = tuple(sorted([(names[node], gpus) for node, gpus in places]))
+        return cls._read(round_, homes_of(round_, [held[places] for places in where]))
+
+    @classmethod
+    def _read(cls, round_: Round, now: SharingNow) -> RunningNow:
+        index, homes = round_.cluster.node_index, now.homes
+        return cls(
+            of=now.of,
+            places=[tuple(sorted([(index[node], gpus) for node, gpus in home.held])) for home in homes],
+            gpus=[sum([gpus for _, gpus in home.held]) for home in homes],
+            most=[home.most for home in homes],
+            least=[home.least for home in homes],
+            largest=[home.largest for home in homes],
+        )
+
+    def goes_on(self, group: Group, places: Places) -> bool:
+        """Return whether a group with these GPUs goes on as it is, as far as the round tells."""
+        at = self.of[group[0]]
+        if at < 0 or places != self.places[at] or not self.least[at] <= len(group) <= self.largest[at]:
+            return False
+        return len(group) == 1 or all(self.of[job] == at for job in group)
