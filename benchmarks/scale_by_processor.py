@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-FINENESS: Final = 1e-4
+FINENESS: Final = 1e-3
 """Seconds by which what a search takes for ``time.monotonic`` may be late."""
 
 
