@@ -25,6 +25,7 @@ class ProcessorClock:
         self._asked, self._seconds = self._passing(), time.process_time()
 
     def __call__(self) -> float:
+        """Return the seconds of the processor, those of a moment ago where that is enough."""
         now = self._passing()
         if now - self._asked > FINENESS:
             self._asked, self._seconds = now, time.process_time()

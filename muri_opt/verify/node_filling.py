@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import prod
+from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
@@ -189,8 +190,9 @@ class _Grid(NamedTuple):
             after = table.copy()
             for item in group:
                 sizes = self._cell(item.sizes)
-                here = (..., *(slice(size, None) for size in sizes))
-                there = (..., *(slice(0, length - size) for length, size in zip(self.shape, sizes, strict=True)))
+                ends = zip(self.shape, sizes, strict=True)
+                here: tuple[EllipsisType | slice, ...] = (..., *(slice(size, None) for size in sizes))
+                there: tuple[EllipsisType | slice, ...] = (..., *(slice(0, length - size) for length, size in ends))
                 np.add(table[there], item.profit, out=room[there])
                 np.maximum(after[here], room[there], out=after[here])
             table = after
