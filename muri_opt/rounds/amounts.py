@@ -47,10 +47,12 @@ class Amounts:
         """Return the arrays of a cluster and its jobs."""
         nodes, lines = cluster.nodes, lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
+        asks = [(job.gpus, job.cpus, job.memory_gib) for job in jobs]
+        needs = {one: _with_each_gpu(*one) for one in set(asks)}  # most jobs ask for what others ask
         return cls(
-            g=_ints(job.gpus for job in jobs),
-            c=_ints(_per_gpu(milli_cpus(job.cpus or 0.0), job.gpus) for job in jobs),
-            m=_ints(_per_gpu(mebibytes(job.memory_gib or 0.0), job.gpus) for job in jobs),
+            g=_ints(gpus for gpus, _, _ in asks),
+            c=_ints(needs[one][0] for one in asks),
+            m=_ints(needs[one][1] for one in asks),
             G=_ints(node.gpus for node in nodes),
             C=_ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
             M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),
@@ -80,6 +82,11 @@ class Amounts:
         if memory:
             room = np.minimum(room, free_memory // memory)
         return room
+
+
+def _with_each_gpu(gpus: int, cpus: float | None, memory_gib: float | None) -> tuple[int, int]:
+    """Return the milli-CPUs and MiB that go with each GPU of a job."""
+    return _per_gpu(milli_cpus(cpus or 0.0), gpus), _per_gpu(mebibytes(memory_gib or 0.0), gpus)
 
 
 def _per_gpu(total: int, gpus: int) -> int:

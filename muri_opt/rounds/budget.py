@@ -64,7 +64,10 @@ class Budget:
 
     def over(self) -> bool:
         """Return whether nothing is left. Without a limit of seconds no clock is looked at."""
-        return self.left().nothing_left
+        seconds, work = self.limits.seconds, self.limits.work
+        if work is not None and work - self.spent <= LEAST_WORK:
+            return True
+        return seconds is not None and _now() - self.began >= seconds
 
     def left(self) -> Limits:
         """Return the limits of a call that may use up all that is left."""

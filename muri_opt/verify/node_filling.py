@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import prod
+from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ LEAST_WORK = 5_000
 """Cells that could be looked at while one item is picked up."""
 MOST_CONTENTS = 20_000
 """Contents of one room that are looked at one by one; where there are more, cells of a grid."""
+MOST_TOGETHER = 1 << 16
+"""Cells of tables that are filled together: as many as are near to the processor."""
 MOST_ROOMS = 8
 """Rooms of nodes of one kind that each have a table of their own."""
 _BITS = 62
@@ -133,16 +136,14 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
     repeats = share * len(kept) * sum(1 for spot in spots if spot.extras)
     again = (grid.cells + LEAST_WORK) * repeats <= MOST_REPEATED
-    groups = _by_job(kept)
+    groups, added = _by_job(kept), [_by_job(spot.extras) for spot in spots]
+    twice = [[job for job in mine if job in groups] if again else [] for mine in added]
     base = grid.filled(grid.empty(), groups.values())
+    others = grid.filled_without(groups, [jobs for jobs in twice if jobs])
     found = []
-    for spot in spots:
-        added = _by_job(spot.extras)
-        if again and any(job in groups for job in added):
-            both = {**groups, **{job: [*groups.get(job, ()), *own] for job, own in added.items()}}
-            found.append(grid.most(grid.filled(grid.empty(), both.values()), spot.room))
-        else:
-            found.append(grid.most(grid.filled(base, added.values()), spot.room))
+    for spot, mine, jobs in zip(spots, added, twice, strict=True):
+        both = [[*(groups[job] if job in jobs else ()), *own] for job, own in mine.items()]
+        found.append(grid.most(next(others) if jobs else base, both, spot.room))
     return found
 
 
@@ -180,23 +181,55 @@ class _Grid(NamedTuple):
         return np.zeros(self.shape, dtype=np.int64)
 
     def filled(self, before: Ints, groups: Iterable[Sequence[Item]]) -> Ints:
-        """Return the most profit within each amount, if of each group one item may be added to what was there."""
+        """Return the most profit within each amount, if of each group one item may be added to what was there.
+
+        What was there is one table, or several: all axes but the last ones are of tables.
+        """
         table, room = before, np.empty_like(before)
         for group in groups:
             after = table.copy()
             for item in group:
-                sizes = [item.sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]
-                here = tuple(slice(size, None) for size in sizes)
-                there = tuple(slice(0, length - size) for length, size in zip(self.shape, sizes, strict=True))
+                sizes = self._cell(item.sizes)
+                ends = zip(self.shape, sizes, strict=True)
+                here: tuple[EllipsisType | slice, ...] = (..., *(slice(size, None) for size in sizes))
+                there: tuple[EllipsisType | slice, ...] = (..., *(slice(0, length - size) for length, size in ends))
                 np.add(table[there], item.profit, out=room[there])
                 np.maximum(after[here], room[there], out=after[here])
             table = after
         return table
 
-    def most(self, table: Ints, room: Sizes) -> int:
-        """Return what the table has for a node of this room."""
-        ends = zip(self.axes, self.units, self.shape, strict=True)
-        return int(table[tuple(min(room[axis] // unit, length - 1) for axis, unit, length in ends)])
+    def filled_without(self, groups: Mapping[int, Sequence[Item]], left_out: Sequence[Sequence[int]]) -> Iterator[Ints]:
+        """Yield the table of all groups but some, for each of those that are left out; many tables at once."""
+        step = max(1, MOST_TOGETHER // self.cells)
+        for start in range(0, len(left_out), step):
+            some = left_out[start : start + step]
+            places: dict[int, list[int]] = {}
+            for place, jobs in enumerate(some):
+                for job in jobs:
+                    places.setdefault(job, []).append(place)
+            tables = np.zeros((len(some), *self.shape), dtype=np.int64)
+            for job, group in groups.items():
+                without = places.get(job, [])
+                if len(without) < len(some):
+                    after = self.filled(tables, [group])
+                    after[without] = tables[without]
+                    tables = after
+            yield from tables
+
+    def most(self, table: Ints, groups: Sequence[Sequence[Item]], room: Sizes) -> int:
+        """Return the most profit on a node of this room, if of each group one item may be added to the table."""
+        if groups:
+            table = self.filled(table, groups[:-1])
+        cell = [min(size, length - 1) for size, length in zip(self._cell(room), self.shape, strict=True)]
+        best = int(table[tuple(cell)])
+        for item in groups[-1] if groups else ():  # of the last group one cell is enough
+            left = [size - takes for size, takes in zip(cell, self._cell(item.sizes), strict=True)]
+            if min(left) >= 0:
+                best = max(best, int(table[tuple(left)]) + item.profit)
+        return best
+
+    def _cell(self, sizes: Sizes) -> list[int]:
+        return [sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]
 
 
 def _binds(gpus: int, least: Sizes, items: Sequence[Item], axis: int) -> bool:

@@ -35,11 +35,13 @@ def brute(room: Sizes, some: Sequence[Item], extra: Sequence[Item] = ()) -> int:
     return best
 
 
-@given(ROOMS, items(5, 12), st.lists(items(6, 3), max_size=3))
+@given(ROOMS, items(5, 12), st.lists(items(6, 3), max_size=3), st.sampled_from([1, 1 << 16]))
 @more_examples(200)
-def test_the_grid_finds_the_best_set(room: Sizes, some: list[Item], extras: list[list[Item]]) -> None:
+def test_the_grid_finds_the_best_set(room: Sizes, some: list[Item], extras: list[list[Item]], together: int) -> None:
     spots = [Spot(room), *(Spot(room, tuple(extra)) for extra in extras)]
-    assert most_profits(spots, some) == [brute(room, some, spot.extras) for spot in spots]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_TOGETHER", together)  # tables are filled one by one, or all together
+        assert most_profits(spots, some) == [brute(room, some, spot.extras) for spot in spots]
 
 
 @given(st.lists(ROOMS, min_size=1, max_size=4), items(5, 12))

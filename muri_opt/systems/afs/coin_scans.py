@@ -43,8 +43,8 @@ class CoinScans:
         self._tosses = np.zeros(len(shares), dtype=np.int64)
         for start in range(0, len(shares), _ROWS):
             look_at_clock()
-            rows = places[start : start + _ROWS]
-            open_ = self._is_open(rows[:, None], places) & (places > rows[:, None])
+            rows, jobs = places[start : start + _ROWS], places[start + 1 :]
+            open_ = self._is_open(rows[:, None], jobs) & (jobs > rows[:, None])
             self._tosses[rows] = np.count_nonzero(open_, axis=1)
 
     @property
@@ -56,8 +56,8 @@ class CoinScans:
         """Return the last candidate of one scan over the jobs that are left."""
         (now, more, gain), alive = self._lists, self._alive
         place, count = 0, len(alive)
+        look_at_clock()
         while True:
-            look_at_clock()
             candidate = alive[place]
             coins, toss = self._tossed(int(self._tosses[candidate]))
             now_c, more_c, gain_c = now[candidate], more[candidate], gain[candidate]

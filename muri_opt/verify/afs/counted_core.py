@@ -66,13 +66,11 @@ class _Shares:
     @classmethod
     def of(cls, total: int, tables: ShareTables) -> _Shares | None:
         """Return the shares; ``None`` where there are none, or their values are too large."""
-        if tables.largest * max(total, len(tables), 1) >= _LARGEST:
-            return None
-        owner, gpus, value = tables.job, tables.gpus, tables.value.astype(np.int64)
-        some = (value > 0) & (gpus <= total)
-        owner, gpus, value = owner[some], gpus[some], value[some]
-        if not len(owner):
-            return None
+        some = (tables.value > 0) & (tables.gpus <= total)
+        owner, gpus = tables.job[some], tables.gpus[some]
+        if not len(owner) or max(tables.largest * int(gpus.max()), sum(tables.most())) >= _LARGEST:
+            return None  # no price is above the largest value
+        value = tables.value[some].astype(np.int64)
         new = np.append(True, owner[1:] != owner[:-1])
         start, job = np.flatnonzero(new), np.cumsum(new) - 1
         return cls(total=total, job=job, gpus=gpus, value=value, start=start)

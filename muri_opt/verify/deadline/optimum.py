@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
+from muri_opt.verify.afs.counted_core import core_best
 from muri_opt.verify.amounts import Need, Room, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
-from muri_opt.verify.deadline.priced_rows import all_rows, price_of
+from muri_opt.verify.deadline.priced_rows import all_rows, holds_home, price_of
 from muri_opt.verify.deadline.value import Home, Values, home_of, shares_of, sizes_of
 from muri_opt.verify.demands import Asked, asked_of
 from muri_opt.verify.option_search import Option, best_options
@@ -22,6 +23,8 @@ from muri_opt.verify.tenant_lines import with_parents
 
 MOST_STEPS = 200_000_000
 """Sums beyond which the dynamic program is not run."""
+SOME_STEPS, MANY_STEPS = 500_000, 20_000_000
+"""Sums beyond which only the jobs that a price leaves open are counted, and beyond which those are not either."""
 
 
 class Way(NamedTuple):
@@ -40,7 +43,7 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     most = (
         0 if mine is not None else sum(room.holds(with_fields(need, gpus=room.gpus)) * n for room, n in kinds.items())
     )
-    if home is not None and _holds(round_, rooms, need, home):
+    if home is not None and holds_home(round_, rooms, job):
         yield Way(sum(home.values()), home, ())
     for gpus in sizes_of(round_, job):
         if job.stays and (home is None or gpus != sum(home.values())):
@@ -64,10 +67,16 @@ def counted_bound(round_: Round, values: Values) -> int:
     """Return what no decision within GPUs and quotas exceeds; by a price where the best value takes too long."""
     total, large = round_.cluster.total_gpus, with_room_for_staying(round_)
     least = min([total, *(tenant.quota_gpus for tenant in large.cluster.tenants if tenant.quota_gpus is not None)])
-    if asked_of(round_) is None and least * sum(map(len, shares_of(round_)[1])) > MOST_STEPS:
+    if asked_of(round_) is None and least * sum(map(len, shares_of(round_)[1])) > SOME_STEPS:
         rows = all_rows(round_, values)
         if rows is not None and least * len(rows.job) > MOST_STEPS:  # each with every number of GPUs of its pool
             return rows.priced(total)
+        ways = (
+            None if rows is None or any(one.quota_gpus is not None for one in large.cluster.tenants) else rows.tables()
+        )
+        best = None if ways is None else core_best(total, ways, steps=MANY_STEPS)
+        if best is not None:
+            return best
     tables = []
     for job in round_.jobs:
         table: dict[int, int] = {}
@@ -141,8 +150,3 @@ def _parts(rooms: list[Room], need: Need, asked: Asked) -> tuple[frozenset[int],
     """Return the sets of nodes inside which so many GPUs fit if nothing else runs."""
     parts = map(frozenset, asked.parts)
     return tuple(part for part in parts if sum(rooms[node].holds(need) for node in part) >= need.gpus)
-
-
-def _holds(round_: Round, rooms: list[Room], need: Need, home: Home) -> bool:
-    index = round_.cluster.node_index
-    return all(rooms[index[node]].holds(with_fields(need, gpus=gpus)) >= gpus for node, gpus in home.items())

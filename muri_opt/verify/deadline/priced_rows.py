@@ -1,4 +1,4 @@
-"""A bound by a price of a GPU for very many jobs: every way to run is a row of arrays.
+"""Every way to run of very many jobs is a row of arrays: what they are worth, and a bound by a price of a GPU.
 
 The rows, the price and the sum are those of :func:`~muri_opt.verify.deadline.optimum.priced_bound`; only how they are
 worked out differs. What the best row of a job is worth above its price is first looked for in floats, and all rows that
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Job, Round
-from muri_opt.verify.amounts import Need, empty_rooms, micro, need_of
+from muri_opt.verify.afs.share_tables import ShareTables
+from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of
 from muri_opt.verify.deadline.value import Values, home_of, shares_of, work_of
 
 Ints = NDArray[np.int64]
@@ -58,6 +59,15 @@ class Rows:
     unit: Sequence[int]
     in_time: Sequence[int]
 
+    def tables(self) -> ShareTables | None:
+        """Return what the ways of each job are worth by GPUs; ``None`` beyond machine words."""
+        speed = int(self.speed.max(initial=0))
+        if max(self.unit, default=0) * speed + max(self.in_time, default=0) >= _LARGEST:
+            return None
+        unit, in_time = _of_each(self.unit), _of_each(self.in_time)
+        value = unit[self.job] * self.speed + np.where(self.keeps, in_time[self.job], 0)
+        return ShareTables(len(self.unit), self.job, self.gpus, value)
+
     def priced(self, total: int) -> int:
         """Return what no choice of one row or none of each job within so many GPUs is worth more than."""
         if not len(self.job):
@@ -96,10 +106,11 @@ def all_rows(round_: Round, values: Values) -> Rows | None:
     speed = np.where(gang[of], 1000 * gpus, 1000 * rate // rate[first[of]] if len(of) else rate)
     if int(speed.max(initial=0)) * interval >= _LARGEST:
         return None
-    here = gpus == _of_each([_home(round_, job) for job in jobs])[of]
+    same, rooms = gpus == _of_each([_home(round_, job) for job in jobs])[of], empty_rooms(round_)
+    here = same & np.array([holds_home(round_, rooms, job) for job in jobs], dtype=np.bool_)[of]
     moved = speed * (interval - np.minimum(restart, interval)[of]) // interval
     stays = np.array([job.stays for job in jobs], dtype=np.bool_)
-    may = (here | (gpus <= _most_gpus(round_)[of])) & (here | ~stays[of])
+    may = (here | (gpus <= _most_gpus(round_)[of])) & (same | ~stays[of])
     spare = left[of] - np.where(here, 0, restart[of])
     soonest = [
         work // (1 if curve is None else curve.most_speed(n))
@@ -128,6 +139,14 @@ def _done_within(works: Sequence[int], of: Ints, rate: Ints, spare: Ints) -> NDA
     for row in np.flatnonzero((spare >= 0) & (np.abs(work - done) <= _NEAR * (work + done))).tolist():
         found[row] = works[of[row]] < (int(spare[row]) + 1) * int(rate[row])
     return found
+
+
+def holds_home(round_: Round, rooms: Sequence[Room], job: Job) -> bool:
+    """Return whether the empty nodes hold what a job has now, if it may keep that."""
+    home, index, need = home_of(round_, job), round_.cluster.node_index, need_of(job)
+    return home is not None and all(
+        rooms[index[node]].holds(replace(need, gpus=gpus)) >= gpus for node, gpus in home.items()
+    )
 
 
 def _home(round_: Round, job: Job) -> int:

@@ -31,8 +31,39 @@ def knapsack_bound(
     able = able_jobs(round_, asked) if able is None else able
     if len(able) * min([round_.cluster.total_gpus, *_quotas(round_)]) > steps:
         return None  # each job is tried with every number of GPUs of its pool
+    line = sorted(able, key=lambda job: -values[job.id])
+    if _outweighs_all_after([values[job.id] for job in line]):
+        return _first_come(round_, values, line)
     pools = quota_pools(round_, ((job, {job.gpus: values[job.id]}) for job in able))
     return counted_best(round_.cluster.total_gpus, pools, steps=steps)
+
+
+def _outweighs_all_after(values: Sequence[int]) -> bool:
+    """Return whether each value is at least the sum of those after it."""
+    after = 0
+    for value in reversed(values):
+        if value < after:
+            return False
+        after += value
+    return True
+
+
+def _first_come(round_: Round, values: Mapping[str, int], line: Sequence[Job]) -> int:
+    """Return the best value where each job outweighs all after it in the line: whoever fits by count is taken.
+
+    Any other set lacks a job that fits beside what it has of those before it, or is worth as much.
+    """
+    left = round_.cluster.total_gpus
+    quotas = {tenant.id: tenant.quota_gpus for tenant in round_.cluster.tenants if tenant.quota_gpus is not None}
+    best = 0
+    for job in line:
+        spare = quotas.get(job.tenant or "", left)
+        if job.gpus <= min(left, spare):
+            best += values[job.id]
+            left -= job.gpus
+            if job.tenant in quotas:
+                quotas[job.tenant] -= job.gpus
+    return best
 
 
 def _quotas(round_: Round) -> list[int]:

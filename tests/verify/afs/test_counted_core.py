@@ -38,5 +38,7 @@ def test_of_many_jobs_few_are_open(objective: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_numbers_that_are_too_large_are_left_to_others() -> None:
-    assert core_best(4, [{1: 1 << 60}], steps=100) is None
+    assert core_best(4, [{4: 1 << 59}], steps=100) is None
+    assert core_best(4, [{1: 1 << 60}, {1: 1 << 60}], steps=100) is None
+    assert core_best(4, [{1: 1 << 60}], steps=100) == 1 << 60
     assert core_best(4, [{1: 5}, {1: 5}], steps=0) == 10

@@ -47,3 +47,16 @@ def test_rows_have_the_price_and_the_sum_of_tables(seed: int, monkeypatch: pytes
         monkeypatch.setattr(optimum, "MOST_STEPS", 0)
         assert counted <= optimum.counted_bound(one, values) == rows.priced(total)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_price_leaves_open_counts_as_all_does(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = replace(drawn(seed), cluster=replace(drawn(seed).cluster, tenants=()))
+    round_ = replace(round_, jobs=tuple(replace(job, tenant=None) for job in round_.jobs))
+    decision = solve_round(round_, "deadline", "heuristic", Limits(seconds=None)).answer
+    for one in (round_, after(round_, decision)):
+        counted = optimum.counted_bound(one, values_of(one, INTERVAL))
+        monkeypatch.setattr(optimum, "SOME_STEPS", 0)
+        monkeypatch.setattr(optimum, "counted_best", None)  # it must do without
+        assert optimum.counted_bound(one, values_of(one, INTERVAL)) == counted
+        monkeypatch.undo()

@@ -12,6 +12,7 @@ from muri_opt import Assignment, Decision, InputError, Node, Round, Tenant, poli
 from muri_opt.rounds import LinearDuals, Proof
 from muri_opt.systems.orders import ORDERS as ORDER_NAMES
 from muri_opt.testing import rounds
+from muri_opt.verify.gangs import counting
 from muri_opt.verify.gangs.counting import knapsack_bound, prefix_bound
 from muri_opt.verify.gangs.dual_bound import dual_bound
 from muri_opt.verify.gangs.value import job_values
@@ -57,10 +58,22 @@ def test_counting_bounds_every_decision(round_: Round, order: str, lexicographic
     assert bound >= optimum(round_, order, lexicographic=lexicographic, fewest=fewest)
 
 
-@given(rounds(max_jobs=5, max_nodes=1, tight=False), ORDERS)
-def test_counting_is_exact_on_one_node(round_: Round, order: str) -> None:
-    worth = values(round_, order, lexicographic=False)
-    assert knapsack_bound(round_, worth) == optimum(round_, order, lexicographic=False, fewest=False)
+@given(rounds(max_jobs=5, max_nodes=1, tight=False), ORDERS, st.booleans())
+def test_counting_is_exact_on_one_node(round_: Round, order: str, lexicographic: bool) -> None:
+    worth = values(round_, order, lexicographic=lexicographic)
+    assert knapsack_bound(round_, worth) == optimum(round_, order, lexicographic=lexicographic, fewest=False)
+
+
+@given(rounds(max_jobs=6, max_nodes=3), st.data())
+def test_who_outweighs_all_after_it_is_counted_first(round_: Round, data: st.DataObject) -> None:
+    worth, after = dict[str, int](), 0
+    for job in data.draw(st.permutations(round_.jobs)):
+        worth[job.id] = after + data.draw(st.integers(0, 2))
+        after += worth[job.id]
+    first_come = knapsack_bound(round_, worth)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "_outweighs_all_after", lambda _: False)
+        assert knapsack_bound(round_, worth) == first_come
 
 
 @given(SMALL, ORDERS, st.booleans(), st.sets(st.integers(0, 3)))
