@@ -63,8 +63,7 @@ class OppositePairs:
                 yield from self._met(some, slice(at, min(at + _COLUMNS, stop)), least)
 
     def _met(self, rows: Ints, others: slice, least: float) -> Iterator[Ints]:
-        pays = self.pays[rows] + least
-        pays = pays - _ROUNDING * (self.pays[rows] + abs(least))
+        pays = self.pays[rows] + least - _ROUNDING * (np.abs(self.pays[rows]) + abs(least))
         needed = pays.astype(np.float32)[:, None] + self._pays[others]
         added = self._adds[rows, None] + self._adds[others]
         mine = [times[rows, None] for times in self._slots]

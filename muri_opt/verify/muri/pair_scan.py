@@ -33,6 +33,8 @@ MOST_FOURS: Final = 100_000_000
 """Groups of four that are looked at before more is conceded."""
 MOST_PAIRS: Final = 2_000_000
 """Pairs that are kept to be looked at with one another."""
+LARGEST: Final = 1e36
+"""Numbers up to which floats of 32 bits hold the sum of some."""
 _MANY: Final = 0.04
 """Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
 _BLOCK: Final = 1 << 15
@@ -148,11 +150,13 @@ class _Scan:
     def _opposite_pairs(self, seats: tuple[int, ...], best: float) -> OppositePairs | None:
         """Return all pairs that can make up a group with the best one, the best first, if they can be kept.
 
-        What they lose is not looked at there, nor jobs without any work.
+        What they lose is not looked at there, nor jobs without any work, nor numbers too large for 32 bits.
         """
         count = len(self.times[0])
         slots_add_up = self.bidders.pattern not in FOUR_SLOTS
         if not slots_add_up or self.loses or self.idle or count * (count - 1) // 2 > MOST_PAIRS:
+            return None
+        if max(self.bidders.adds.max(initial=0.0), self.bidders.stages.max(initial=0.0)) > LARGEST:
             return None
         least = self._needs(best, opposite=False) - self.bidders.fixed
         pairs = zip(*self._pairs(seats[0], seats[2], whole=False, least=least), strict=True)

@@ -101,6 +101,27 @@ def test_pairs_that_meet_all_others_miss_no_group(pattern: str, many: float, mon
         assert scanned == listed == best
 
 
+@pytest.mark.parametrize("large", [1e9, 1e30, 1e37])
+def test_large_numbers_hide_no_group(large: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where floats of 32 bits do not hold them, pairs do not meet all others."""
+    monkeypatch.setattr(pair_scan, "_MANY", -1.0)
+    rng = np.random.default_rng(7)
+    stages = rng.integers(1, 1000, (12, 4)).astype(np.float64)
+    adds, pays = stages.sum(axis=1) * large, rng.random(12) * large / 10
+    every = np.ones(12)
+    bidders = pair_scan.Bidders(
+        pattern="cyclic", stages=stages, adds=adds, pays=pays, left=every, fixed=large, exact=True
+    )
+    found = pair_scan.most_profitable(bidders, 4, 0.0)
+    monkeypatch.setattr(pair_scan, "LARGEST", 0.0)
+    alone = pair_scan.most_profitable(bidders, 4, 0.0)
+    assert {tuple(sorted(group)) for group in found.groups.tolist()} == {
+        tuple(sorted(group)) for group in alone.groups.tolist()
+    }
+    assert len(found.groups)
+    assert found.conceded == alone.conceded == 0.0
+
+
 def test_where_not_all_is_looked_at_more_is_conceded(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     round_, rules = _round(rng, 12, 4, running=False), Sharing()
