@@ -102,7 +102,7 @@ def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
     for position, job in enumerate(jobs):
         try:
             table, row = _known_table(tuple((job.scaling or {}).items()))
-            units.append(iteration_unit(job, table))
+            units.append(iteration_unit(job.gpus, job.iteration_seconds, table))
         except InputError as error:
             raise error.inside(f"jobs[{position}] ({job.id!r})") from None
         rows.append(row)
@@ -169,21 +169,21 @@ def _rounded(rate: float, digits: int) -> int:
     return whole + (2 * rest > denominator or (2 * rest == denominator and whole % 2 == 1))
 
 
-def iteration_unit(job: Job, table: Table) -> int:
+def iteration_unit(gpus: int, seconds: float | None, table: Table) -> int:
     """Return the microseconds one iteration takes at speed 1.
 
-    A job that says how long an iteration takes fixes the scale of its table; otherwise throughput is iterations a
-    second.
+    A job that says how many ``seconds`` an iteration takes on its ``gpus`` fixes the scale of its table; otherwise
+    throughput is iterations a second.
     """
-    if job.iteration_seconds is None:
+    if seconds is None:
         return int(10 ** (_DIGITS_OF_A_SECOND + table.digits))
-    if job.iteration_seconds == 0:
+    if seconds == 0:
         raise InputError("iteration_seconds", "0", "a time above 0, or none")
     largest = len(table.speeds) - 1
-    if not 1 <= job.gpus <= largest:
+    if not 1 <= gpus <= largest:
         raise InputError(
             "gpus",
-            str(job.gpus),
+            str(gpus),
             f"a GPU count from 1 to {largest}, within scaling: iteration_seconds is measured there",
         )
-    return microseconds(job.iteration_seconds) * table.speeds[job.gpus]
+    return microseconds(seconds) * table.speeds[gpus]

@@ -25,6 +25,8 @@ class RoomSets:
         self._gpus, self._cpus, self._memory = [*gpus], [*cpus], [*memory]
         self._room: dict[Kind, list[int]] = {}
         self._sets: dict[Kind, dict[int, int]] = {}
+        self._whole: dict[Kind, int] = {}
+        """The GPUs of a kind that fit on all nodes together."""
         self._changed: list[int] = []
         """Nodes of which something was taken, in turn."""
         self._seen: dict[Kind, int] = {}
@@ -43,14 +45,21 @@ class RoomSets:
                 return False
         return True
 
+    def room(self, kind: Kind, among: int = -1) -> int:
+        """Return the largest share that jobs of a kind find room for, on nodes ``among`` some, as bits."""
+        sets = self._now(kind)
+        if among == -1:
+            return self._whole[kind]
+        return sum(room * (nodes & among).bit_count() for room, nodes in sets.items() if room > 0)
+
     def best_fit(self, kind: Kind, gpus: int, among: int = -1) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
 
         Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
-        sets, found, used = self._now(kind), Parts(), ~among
-        if sum(room * (nodes & among).bit_count() for room, nodes in sets.items() if room > 0) < max(1, gpus):
+        if self.room(kind, among) < max(1, gpus):
             return None
+        sets, found, used = self._now(kind), Parts(), ~among
         while True:
             open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
             enough = [room for room in open_ if room >= gpus]
@@ -124,6 +133,7 @@ class RoomSets:
                 bit = 1 << node
                 sets[room[node]] ^= bit
                 sets[fits] = sets.get(fits, 0) ^ bit
+                self._whole[kind] += fits - room[node]
                 room[node] = fits
         return sets
 
@@ -135,6 +145,7 @@ class RoomSets:
         if memory:
             room = np.minimum(room, np.array(self._memory, dtype=np.int64) // memory)
         self._room[kind], self._seen[kind] = room.tolist(), len(self._changed)
+        self._whole[kind] = int(room.sum())
         self._sets[kind] = {
             fits: int.from_bytes(np.packbits(room == fits, bitorder="little").tobytes(), "little")
             for fits in sorted(set(self._room[kind]))

@@ -87,7 +87,7 @@ def _times(job: Job, now: int, total: int) -> JobTimes:
         sizes, rate, speed = _gang(job.gpus)
         return JobTimes(sizes, rate, speed, _gang_time(job) if asked else 0, None, spare, restart)
     table, sizes, rate, speed = _table(tuple(job.scaling.items()), total)
-    unit = iteration_unit(job, table)
+    unit = iteration_unit(job.gpus, job.iteration_seconds, table)
     return JobTimes(sizes, rate, speed, _work(job) * unit if asked else 0, unit, spare, restart)
 
 

@@ -90,9 +90,8 @@ def _model(
         alone = sum(stages) or _UNSAID if seconds is None else microseconds(seconds) * NANOSECONDS
         period = (*(0,) * gpus, alone)
     else:
-        job = Job(id="-", gpus=gpus, iteration_seconds=seconds)
         table = scaling_table(dict(scaling))
-        unit = iteration_unit(job, table) * NANOSECONDS
+        unit = iteration_unit(gpus, seconds, table) * NANOSECONDS
         if stage_seconds is not None and gpus >= len(table.speeds):
             allowed = f"a GPU count from 1 to {len(table.speeds) - 1}, within scaling: stage_seconds are measured there"
             raise InputError("gpus", str(gpus), allowed)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.free_capacity import FreeCapacity
@@ -60,6 +62,10 @@ class _Placing:
         self._cpus: list[int] = amounts.c.tolist()
         self._memory: list[int] = amounts.m.tolist()
         self._tenant: list[int] = amounts.tenant.tolist()
+        self._model: list[int] = models.kind.tolist()
+        self._faster = _faster_than_smaller(models.period)
+        self._counts: dict[tuple[int, ...], list[int]] = {}
+        """GPU counts by the models of a group, descending."""
         self._quota = FreeCapacity(amounts)
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
@@ -85,6 +91,10 @@ class _Placing:
             self._place_plan(group[0], most, seat)
             return
         kind = self._kind(group)
+        if seat is None:  # who may stay does so wherever it is
+            most = min(most, self._room(group, kind))
+            if not most:
+                return
         for size in self._sizes(group, most, stays=seat is not None):
             if size <= self.free and self._within_quota(group, size):
                 parts = self._fit(group, kind, size, seat)
@@ -131,6 +141,10 @@ class _Placing:
         found = (self._rooms.best_fit(kind, size, region) for region in self._regions.of_group(group))
         return next((parts for parts in found if parts is not None), None)
 
+    def _room(self, group: Group, kind: tuple[int, int]) -> int:
+        """Return the largest number of GPUs that a group of this kind could start on."""
+        return max((self._rooms.room(kind, region) for region in self._regions.of_group(group)), default=0)
+
     def _within_quota(self, group: Group, size: int) -> bool:
         if len(group) == 1:  # most are, and all that are left over
             return self._quota.has_quota(self._tenant[group[0]], size)
@@ -170,12 +184,27 @@ class _Placing:
         """
         models = self._models
         first = (stays or len(group) > 1) and most < models.period.shape[1]
-        if first and all(models.period[models.kind[job], most] for job in group):
+        if first and all(models.period[self._model[job], most] for job in group):
             yield most
             most -= 1
-        period = models.period[models.kind[list(group)]]
-        able = np.flatnonzero((period > 0).all(axis=0))
-        if len(group) == 1:
-            times = period[0, able]
-            able = able[np.append(True, times[1:] < np.minimum.accumulate(times)[:-1])] if len(able) else able
-        yield from reversed(able[able <= most].tolist())
+        kinds = tuple(self._model[job] for job in group)
+        if kinds not in self._counts:
+            self._counts[kinds] = self._counts_of(kinds)
+        for count in self._counts[kinds]:
+            if count <= most:
+                yield count
+
+    def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
+        """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
+        able = self._faster[kinds[0]] if len(kinds) == 1 else (self._models.period[list(kinds)] > 0).all(axis=0)
+        counts: list[int] = able.nonzero()[0][::-1].tolist()
+        return counts
+
+
+def _faster_than_smaller(period: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return for every model which GPU counts are faster than all smaller ones that it can have."""
+    times = np.where(period > 0, period, period.max(initial=0) + 1)
+    least = np.minimum.accumulate(times, axis=1)
+    faster = period > 0
+    faster[:, 1:] &= times[:, 1:] < least[:, :-1]
+    return faster
