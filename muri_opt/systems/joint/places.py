@@ -59,8 +59,7 @@ class _Placing:
         amounts = round_.amounts
         self._models, self._nodes, self._regions = models, len(amounts.G), Regions.of(round_)
         self._gpus: list[int] = amounts.G.tolist()
-        self._cpus: list[int] = amounts.c.tolist()
-        self._memory: list[int] = amounts.m.tolist()
+        self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._tenant: list[int] = amounts.tenant.tolist()
         self._model: list[int] = models.kind.tolist()
         self._faster = _faster_than_smaller(models.period)
@@ -82,7 +81,9 @@ class _Placing:
 
     def _kind(self, group: Group) -> tuple[int, int]:
         """Return the milli-CPUs and MiB with each GPU of a group."""
-        return sum(self._cpus[job] for job in group), sum(self._memory[job] for job in group)
+        if len(group) == 1:
+            return self._kind_of[group[0]]
+        return sum(self._kind_of[job][0] for job in group), sum(self._kind_of[job][1] for job in group)
 
     def place(self, group: Group, most: int, seat: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""

@@ -38,16 +38,23 @@ class Curve:
     def of(cls, job: Job) -> Curve:
         """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
         table = tuple((job.scaling or {}).items())  # a job has it in ascending order
+        try:
+            return cls.of_table(table, job.gpus, job.iteration_seconds)
+        except InputError as error:
+            raise error.inside(f"job {job.id!r}") from None
+
+    @classmethod
+    def of_table(cls, table: tuple[tuple[int, float], ...], gpus: int, seconds: float | None) -> Curve:
+        """Return the curve of a table, in ascending order, of a job whose iteration takes ``seconds`` on ``gpus``."""
         if not table or table[0][0] != 1:
-            raise InputError(f"job {job.id!r}.scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
+            raise InputError("scaling", "no entry for 1 GPU", "a table that starts with 1 GPU")
         speeds, row, top, power = _speeds(table)
-        if job.iteration_seconds is None:
+        if seconds is None:
             return cls(speeds=speeds, unit=10 ** (6 + power) if power >= -6 else 0, row=row, top=top)
-        if job.gpus not in speeds or job.iteration_seconds == 0:
-            found = f"{job.iteration_seconds} s with {job.gpus} GPUs"
-            raise InputError(f"job {job.id!r}.iteration_seconds", found, "above 0, with a GPU count of its table")
-        unit = round(job.iteration_seconds * 1_000_000) * speeds[job.gpus]
-        return cls(speeds=speeds, unit=unit, row=row, top=top)
+        if gpus not in speeds or seconds == 0:
+            found = f"{seconds} s with {gpus} GPUs"
+            raise InputError("iteration_seconds", found, "above 0, with a GPU count of its table")
+        return cls(speeds=speeds, unit=round(seconds * 1_000_000) * speeds[gpus], row=row, top=top)
 
     def period_seconds(self, gpus: int) -> float:
         """Return the time of one iteration."""

@@ -264,7 +264,7 @@ def _ways(
     said = None if seconds is None else 1000 * micro(seconds)
     stages = sum(1000 * micro(time) for time in stage_seconds or ())
     if scaling is not None:
-        curve = Curve.of(Job(id="any", gpus=gpus, iteration_seconds=seconds, scaling=dict(scaling)))
+        curve = Curve.of_table(scaling, gpus, seconds)
         by_gpus = {k: (1000 * curve.unit + speed - 1) // speed for k, speed in curve.speeds.items()}
         alone = by_gpus.get(gpus, 0)
     else:
