@@ -157,17 +157,19 @@ def chain(tasks: Sequence[Task], limits: Limits) -> list[Outcome]:
 
 def placed(round_: Round, decision: Decision) -> Round:
     """Return a round as a decision leaves it: who runs where, by which plan, after how many restarts."""
-    seats = {assignment.jobs[0]: assignment for assignment in decision.assignments}
+    placements = {assignment.jobs[0]: assignment for assignment in decision.assignments}
     jobs = []
     for job in round_.jobs:
-        seat = seats.get(job.id)
-        if seat is None:
+        placement = placements.get(job.id)
+        if placement is None:
             jobs.append(msgspec.structs.replace(job, state="waiting", placement=None))
             continue
-        here = dict(sorted(seat.gpus.items()))
-        moved = job.state == "running" and (job.placement, job.plan) != (here, seat.plan)
+        here = dict(sorted(placement.gpus.items()))
+        moved = job.state == "running" and (job.placement, job.plan) != (here, placement.plan)
         restarts = (job.restarts or 0) + moved
-        jobs.append(msgspec.structs.replace(job, state="running", placement=here, plan=seat.plan, restarts=restarts))
+        jobs.append(
+            msgspec.structs.replace(job, state="running", placement=here, plan=placement.plan, restarts=restarts)
+        )
     return msgspec.structs.replace(round_, jobs=tuple(jobs))
 
 

@@ -33,14 +33,14 @@ def joint_round(seed: int, *, most_jobs: int = 5) -> Round:
     nodes = tuple(Node(id=f"n{k}", gpus=rng.choice([1, 2, 2, 4])) for k in range(rng.choice([1, 1, 2, 2])))
     total = sum(node.gpus for node in nodes)
     tenants = (Tenant(id="t", quota_gpus=rng.randint(1, total + 2)),) if rng.random() < 0.3 else ()
-    seats = _Seats(rng, {node.id: node.gpus for node in nodes})
+    running = _Running(rng, {node.id: node.gpus for node in nodes})
     jobs = []
     for number in range(rng.randint(1, most_jobs)):
         fields = _fields(rng)
         if tenants and rng.random() < 0.6:
             fields["tenant"] = "t"
         if rng.random() < 0.5:
-            fields |= seats.sit(fields)
+            fields |= running.sit(fields)
         jobs.append(Job(id=f"j{number}", **fields))
     return Round(cluster=Cluster(nodes=nodes, tenants=tenants), jobs=tuple(jobs), resources=RESOURCES)
 
@@ -78,7 +78,7 @@ def _fields(rng: Random) -> dict[str, Any]:
     return fields
 
 
-class _Seats:
+class _Running:
     """What running jobs hold; jobs with stages may share it."""
 
     def __init__(self, rng: Random, free: dict[str, int]) -> None:
@@ -86,11 +86,11 @@ class _Seats:
         self._shared: list[tuple[dict[str, int], list[int]]] = []
 
     def sit(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the state and the placement of a job that finds a seat; nothing for one that does not."""
+        """Return the state and the placement of a job that finds room; nothing for one that does not."""
         rng = self._rng
         size = rng.randint(1, max(fields["scaling"])) if "scaling" in fields else fields["gpus"]
         shares = "stage_seconds" in fields
-        open_ = [seat for seat in self._shared if sum(seat[0].values()) == size and len(seat[1]) < 3]
+        open_ = [one for one in self._shared if sum(one[0].values()) == size and len(one[1]) < 3]
         if shares and open_ and rng.random() < 0.6:
             placement, members = rng.choice(open_)
             members.append(1)

@@ -79,7 +79,7 @@ class Ruled:
         rack_after, any_after = (microseconds(float(text)) for text in (settings.rack_after, settings.any_after))
         return 0 if waited < rack_after else 1 if waited < any_after else 2
 
-    def seatable(self, job, places, level):
+    def placeable(self, job, places, level):
         """Return whether a job could sit beside the others, spread no further than the level."""
         in_rack, fewest = self.fewest(job)
         if level < 0 or not fewest:

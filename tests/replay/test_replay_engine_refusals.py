@@ -62,7 +62,7 @@ def test_a_scheduler_is_not_woken_in_the_past():
         Engine(WORK, cluster_of(2), Says(Allocation(placements=(placement(0),)), wakes=0.0)).run()
 
 
-def test_a_job_is_not_given_a_seat_on_nodes_that_are_full():
+def test_a_job_is_not_given_a_placement_on_nodes_that_are_full():
     scheduler = ListScheduler(WORK, cluster_of(2), "fifo")
     live = Live(accounts=Accounts(WORK), free=np.array([0]), waiting={0}, queued=[0])
     with pytest.raises(ReplayError, match="0 GPUs are free on all nodes, and 1 were counted"):

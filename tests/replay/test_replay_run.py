@@ -173,7 +173,7 @@ def test_a_policy_that_refuses_the_round_is_named():
         replay(TWO, ONE_GPU, "muri-s")
 
 
-def test_bad_decisions_can_be_counted_and_seats_stay(tmp_path):
+def test_bad_decisions_can_be_counted_and_placements_stay(tmp_path):
     found = replay(TWO, ONE_GPU, overfull, on_bad="count", save=tmp_path)
     # Alone, each job may run; while both are there, the one that has the GPU keeps it.
     assert found.jobs.ended.tolist() == [10.0, 15.0]

@@ -160,7 +160,7 @@ def test_lower_speeds_never_end_a_job_earlier(data, racks, first, second):
 
 @given(st.data(), RACKS, PARTS, st.sampled_from(POLICIES), st.sampled_from([None, 2.5]))
 @settings(max_examples=25)
-def test_progress_adds_up_at_the_speed_of_every_seat(data, racks, parts, policy, interval):
+def test_progress_adds_up_at_the_speed_of_every_placement(data, racks, parts, policy, interval):
     cluster, (anywhere, rack) = racks_of(*racks), parts
     work = data.draw(workloads(cluster.total_gpus, 6))
     scheduler = RoundScheduler(work, cluster, policy, speeds=SpreadSpeeds(cluster, rack, anywhere))

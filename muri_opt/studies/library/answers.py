@@ -13,7 +13,7 @@ from muri_opt.rounds import Decision, Evidence
 from muri_opt.rounds.text_files import in_file, read_text
 from muri_opt.solve.results import parse_result
 from muri_opt.studies.library.instance import Instance
-from muri_opt.studies.library.stored_decision import Seat
+from muri_opt.studies.library.stored_decision import StoredAssignment
 
 ANSWER_FORMAT: Final[Literal["muri-opt/answer/1"]] = "muri-opt/answer/1"
 
@@ -24,7 +24,7 @@ class ShortAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     format: Literal["muri-opt/answer/1"]
     instance: str
     policy: str
-    assignments: tuple[Seat, ...]
+    assignments: tuple[StoredAssignment, ...]
     value: int | None = None
 
 
@@ -85,7 +85,7 @@ def _short(path: Path, text: str) -> Answer:
         if isinstance(cause, InputError):
             raise cause from None
         raise InputError("answer", str(error) or "JSON nested too deep", f"a file of {ANSWER_FORMAT}") from None
-    assignments = tuple(seat.assignment() for seat in said.assignments)
+    assignments = tuple(assignment.assignment() for assignment in said.assignments)
     return Answer(
         file=str(path),
         round_=said.instance,

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from muri_opt.rounds import Assignment, Decision, Waiting, WaitingReason
 
 
-class Seat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class StoredAssignment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """An assignment; what most of them do not have is left out of the file."""
 
     jobs: tuple[str, ...]
@@ -29,7 +29,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who runs where, and by reason who waits."""
 
-    assignments: tuple[Seat, ...]
+    assignments: tuple[StoredAssignment, ...]
     waiting: Mapping[WaitingReason, tuple[str, ...]]
 
     @classmethod
@@ -38,13 +38,15 @@ class StoredDecision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         waiting: dict[WaitingReason, list[str]] = {}
         for wait in decision.waiting:
             waiting.setdefault(wait.reason, []).append(wait.job)
-        seats = tuple(Seat(**msgspec.structs.asdict(assignment)) for assignment in decision.assignments)
-        return cls(assignments=seats, waiting={reason: tuple(jobs) for reason, jobs in sorted(waiting.items())})
+        assignments = tuple(
+            StoredAssignment(**msgspec.structs.asdict(assignment)) for assignment in decision.assignments
+        )
+        return cls(assignments=assignments, waiting={reason: tuple(jobs) for reason, jobs in sorted(waiting.items())})
 
     def decision(self) -> Decision:
         """Return the decision; its waiting jobs have a reason and no words."""
         return Decision(
-            assignments=tuple(seat.assignment() for seat in self.assignments),
+            assignments=tuple(assignment.assignment() for assignment in self.assignments),
             waiting=tuple(
                 Waiting(job=job, reason=reason, detail="", remedy="")
                 for reason, jobs in self.waiting.items()

@@ -73,33 +73,33 @@ class OptimusTasksPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return self._placed(round_, options, self.seats(round_, options))
+        return self._placed(round_, options, self.allocation(round_, options))
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, as they are."""
-        seating = PlanAllocation(round_, options)
-        seating.stay(arrivals(round_))
-        return self._placed(round_, options, seating)
+        allocation = PlanAllocation(round_, options)
+        allocation.stay(arrivals(round_))
+        return self._placed(round_, options, allocation)
 
-    def _placed(self, round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
-        """Return the nodes of each option that runs, after placing those that are given tasks and have no seat yet."""
+    def _placed(self, round_: Round, options: PlanOptions, allocation: PlanAllocation) -> Mapping[int, Ints]:
+        """Return the nodes of each option that runs, after placing those with tasks that have no placement yet."""
         choices, pays = Choices.of(round_, options), self.restarts != "ignore"
         grown = _Allocation(round_, options, choices).grown()
         order = {job: place for place, job in enumerate(arrivals(round_))}
-        new = [job for job in grown if job not in seating.seats]
+        new = [job for job in grown if job not in allocation.placements]
         for job in sorted(new, key=lambda job: (options.level[job], grown[job][-1].tasks, order[job])):
             for option in (o for at in reversed(grown[job]) for o in choices.options(job, at)):
                 if options.home[option] >= 0:
-                    if pays and seating.start(job, [option]):
+                    if pays and allocation.start(job, [option]):
                         break
                     continue  # else it shows when the freest nodes are known whether the job stays where it is
-                room = seating.open_room(option)
+                room = allocation.open_room(option)
                 parts = int(options.q[option])
-                if len(room) >= parts and seating.free.within_quota(job):
-                    freest = room[np.argsort(-seating.free.cpus[room], kind="stable")[:parts]]
-                    seating.take(job, seating.settled(option, freest), np.sort(freest))
+                if len(room) >= parts and allocation.free.within_quota(job):
+                    freest = room[np.argsort(-allocation.free.cpus[room], kind="stable")[:parts]]
+                    allocation.take(job, allocation.settled(option, freest), np.sort(freest))
                     break
-        return seating.chosen
+        return allocation.chosen
 
 
 class _Allocation:

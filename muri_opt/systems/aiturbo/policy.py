@@ -22,7 +22,7 @@ from muri_opt.rounds.used_fields import PLAN_NODES
 from muri_opt.systems.aiturbo.configuration_choices import Choices, remaining
 from muri_opt.systems.history import JobHistory, end_of_patience
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, guaranteed_first
-from muri_opt.systems.plans.held_seats import HeldSeats
+from muri_opt.systems.plans.held_placements import HeldPlacements
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_ladder import Configuration
 from muri_opt.systems.plans.plan_rows import ReadPlans
@@ -125,18 +125,18 @@ class AITurboPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return self._seated(round_, options, self.seats(round_, options))
+        return self._chosen(round_, options, self.allocation(round_, options))
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, unless jobs that are out of patience need the room."""
-        seats = HeldSeats(round_, options)
+        allocation = HeldPlacements(round_, options)
         late = [self._is_late(job) for job in round_.jobs]
         held = [job for job in arrivals(round_) if round_.jobs[job].state == "running"]
-        seats.stay(job for job in held if late[job])
-        return self._seated(round_, options, seats, [job for job in held if not late[job]])
+        allocation.stay(job for job in held if late[job])
+        return self._chosen(round_, options, allocation, [job for job in held if not late[job]])
 
-    def _seated(
-        self, round_: Round, options: PlanOptions, seating: PlanAllocation, held: Sequence[int] = ()
+    def _chosen(
+        self, round_: Round, options: PlanOptions, allocation: PlanAllocation, held: Sequence[int] = ()
     ) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs; those ``held`` stay, if they can beside jobs out of patience."""
         near, moves, order = _admitted(self, round_)
@@ -148,10 +148,10 @@ class AITurboPolicy(PlanPolicy):
                 steps = self._may_step(round_.jobs[job], here)
                 if job in moves and ((steps and moves[job].gain > 0) or here.name not in near.able(job)):
                     wanted.insert(0, moves[job].target)
-                seating.start(job, (o for at in wanted for o in able.options(job, at)))
+                allocation.start(job, (o for at in wanted for o in able.options(job, at)))
             if jobs is first:
-                seating.stay(held)
-        return seating.chosen
+                allocation.stay(held)
+        return allocation.chosen
 
     def _may_step(self, job: Job, here: Configuration) -> bool:
         """Return whether a job may take a step now that lessens what it costs."""

@@ -13,10 +13,10 @@ Slots = tuple[int, ...]
 
 
 @lru_cache(maxsize=64)
-def seatings(jobs: int, slots: int) -> tuple[Slots, ...]:
+def start_slots(jobs: int, slots: int) -> tuple[Slots, ...]:
     """Return in which slots jobs may begin, the first of them in slot 0: turning the cycle changes nothing.
 
-    >>> seatings(2, 3)
+    >>> start_slots(2, 3)
     ((0, 1), (0, 2))
     """
     return tuple((0, *others) for others in permutations(range(1, slots), jobs - 1))
@@ -31,27 +31,27 @@ def least_period(stages: list[NDArray[Any]]) -> NDArray[Any]:
     3
     """
     slots = len(stages[0])
-    ways = seatings(len(stages), slots)
+    ways = start_slots(len(stages), slots)
     if not ways:
         raise ValueError(f"{len(stages)} jobs have no slots of their own in a cycle of {slots}")
     found: NDArray[Any] = _period(stages, ways[0])
-    for seats in ways[1:]:
-        found = np.minimum(found, _period(stages, seats))
+    for starts in ways[1:]:
+        found = np.minimum(found, _period(stages, starts))
     return found
 
 
 def best_orders(stages: NDArray[Any]) -> tuple[list[int], list[tuple[int, ...]]]:
     """Return the least periods of groups, and the positions of their jobs by ascending slot.
 
-    ``stages[u, j, r]`` are the times of stage r of the j-th job of group u. Of equal seats the first are taken.
+    ``stages[u, j, r]`` are the times of stage r of the j-th job of group u. Of equal starts the first are taken.
 
     >>> best_orders(np.array([[[1, 2], [2, 1]]]))
     ([3], [(0, 1)])
     """
     turned = [np.moveaxis(stages[:, job], -1, 0) for job in range(stages.shape[1])]
-    ways = seatings(stages.shape[1], stages.shape[2])
-    periods = np.array([_period(turned, seats) for seats in ways])
-    orders = [tuple(sorted(range(len(seats)), key=seats.__getitem__)) for seats in ways]
+    ways = start_slots(stages.shape[1], stages.shape[2])
+    periods = np.array([_period(turned, starts) for starts in ways])
+    orders = [tuple(sorted(range(len(starts)), key=starts.__getitem__)) for starts in ways]
     return periods.min(axis=0).tolist(), [orders[way] for way in periods.argmin(axis=0).tolist()]
 
 
@@ -65,12 +65,12 @@ def best_order(stages: list[tuple[int, ...]]) -> tuple[int, tuple[int, ...]]:
     return period, order
 
 
-def _period(stages: list[NDArray[Any]], seats: Slots) -> Any:
+def _period(stages: list[NDArray[Any]], starts: Slots) -> Any:
     slots = len(stages[0])
     total: Any = 0
     for slot in range(slots):
-        longest = stages[0][(slot - seats[0]) % slots]
-        for times, seat in zip(stages[1:], seats[1:], strict=True):
-            longest = np.maximum(longest, times[(slot - seat) % slots])
+        longest = stages[0][(slot - starts[0]) % slots]
+        for times, start in zip(stages[1:], starts[1:], strict=True):
+            longest = np.maximum(longest, times[(slot - start) % slots])
         total = total + longest
     return total

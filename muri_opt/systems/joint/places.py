@@ -20,7 +20,7 @@ from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.worth import Worth
 
-Seat = tuple[int, Place | None]
+Stay = tuple[int, Place | None]
 """What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
 
 
@@ -30,7 +30,7 @@ def place_groups(
     worth: Worth,
     groups: Sequence[Group],
     gpus: Sequence[int],
-    seats: Sequence[Seat],
+    stays: Sequence[Stay],
     among: frozenset[int] | None = None,
 ) -> dict[Group, Place]:
     """Return GPUs per node of the groups that find a place: those that save most by staying first.
@@ -43,10 +43,10 @@ def place_groups(
     placing = _Placing(round_, models)
     line = sorted(
         range(len(groups)),
-        key=lambda at: (-seats[at][0], *placing.hardest(groups[at], gpus[at]), -gpus[at], groups[at]),
+        key=lambda at: (-stays[at][0], *placing.hardest(groups[at], gpus[at]), -gpus[at], groups[at]),
     )
     for at in line:
-        placing.place(groups[at], gpus[at], seats[at][1])
+        placing.place(groups[at], gpus[at], stays[at][1])
     for job in placing.left_over(worth, among):
         placing.place((job,), placing.free, None)
     return placing.placed
@@ -85,33 +85,33 @@ class _Placing:
             return self._kind_of[group[0]]
         return sum(self._kind_of[job][0] for job in group), sum(self._kind_of[job][1] for job in group)
 
-    def place(self, group: Group, most: int, seat: Place | None) -> None:
+    def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
         if self._models.ways_of(group[0]):
-            self._place_plan(group[0], most, seat)
+            self._place_plan(group[0], most, here)
             return
         kind = self._kind(group)
-        if seat is None:  # who may stay does so wherever it is
+        if here is None:  # who may stay does so wherever it is
             most = min(most, self._room(group, kind))
             if not most:
                 return
-        for size in self._sizes(group, most, stays=seat is not None):
+        for size in self._sizes(group, most, going_on=here is not None):
             if size <= self.free and self._within_quota(group, size):
-                parts = self._fit(group, kind, size, seat)
+                parts = self._fit(group, kind, size, here)
                 if parts is not None:
                     self._rooms.take(kind, parts)
                     self._take(group, parts, None)
                     return
 
-    def _place_plan(self, job: int, most: int, seat: Place | None) -> None:
+    def _place_plan(self, job: int, most: int, here: Place | None) -> None:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
         ways = self._models.ways_of(job)
-        if seat is not None and seat.way is not None and self._within_quota((job,), ways[seat.way].gpus):
-            used = seat.share.nonzero()[0]
-            nodes = used[np.argsort(-seat.share[used], kind="stable")].tolist()
-            if self._rooms.holds_parts(ways[seat.way].parts, nodes):
-                self._take_plan(job, seat.way, nodes)
+        if here is not None and here.way is not None and self._within_quota((job,), ways[here.way].gpus):
+            used = here.share.nonzero()[0]
+            nodes = used[np.argsort(-here.share[used], kind="stable")].tolist()
+            if self._rooms.holds_parts(ways[here.way].parts, nodes):
+                self._take_plan(job, here.way, nodes)
                 return
         for number, way in enumerate(ways):
             if way.gpus <= min(most, self.free) and self._within_quota((job,), way.gpus):
@@ -132,11 +132,11 @@ class _Placing:
         self._rooms.take_parts(way.parts, nodes)
         self._take((job,), [(node, part.gpus) for node, part in zip(nodes, way.parts, strict=True)], number)
 
-    def _fit(self, group: Group, kind: tuple[int, int], size: int, seat: Place | None) -> Parts | None:
-        """Return GPUs of nodes: those of the seat if they are so many and free."""
-        if seat is not None and int(seat.share.sum()) == size:
-            used = seat.share.nonzero()[0]
-            held = list(zip(used.tolist(), seat.share[used].tolist(), strict=True))
+    def _fit(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> Parts | None:
+        """Return GPUs of nodes: those it has if they are so many and free."""
+        if here is not None and int(here.share.sum()) == size:
+            used = here.share.nonzero()[0]
+            held = list(zip(used.tolist(), here.share[used].tolist(), strict=True))
             if self._rooms.holds(kind, held):
                 return held
         found = (self._rooms.best_fit(kind, size, region) for region in self._regions.of_group(group))
@@ -178,13 +178,13 @@ class _Placing:
             if density[at] > 0:
                 yield jobs[at]
 
-    def _sizes(self, group: Group, most: int, *, stays: bool) -> Iterator[int]:
+    def _sizes(self, group: Group, most: int, *, going_on: bool) -> Iterator[int]:
         """Yield the GPU counts of all members, descending.
 
         For a job alone those are left out that are no faster than a smaller one, but for that with which it can stay.
         """
         models = self._models
-        first = (stays or len(group) > 1) and most < models.period.shape[1]
+        first = (going_on or len(group) > 1) and most < models.period.shape[1]
         if first and all(models.period[self._model[job], most] for job in group):
             yield most
             most -= 1
@@ -197,7 +197,10 @@ class _Placing:
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
-        able = self._faster[kinds[0]] if len(kinds) == 1 else (self._models.period[list(kinds)] > 0).all(axis=0)
+        alone = len(kinds) == 1
+        able: NDArray[np.bool_] = (
+            self._faster[kinds[0]] if alone else (self._models.period[list(kinds)] > 0).all(axis=0)
+        )
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
 

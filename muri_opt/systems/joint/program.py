@@ -17,7 +17,7 @@ from muri_opt.systems.joint.class_prices import class_prices
 from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import Seat, place_groups
+from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.program_columns import JointColumns
 from muri_opt.systems.joint.program_nodes import NODE_LABELS, add_node_rows, node_prices, spread
 from muri_opt.systems.joint.program_written import Written, weighted
@@ -81,9 +81,9 @@ class JointFormulation(Formulation):
         columns = JointColumns.of(round_, self.rules)
         chosen = np.flatnonzero(values[: len(columns.keys)]).tolist()
         found = spread(round_, columns, chosen)
-        seats: list[Seat] = [(0, None) if place is None else (1, place) for place in found]
+        stays: list[Stay] = [(0, None) if place is None else (1, place) for place in found]
         groups, gpus = [columns.keys[at].group for at in chosen], [columns.keys[at].gpus for at in chosen]
-        placed = place_groups(round_, columns.models, columns.worth, groups, gpus, seats)
+        placed = place_groups(round_, columns.models, columns.worth, groups, gpus, stays)
         return joint_decision(round_, columns.models, self.rules, placed)
 
     def encode(self, round_: Round, decision: Decision) -> Ints:
@@ -114,7 +114,7 @@ class JointFormulation(Formulation):
 
     @property
     def has_duals(self) -> bool:
-        """Jobs, GPUs, seats and everything else that is limited have a price in the linear relaxation."""
+        """Jobs, GPUs, kept GPUs and everything else that is limited have a price in the linear relaxation."""
         return True
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> Prices:

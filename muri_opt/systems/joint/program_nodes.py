@@ -20,7 +20,7 @@ from muri_opt.systems.joint.group_value import Place
 from muri_opt.systems.joint.program_columns import JointColumns, Key
 from muri_opt.systems.joint.regions import ANYWHERE, Region
 
-NODE_LABELS = ("seats", "seatcpus", "seatmemory", "regions")
+NODE_LABELS = ("kept", "keptcpus", "keptmemory", "regions")
 _MOST_REGIONS = 6
 """Regions of which all unions have a row; of more, only the regions themselves: then the program is a relaxation."""
 Floats = NDArray[np.float64]
@@ -64,18 +64,18 @@ def _unions(columns: JointColumns, nodes: int) -> list[Region]:
 
 
 def node_prices(round_: Round, model: Model, columns: JointColumns, prices: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the prices of ``seats``, for who stays, and of ``nodes``, for whoever has GPUs there.
+    """Return the prices of ``kept``, for who stays, and of ``nodes``, for whoever has GPUs there.
 
     The price of a union of regions is one of each of its nodes.
     """
     count = len(round_.cluster.nodes)
-    seats, nodes = np.zeros(count), np.zeros(count)
+    kept, nodes = np.zeros(count), np.zeros(count)
     for family in model.rows:
-        if family.label == "seats":
-            seats[family.index[:, 0]] = prices["seats"]
+        if family.label == "kept":
+            kept[family.index[:, 0]] = prices["kept"]
     for one, price in zip(_unions(columns, count), prices["regions"].tolist(), strict=True):
         nodes[[place for place in range(count) if one >> place & 1]] += price
-    return {"seats": seats, "nodes": nodes}
+    return {"kept": kept, "nodes": nodes}
 
 
 def spread(round_: Round, columns: JointColumns, chosen: list[int]) -> list[Place | None]:

@@ -14,7 +14,7 @@ from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.places import Seat, place_groups
+from muri_opt.systems.joint.places import Stay, place_groups
 from muri_opt.systems.joint.price_search import Found, search
 from muri_opt.systems.joint.state import State
 
@@ -99,10 +99,10 @@ def searched(
 def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
     """Return GPUs per node of groups: those kept where they are, those that can go on as they are there, too."""
     case = state.case
-    seats: list[Seat] = [_seat(state, group, _gpus(held)) for group, held in kept.items()]
-    seats += [_seat(state, group, gpus) for group, gpus in groups.items()]
+    stays: list[Stay] = [_stay(state, group, _gpus(held)) for group, held in kept.items()]
+    stays += [_stay(state, group, gpus) for group, gpus in groups.items()]
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
-    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, seats, state.among)
+    return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, stays, state.among)
 
 
 def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held]:
@@ -120,7 +120,7 @@ def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held
     return found
 
 
-def _seat(state: State, group: Group, gpus: int) -> Seat:
+def _stay(state: State, group: Group, gpus: int) -> Stay:
     """Return where a group goes on as it is, and what it saves by that."""
     at = state.now.of[group[0]]
     if at < 0 or any(state.now.of[job] != at for job in group):

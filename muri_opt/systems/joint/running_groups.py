@@ -37,13 +37,13 @@ def running_groups(round_: Round, offers: Offers, now: SharingNow) -> dict[Group
     """
     homes = [home for home in now.homes if home.held and _able(offers, home)]
     divided = _Divided(offers, homes)
-    seats = _seats(round_, divided)
-    if seats is None:
+    counts = _group_counts(round_, divided)
+    if counts is None:
         return {}
-    divided.look_at([(place, count) for place, count in enumerate(seats) if count > 1])
+    divided.look_at([(place, count) for place, count in enumerate(counts) if count > 1])
     return {
         group: home.held
-        for place, (home, count) in enumerate(zip(homes, seats, strict=True))
+        for place, (home, count) in enumerate(zip(homes, counts, strict=True))
         for group in divided.groups(place, count)
     }
 
@@ -53,36 +53,36 @@ def _able(offers: Offers, home: Home) -> bool:
     return bool((offers.rate[offers.kind[list(home.jobs)], at] > 0).all())
 
 
-def _seats(round_: Round, divided: _Divided) -> list[int] | None:
+def _group_counts(round_: Round, divided: _Divided) -> list[int] | None:
     """Return in how many groups the jobs of each placement are; ``None`` where there is no room for all.
 
     One more goes where it adds most for a GPU, as long as there is room.
     """
-    homes, seats = divided.homes, divided.fewest.copy()
+    homes, counts = divided.homes, divided.fewest.copy()
     left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
-    for home, count in zip(homes, seats, strict=True):
+    for home, count in zip(homes, counts, strict=True):
         left.subtract({node: count * gpus for node, gpus in home.held})
     if min(left.values(), default=0) < 0:
         return None
-    most = [_room(left, home, len(home.jobs) - count) for home, count in zip(homes, seats, strict=True)]
+    most = [_room(left, home, len(home.jobs) - count) for home, count in zip(homes, counts, strict=True)]
     wanted = Counter(node for home, more in zip(homes, most, strict=True) if more for node, _ in home.held)
     shared = [
         place for place, home in enumerate(homes) if most[place] and max(wanted[node] for node, _ in home.held) > 1
     ]
-    divided.look_at([(place, seats[place] + more) for place in shared for more in range(most[place] + 1)])
-    line = [(-divided.gain(place, seats[place]), place) for place in shared]
+    divided.look_at([(place, counts[place] + more) for place in shared for more in range(most[place] + 1)])
+    line = [(-divided.gain(place, counts[place]), place) for place in shared]
     for place in set(range(len(homes))).difference(shared):
-        seats[place] += most[place]
+        counts[place] += most[place]
     heapify(line)
     while line:
         _, place = heappop(line)
         home = homes[place]
         if _room(left, home, 1):
             left.subtract(dict(home.held))
-            seats[place] += 1
-            if seats[place] < divided.fewest[place] + most[place]:
-                heappush(line, (-divided.gain(place, seats[place]), place))
-    return seats
+            counts[place] += 1
+            if counts[place] < divided.fewest[place] + most[place]:
+                heappush(line, (-divided.gain(place, counts[place]), place))
+    return counts
 
 
 def _room(left: Mapping[str, int], home: Home, most: int) -> int:
@@ -99,35 +99,35 @@ class _Divided:
         self._gpus = [sum(gpus for _, gpus in home.held) for home in homes]
         self._known: dict[tuple[int, int], tuple[float, Partition]] = {}
 
-    def groups(self, place: int, seats: int) -> Partition:
+    def groups(self, place: int, count: int) -> Partition:
         """Return the jobs of a placement in so many groups."""
-        return (self.homes[place].jobs,) if seats == 1 else self._known[place, seats][1]
+        return (self.homes[place].jobs,) if count == 1 else self._known[place, count][1]
 
-    def gain(self, place: int, seats: int) -> float:
+    def gain(self, place: int, count: int) -> float:
         """Return what one group more adds for each of its GPUs."""
-        return (self._known[place, seats + 1][0] - self._known[place, seats][0]) / self._gpus[place]
+        return (self._known[place, count + 1][0] - self._known[place, count][0]) / self._gpus[place]
 
     def look_at(self, asked: list[tuple[int, int]]) -> None:
         """Learn the best way to divide placements, each into so many groups: alike ones together."""
         alike: dict[tuple[int, int], list[int]] = {}
-        for place, seats in asked:
-            if (place, seats) in self._known:
+        for place, count in asked:
+            if (place, count) in self._known:
                 continue
-            alike.setdefault((len(self.homes[place].jobs), seats), []).append(place)
-        for (_, seats), places in alike.items():
+            alike.setdefault((len(self.homes[place].jobs), count), []).append(place)
+        for (_, count), places in alike.items():
             members = np.array([self.homes[place].jobs for place in places])
             at = self._offers.position(np.array([self._gpus[place] for place in places]))
-            value, ways = _divide(self._offers, members, at, seats)
+            value, ways = _divide(self._offers, members, at, count)
             for row, place in enumerate(places):
-                self._known[place, seats] = float(value[row]), ways[row]
+                self._known[place, count] = float(value[row]), ways[row]
 
 
-def _divide(offers: Offers, members: Ints, at: Ints, seats: int) -> tuple[Floats, list[Partition]]:
+def _divide(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Floats, list[Partition]]:
     """Return the jobs of each row in so many groups on the GPUs at such places among the counts, with their value."""
     jobs = members.shape[1]
-    ways = partitions(jobs, seats, offers.most_jobs) if jobs <= _MOST_JOBS else ()
+    ways = partitions(jobs, count, offers.most_jobs) if jobs <= _MOST_JOBS else ()
     if not ways:
-        return _exchanged(offers, members, at, seats)
+        return _exchanged(offers, members, at, count)
     parts = {part: place for place, part in enumerate(sorted({part for way in ways for part in way}))}
     worth = np.empty((len(members), len(parts)))
     for part, place in parts.items():
@@ -181,7 +181,7 @@ def _divided(jobs: Group, groups: int, most: int) -> Iterator[Partition]:
                 yield taken, *way
 
 
-def _exchanged(offers: Offers, members: Ints, at: Ints, seats: int) -> tuple[Floats, list[Partition]]:
+def _exchanged(offers: Offers, members: Ints, at: Ints, count: int) -> tuple[Floats, list[Partition]]:
     """Return the jobs of each row in so many groups of nearly one size, with their value.
 
     Those of similar periods begin together; then one of each group is taken out, and all those are given out anew as is
@@ -191,9 +191,9 @@ def _exchanged(offers: Offers, members: Ints, at: Ints, seats: int) -> tuple[Flo
 
     slow_first = np.argsort(offers.rate[offers.kind[members], at[:, None]], axis=1, kind="stable")
     line = np.take_along_axis(members, slow_first, axis=1)
-    size, larger = divmod(members.shape[1], seats)
+    size, larger = divmod(members.shape[1], count)
     cut = larger * (size + 1)
-    parts = [line[:, :cut].reshape(len(line), larger, size + 1), line[:, cut:].reshape(len(line), seats - larger, size)]
+    parts = [line[:, :cut].reshape(len(line), larger, size + 1), line[:, cut:].reshape(len(line), count - larger, size)]
     parts = [part for part in parts if part.size]
     total = np.zeros(len(line))
     for turn in range(_EXCHANGES * parts[0].shape[2]):

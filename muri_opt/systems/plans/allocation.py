@@ -19,7 +19,7 @@ _LEAST_PART: Final = 1e-9
 """What an option takes of the cluster that needs nothing of it."""
 
 
-class Seat(NamedTuple):
+class PlanPlacement(NamedTuple):
     """The option a job runs by, and the nodes that have one part of it each, those of larger parts first."""
 
     option: int
@@ -27,12 +27,12 @@ class Seat(NamedTuple):
 
 
 class PlanAllocation:
-    """The seats given so far, what they leave free, and who sits on which node."""
+    """The placements given so far, what they leave free, and who is on which node."""
 
     def __init__(self, round_: Round, options: PlanOptions) -> None:
         self.options = options
         self.free = FreeNodes(round_, options)
-        self.seats: dict[int, Seat] = {}
+        self.placements: dict[int, PlanPlacement] = {}
         self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
         self._at_home = options.same_at_home
 
@@ -44,35 +44,35 @@ class PlanAllocation:
     @property
     def chosen(self) -> dict[int, Ints]:
         """The nodes of each option that runs."""
-        return {seat.option: seat.nodes for seat in self.seats.values()}
+        return {placement.option: placement.nodes for placement in self.placements.values()}
 
     def take(self, job: int, option: int, nodes: Ints) -> None:
-        """Seat a job that has no seat."""
+        """Place a job that has no placement."""
         self.free.take(option, nodes)
-        self.seats[job] = Seat(option, nodes)
+        self.placements[job] = PlanPlacement(option, nodes)
         for node in nodes.tolist():
             self.on_node[node].add(job)
 
     def take_all(self, chosen: Mapping[int, Ints]) -> None:
-        """Seat jobs by options on nodes where they have room together; none of them has a seat."""
+        """Place jobs by options on nodes where they have room together; none of them has a placement."""
         self.free.take_all(chosen)
         for job, (option, nodes) in zip(self.options.job[list(chosen)].tolist(), chosen.items(), strict=True):
-            self.seats[job] = Seat(option, nodes)
+            self.placements[job] = PlanPlacement(option, nodes)
             for node in nodes.tolist():
                 self.on_node[node].add(job)
 
     def leave(self, job: int) -> None:
-        """Take its seat from a job."""
-        seat = self.seats.pop(job)
-        self.free.give(seat.option, seat.nodes)
-        for node in seat.nodes.tolist():
+        """Take its placement from a job."""
+        placement = self.placements.pop(job)
+        self.free.give(placement.option, placement.nodes)
+        for node in placement.nodes.tolist():
             self.on_node[node].discard(job)
 
     def open_room(self, option: int) -> Ints:
         """Return the nodes with room for a part of an option."""
         return np.flatnonzero(self.free.room(option))
 
-    def seat_for(self, option: int, own: Ints | None = None) -> Seat | None:
+    def placement_for(self, option: int, own: Ints | None = None) -> PlanPlacement | None:
         """Return where an option fits now: on the nodes the job runs on if it can stay there without a restart.
 
         Otherwise a single part goes to the ``own`` node or to the one with the fewest free GPUs that has room, several
@@ -81,11 +81,11 @@ class PlanAllocation:
         """
         look_at_clock()
         if self._at_home.get(option, option) != option:
-            kept = self.seat_for(self._at_home[option])
+            kept = self.placement_for(self._at_home[option])
             if kept is not None:
                 return kept
         if not self.options.moves[option] and option not in self.options.larger:
-            return self._home_seat(option)
+            return self._placement_at_home(option)
         room = np.flatnonzero(self.free.room(option))
         parts = int(self.options.q[option])
         if len(room) < parts:
@@ -94,13 +94,13 @@ class PlanAllocation:
         if own is not None:
             gpus = np.where(np.isin(room, own), np.iinfo(np.int64).min, gpus)
         if parts == 1:
-            return Seat(option, room[[np.argmin(gpus)]])
+            return PlanPlacement(option, room[[np.argmin(gpus)]])
         order = room[np.argsort(gpus, kind="stable")]
         if option in self.options.larger:
             return self._with_larger_parts(option, order)
-        return Seat(option, np.sort(order[:parts]))
+        return PlanPlacement(option, np.sort(order[:parts]))
 
-    def _home_seat(self, option: int) -> Seat | None:
+    def _placement_at_home(self, option: int) -> PlanPlacement | None:
         """Return the nodes that a job holds, if all of them have room for a part of an option there."""
         options = self.options
         nodes = options.homes[options.home[option]]
@@ -110,16 +110,16 @@ class PlanAllocation:
                 return None
         if not options.hosts[options.kind[option], nodes].all():
             return None
-        return Seat(option, np.sort(nodes))
+        return PlanPlacement(option, np.sort(nodes))
 
-    def _with_larger_parts(self, option: int, order: Ints) -> Seat | None:
+    def _with_larger_parts(self, option: int, order: Ints) -> PlanPlacement | None:
         """Return the first of some nodes that have room for a part of an option, with larger parts where they fit."""
         count = self.options.larger[option].number
         wide = order[self.free.wide_room(option)[order]][:count]
         if len(wide) < count:
             return None
         rest = order[~np.isin(order, wide)][: int(self.options.q[option]) - count]
-        return Seat(option, np.append(np.sort(wide), np.sort(rest)))
+        return PlanPlacement(option, np.append(np.sort(wide), np.sort(rest)))
 
     def settled(self, option: int, nodes: Ints) -> int:
         """Return the option without a restart where the nodes are those the job runs on, else the option itself."""
@@ -134,28 +134,30 @@ class PlanAllocation:
         return home if same else option
 
     def start(self, job: int, wanted: Iterable[int], own: Ints | None = None) -> bool:
-        """Seat a job by the first of the options that fits; return whether one did, within its tenant's quota."""
-        if job in self.seats or not self.free.within_quota(job):
+        """Place a job by the first of the options that fits; return whether one did, within its tenant's quota."""
+        if job in self.placements or not self.free.within_quota(job):
             return False
         for option in self.free.first_fitting(wanted):
-            seat = self.seat_for(option, own)
-            if seat is not None:
-                self.take(job, *seat)
+            placement = self.placement_for(option, own)
+            if placement is not None:
+                self.take(job, *placement)
                 return True
         return False
 
     def grow(self, job: int, wanted: Iterable[int]) -> None:
-        """Give a job the first of the options that fits; a seat it has already is left only for one worth more."""
-        seat = self.seats.get(job)
-        if seat is None:
+        """Give a job the first of the options that fits; a placement it has already is left only for one worth more."""
+        placement = self.placements.get(job)
+        if placement is None:
             self.start(job, wanted)
             return
         self.leave(job)
-        if not self.start(job, (o for o in wanted if self.options.e[o] > self.options.e[seat.option]), seat.nodes):
-            self.take(job, *seat)
+        if not self.start(
+            job, (o for o in wanted if self.options.e[o] > self.options.e[placement.option]), placement.nodes
+        ):
+            self.take(job, *placement)
 
     def stay(self, jobs: Iterable[int]) -> None:
-        """Seat each running job on the nodes it runs on by the fastest option for which nothing restarts."""
+        """Place each running job on the nodes it runs on by the fastest option for which nothing restarts."""
         options, queue = self.options, list(jobs)
         if not self.stay_together(queue, -options.e, *options.totals):
             moves = options.moves
@@ -163,12 +165,12 @@ class PlanAllocation:
                 self.start(job, (o for o in self.best_first[job] if not moves[o]))
 
     def stay_together(self, queue: Iterable[int], *keys: Ints) -> bool:
-        """Seat each running job by its first option at home in the order of some keys, if there is room for all.
+        """Place each running job by its first option at home in the order of some keys, if there is room for all.
 
-        Return whether there is. Who comes first then makes no difference: it is as if one after another was seated.
+        Return whether there is. Who comes first then makes no difference: it is as if one after another was placed.
         """
         options, free = self.options, self.free
-        if options.larger or self.seats:
+        if options.larger or self.placements:
             return False
         every = np.flatnonzero(options.home >= 0)
         ranked = every[np.lexsort((*(key[every] for key in reversed(keys)), options.job[every]))]
@@ -184,8 +186,8 @@ class PlanAllocation:
             return False
         if not free.within_quotas(options.job[homes]):
             return False
-        seats = zip(homes.tolist(), nodes, strict=True)
-        self.take_all({home: some if len(some) == 1 else np.sort(some) for home, some in seats})
+        placements = zip(homes.tolist(), nodes, strict=True)
+        self.take_all({home: some if len(some) == 1 else np.sort(some) for home, some in placements})
         return True
 
 

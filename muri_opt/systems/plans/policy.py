@@ -17,7 +17,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals, densest_first
 from muri_opt.systems.plans.decision import assignments_of, plan_decision
-from muri_opt.systems.plans.held_seats import HeldSeats
+from muri_opt.systems.plans.held_placements import HeldPlacements
 from muri_opt.systems.plans.kept_plans import kept_plans
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import RANKED, REFERENCES, PlanRules, rules_of_plans
@@ -90,9 +90,9 @@ class PlanPolicy(Policy):
         """Return what :meth:`keep` does, from one of the last calls if it was the same."""
         return _kept(self, round_, options, seed)
 
-    def seats(self, round_: Round, options: PlanOptions) -> PlanAllocation:
+    def allocation(self, round_: Round, options: PlanOptions) -> PlanAllocation:
         """Return the empty cluster, in which those that run hold their nodes until their turn if restarts count."""
-        return (HeldSeats if self.restarts != "ignore" else PlanAllocation)(round_, options)
+        return (HeldPlacements if self.restarts != "ignore" else PlanAllocation)(round_, options)
 
     def check(self, round_: Round) -> None:
         """Refuse a job without plans, plans that cannot be told apart, and a level that is only preferred."""

@@ -14,7 +14,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.allocation import arrivals, densest_first, sizes
-from muri_opt.systems.plans.held_seats import HeldSeats
+from muri_opt.systems.plans.held_placements import HeldPlacements
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.plan_rules import CHANGES, COMPLETIONS, PlanRules
 from muri_opt.systems.plans.policy import PlanPolicy
@@ -69,35 +69,35 @@ class ShortestServicePolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return _stepped(round_, options, HeldSeats(round_, options), until)
+        return _stepped(round_, options, HeldPlacements(round_, options), until)
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, as they are."""
-        seats = HeldSeats(round_, options)
-        seats.stay(arrivals(round_))
-        return _stepped(round_, options, seats)
+        allocation = HeldPlacements(round_, options)
+        allocation.stay(arrivals(round_))
+        return _stepped(round_, options, allocation)
 
 
-def _stepped(round_: Round, options: PlanOptions, seats: HeldSeats, until: float = inf) -> Mapping[int, Ints]:
-    """Return the nodes of each option that runs once no job that had no seat can start or grow any more, or it is late.
+def _stepped(round_: Round, options: PlanOptions, allocation: HeldPlacements, until: float = inf) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs once no job that was not placed can start or grow, or it is late.
 
     Jobs still to come that are where they run stay there then; others start, first who is worth most for what it takes.
     """
     steps = _Steps(options, arrivals(round_))
-    heap = [step for step in steps.first() if steps.queue[step.place] not in seats.seats]
+    heap = [step for step in steps.first() if steps.queue[step.place] not in allocation.placements]
     heapify(heap)
     while heap and (until == inf or monotonic() < until):
         step = heappop(heap)
         job = steps.queue[step.place]
         steps.tried[step.option] = True
-        seats.offer(job, step.option)
-        for after in steps.next(job, seats.seats[job].option if job in seats.seats else None):
+        allocation.offer(job, step.option)
+        for after in steps.next(job, allocation.placements[job].option if job in allocation.placements else None):
             heappush(heap, after)
     if heap:
-        seats.stay(steps.queue)
+        allocation.stay(steps.queue)
         for job, wanted in densest_first(round_, options):
-            seats.start(job, wanted)
-    return seats.chosen
+            allocation.start(job, wanted)
+    return allocation.chosen
 
 
 class _Steps:

@@ -113,15 +113,15 @@ def undone(round_: Round, options: PlanOptions, chosen: Chosen, *, equal: bool =
     away = [job for job in homes if not any(home in chosen for home in homes[job])]
     if not away:
         return chosen
-    seating = PlanAllocation(round_, options)
-    seating.take_all(chosen)
+    allocation = PlanAllocation(round_, options)
+    allocation.take_all(chosen)
     away.sort(key=lambda job: -change_cost(round_.jobs[job]))
     while away:
-        left = [job for job in away if not _back(seating, job, homes[job], equal=equal)]
+        left = [job for job in away if not _back(allocation, job, homes[job], equal=equal)]
         if len(left) == len(away):
             break
         away = left
-    return seating.chosen
+    return allocation.chosen
 
 
 def _homes(options: PlanOptions) -> dict[int, list[int]]:
@@ -133,15 +133,15 @@ def _homes(options: PlanOptions) -> dict[int, list[int]]:
     return found
 
 
-def _back(seating: PlanAllocation, job: int, homes: list[int], *, equal: bool) -> bool:
+def _back(allocation: PlanAllocation, job: int, homes: list[int], *, equal: bool) -> bool:
     """Let a job be where it ran, if there is room and it is worth no less there; return whether it is."""
-    seat = seating.seats.get(job)
-    if seat is None:
-        return not equal and seating.start(job, homes)
-    gains = seating.options.e[homes] - seating.options.e[seat.option]
+    placement = allocation.placements.get(job)
+    if placement is None:
+        return not equal and allocation.start(job, homes)
+    gains = allocation.options.e[homes] - allocation.options.e[placement.option]
     good = gains == 0 if equal else gains >= 0
-    seating.leave(job)
-    if seating.start(job, (home for home, one in zip(homes, good.tolist(), strict=True) if one)):
+    allocation.leave(job)
+    if allocation.start(job, (home for home, one in zip(homes, good.tolist(), strict=True) if one)):
         return True
-    seating.take(job, *seat)
+    allocation.take(job, *placement)
     return False

@@ -58,7 +58,7 @@ class Reallocation:
         """
         state, guaranteed = self._state, self._state.options.guaranteed.tolist()
         for job in self._jobs:
-            if guaranteed[job] and job not in state.seats and not self.serve(job, taking=True):
+            if guaranteed[job] and job not in state.placements and not self.serve(job, taking=True):
                 if self._is_late():
                     return False
                 self.force(job)
@@ -90,10 +90,10 @@ class Reallocation:
         slopes = {job: self._costs.slope(job) for job in self._jobs}
 
         def key(job: int) -> tuple[bool, float]:
-            starves = job in state.starving and job not in state.seats
+            starves = job in state.starving and job not in state.placements
             return not starves, -inf if starves else -slopes[job]
 
-        return sorted((job for job in self._jobs if slopes[job] > 0 or job not in state.seats), key=key)
+        return sorted((job for job in self._jobs if slopes[job] > 0 or job not in state.placements), key=key)
 
     def serve(self, job: int, *, taking: bool) -> bool:
         """Give a job the option that adds most throughput, what others lose taken off; return whether it got one.
@@ -101,7 +101,7 @@ class Reallocation:
         From others it is taken only where ``taking`` says so. A job that waits may also start where that adds nothing.
         """
         state, costs = self._state, self._costs
-        if costs.refuses(job, taking=taking) or (job not in state.seats and not state.free.within_quota(job)):
+        if costs.refuses(job, taking=taking) or (job not in state.placements and not state.free.within_quota(job)):
             return False
         move = self._best_move(job, taking=taking)
         if move is None:
@@ -129,22 +129,22 @@ class Reallocation:
         Options come worth most first: one that fits into free room needs nobody, so nothing after it can beat it.
         """
         state, costs = self._state, self._costs
-        seat, now = state.seats.get(job), state.option(job)
-        if seat is None and self._finds_nothing(job, taking=taking):
+        placement, now = state.placements.get(job), state.option(job)
+        if placement is None and self._finds_nothing(job, taking=taking):
             return None
-        reach = [o for o in state.within_reach(job) if seat is None or state.curves.gain(now, o) > 0]
+        reach = [o for o in state.within_reach(job) if placement is None or state.curves.gain(now, o) > 0]
         best: Move | None = None
         asked: list[Offer] = []
-        if seat is not None:
-            state.free.give(*seat)
+        if placement is not None:
+            state.free.give(*placement)
         short = state.short(reach)
-        taking = taking and not (seat is None and np.all(short[:, 0]) and costs.too_flat(job))
+        taking = taking and not (placement is None and np.all(short[:, 0]) and costs.too_flat(job))
         room: list[bool] = np.any(~np.any(short, axis=1), axis=1).tolist()
         for at, option in enumerate(reach):
             gain = state.curves.gain(now, option)
             if best is not None and best.net >= gain:
                 break
-            free = state.seat_for(option, None if seat is None else seat.nodes) if room[at] else None
+            free = state.placement_for(option, None if placement is None else placement.nodes) if room[at] else None
             if free is not None:
                 best = Move(option=free.option, nodes=free.nodes, net=gain)
                 break
@@ -153,8 +153,8 @@ class Reallocation:
                 above = 0 if best is None else best.net
                 if gain - above > asked[at].least:
                     best = move_to(state, costs, job, asked[at], above) or best
-        if seat is not None:
-            state.free.take(*seat)
+        if placement is not None:
+            state.free.take(*placement)
         return best
 
     def _finds_nothing(self, job: int, *, taking: bool) -> bool:
@@ -165,15 +165,15 @@ class Reallocation:
         return not any(state.free.fits(option) for option in state.curves.best_first[job])
 
     def _make(self, job: int, move: Move) -> None:
-        """Change the options of those who give, then seat the job."""
+        """Change the options of those who give, then place the job."""
         state = self._state
-        for other, seat in move.given.items():
-            self._costs.forget(state.seats[other].nodes)
+        for other, placement in move.given.items():
+            self._costs.forget(state.placements[other].nodes)
             state.leave(other)
-            if seat is not None:
-                state.take(other, *seat)
-        if job in state.seats:
-            self._costs.forget(state.seats[job].nodes)
+            if placement is not None:
+                state.take(other, *placement)
+        if job in state.placements:
+            self._costs.forget(state.placements[job].nodes)
             state.leave(job)
         state.take(job, move.option, move.nodes)
         self._costs.forget(move.nodes)

@@ -1,4 +1,4 @@
-"""What Rubick's algorithm works out again and again, remembered until somebody's seat changes.
+"""What Rubick's algorithm works out again and again, remembered until somebody's placement changes.
 
 Without any of this the decisions are the same; a test asks everything anew and compares.
 """
@@ -22,9 +22,9 @@ _NODES: Final = 32
 class CachedCosts:
     """Slopes of jobs, who is on a node and what room costs there, and which jobs got nothing.
 
-    A slope depends on a job and what it has, and is kept for good. The rest depends on seats: whoever changes one says
-    so by :meth:`forget`. All of it is for jobs of one ``level`` of priorities, to which others give. Prices are not
-    worked out to the end where it ``is_late``.
+    A slope depends on a job and what it has, and is kept for good. The rest depends on placements: whoever changes one
+    says so by :meth:`forget`. All of it is for jobs of one ``level`` of priorities, to which others give. Prices are
+    not worked out to the end where it ``is_late``.
     """
 
     def __init__(self, state: State, *, level: int, is_late: Callable[[], bool]) -> None:
@@ -38,7 +38,7 @@ class CachedCosts:
         self._refused: dict[int, bool] = {}
 
     def forget(self, nodes: Ints) -> None:
-        """Forget what depends on the seats of these nodes, and who was refused."""
+        """Forget what depends on the placements of these nodes, and who was refused."""
         self._refused.clear()
         for node in nodes.tolist():
             self._occupants[node].clear()
@@ -53,7 +53,7 @@ class CachedCosts:
         return self._slopes[key]
 
     def refuse(self, job: int, *, taking: bool) -> None:
-        """Remember that a job, or one like it, gets nothing until somebody's seat changes."""
+        """Remember that a job, or one like it, gets nothing until somebody's placement changes."""
         self._refused[self._standing(job)] = taking
 
     def refuses(self, job: int, *, taking: bool) -> bool:
@@ -62,7 +62,7 @@ class CachedCosts:
         return known is not None and known >= taking
 
     def prices(self, own: Ints, *, forced: bool) -> Prices:
-        """Return what room costs now on every node but the ``own`` ones of a job whose seat is free already."""
+        """Return what room costs now on every node but the ``own`` ones of a job whose placement is free already."""
         prices, stale = self._prices[forced], self._stale[forced]
         for done, node in enumerate(stale.difference(own.tolist())):
             if done % _NODES == _NODES - 1 and self._is_late():
@@ -78,7 +78,7 @@ class CachedCosts:
     def occupants(self, node: int, receiver: int, given: Given, *, forced: bool) -> Occupants:
         """Return who is on a node and may give there for a receiver, after what they have ``given`` elsewhere.
 
-        The seat of the receiver itself must be free already.
+        The placement of the receiver itself must be free already.
         """
         others = self._state.on_node[node]
         if given and not given.keys().isdisjoint(others):
@@ -95,7 +95,7 @@ class CachedCosts:
             steps=self._steps,
             node=node,
             forced=forced,
-            seats={other: state.seats[other] for other in others},
+            placements={other: state.placements[other] for other in others},
             free=(int(state.free.gpus[node]), int(state.free.cpus[node]), int(state.free.memory[node])),
         )
         for other in others:
@@ -105,4 +105,4 @@ class CachedCosts:
 
     def _standing(self, job: int) -> int:
         """Return a number that is the same for jobs to which the same is open: those that wait and are alike."""
-        return job if job in self._state.seats else ~self._state.curves.number[job]
+        return job if job in self._state.placements else ~self._state.curves.number[job]

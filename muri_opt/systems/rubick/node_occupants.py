@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muri_opt.systems.plans.allocation import Seat
+from muri_opt.systems.plans.allocation import PlanPlacement
 from muri_opt.systems.rubick.shrink_steps import ShrinkSteps, Step, freed_on
 from muri_opt.systems.rubick.slopes import NOTHING
 
 Amounts = tuple[int, int, int]
-Given = dict[int, Seat | None]
-"""The seats that jobs change to, ``None`` for those that stop."""
+Given = dict[int, PlanPlacement | None]
+"""The placements that jobs change to, ``None`` for those that stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Occupants:
-    """The ``seats`` on a node, latest job first, and what they leave ``free`` there.
+    """The ``placements`` on a node, latest job first, and what they leave ``free`` there.
 
     To come to this, jobs have ``given`` something and had some ``loss``. What comes of giving more is remembered:
     whoever needs room next finds the steps worked out.
@@ -25,7 +25,7 @@ class Occupants:
     steps: ShrinkSteps
     node: int
     forced: bool
-    seats: Mapping[int, Seat]
+    placements: Mapping[int, PlanPlacement]
     free: Amounts
     loss: float = 0
     given: Given = field(default_factory=dict)
@@ -41,29 +41,29 @@ class Occupants:
         except KeyError:
             return self._after.setdefault(resource, self._give(resource))
 
-    def changed(self, job: int, seat: Seat | None) -> Occupants:
-        """Return who is there after a job changed its seat, perhaps to one elsewhere or to none."""
-        curves, before = self.steps.curves, self.seats[job]
-        more = freed_on(curves, before, seat, self.node)
-        seats = dict(self.seats)
-        if seat is not None and self.node in seat.nodes.tolist():
-            seats[job] = seat
+    def changed(self, job: int, placement: PlanPlacement | None) -> Occupants:
+        """Return who is there after a job changed its placement, perhaps to one elsewhere or to none."""
+        curves, before = self.steps.curves, self.placements[job]
+        more = freed_on(curves, before, placement, self.node)
+        placements = dict(self.placements)
+        if placement is not None and self.node in placement.nodes.tolist():
+            placements[job] = placement
         else:
-            del seats[job]
+            del placements[job]
         return Occupants(
             steps=self.steps,
             node=self.node,
             forced=self.forced,
-            seats=seats,
+            placements=placements,
             free=(self.free[0] + more[0], self.free[1] + more[1], self.free[2] + more[2]),
-            loss=self.loss + self.steps.loss(job, before.option, NOTHING if seat is None else seat.option),
-            given=self.given | {job: seat},
+            loss=self.loss + self.steps.loss(job, before.option, NOTHING if placement is None else placement.option),
+            given=self.given | {job: placement},
         )
 
     def _give(self, resource: int) -> tuple[float, Occupants] | None:
         found: tuple[int, Step] | None = None
-        for job, seat in self.seats.items():
-            step = self.steps.step(job, seat, self.node, resource, forced=self.forced)
+        for job, placement in self.placements.items():
+            step = self.steps.step(job, placement, self.node, resource, forced=self.forced)
             if step is not None and (found is None or step.slope < found[1].slope):
                 found = job, step
-        return None if found is None else (found[1].slope, self.changed(found[0], found[1].seat))
+        return None if found is None else (found[1].slope, self.changed(found[0], found[1].placement))

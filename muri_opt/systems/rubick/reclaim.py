@@ -55,7 +55,7 @@ def offers(
     *,
     forced: bool = False,
 ) -> list[Offer]:
-    """Return what a job finds where nodes are ``short`` of room for some options; its own seat must be free already."""
+    """Return what a job finds where nodes are ``short`` of room for some options; what it has must be free already."""
     slopes = [FORCED if forced else state.curves.slopes(state.option(job), option) for option in options]
     own = state.own(job)
     first, loss = costs.prices(own, forced=forced).of(
@@ -75,7 +75,7 @@ def move_to(
 ) -> Move | None:
     """Return how a job gets an option for which others must give, if that adds more than ``above``, else ``None``.
 
-    The job's own seat must be free already (its nodes come first). Nodes that have room are used as they are; on
+    The job's own placement must be free already (its nodes come first). Nodes that have room are used as they are; on
     others, lowest slopes first, jobs give step by step until a part fits. They give only if the slope of the receiver
     is higher than theirs in the resource that is short there, unless it is ``forced``. A node where they would lose too
     much is passed over.

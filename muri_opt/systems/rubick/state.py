@@ -19,7 +19,7 @@ NOWHERE: Final[Ints] = np.empty(0, dtype=np.int64)
 
 
 class State(PlanAllocation):
-    """Seats, and what the algorithm knows of the jobs beside them.
+    """Placements, and what the algorithm knows of the jobs beside them.
 
     ``rank`` are the jobs in the order of priority and submission. ``firm`` jobs run and may not restart; ``starving``
     ones have waited too long to be evicted. ``level`` is that of each job's priority, 0 the first.
@@ -36,20 +36,20 @@ class State(PlanAllocation):
 
     def option(self, job: int) -> int:
         """Return the option a job has now."""
-        seat = self.seats.get(job)
-        return NOTHING if seat is None else seat.option
+        placement = self.placements.get(job)
+        return NOTHING if placement is None else placement.option
 
     def own(self, job: int) -> Ints:
         """Return the nodes a job has now."""
-        seat = self.seats.get(job)
-        return NOWHERE if seat is None else seat.nodes
+        placement = self.placements.get(job)
+        return NOWHERE if placement is None else placement.nodes
 
     def take(self, job: int, option: int, nodes: Ints) -> None:
-        """Seat a job that has no seat; where it stays at home, without a restart."""
+        """Place a job that has no placement; where it stays at home, without a restart."""
         super().take(job, self.settled(option, nodes), nodes)
 
     def keep_present(self) -> None:
-        """Seat every running job where it runs, guaranteed ones first, as far as its plan is allowed there and fits.
+        """Place every running job where it runs, guaranteed ones first, as far as its plan is allowed there and fits.
 
         A round does not say how many CPUs a running job has: it starts with the fewest its plan can have there, and
         more are a step like any other, without a restart.
@@ -67,7 +67,7 @@ class State(PlanAllocation):
     def within_reach(self, job: int) -> list[int]:
         """Return the options a job may change to, worth most first: a firm job none that restarts it."""
         options = self.curves.best_first[job]
-        if job in self.firm and job in self.seats:
+        if job in self.firm and job in self.placements:
             return [o for o in options if self.options.home[o] >= 0]
         return options
 

@@ -30,7 +30,7 @@ def joint_bound(round_: Round, rules: Joint, duals: LinearDuals) -> int | None:
     """Return the largest value that prices allow any joint round; ``None`` where too many groups had to be looked at.
 
     Prices of ``stages`` need no groups, and those with jobs that are ``alike`` only groups of classes. All others
-    charge each group for its jobs, GPUs, CPUs, memory, quotas, the nodes it is on, and the seat it keeps; what a group
+    charge each group for its jobs, GPUs, CPUs, memory, quotas, the nodes it is on, and the GPUs it keeps; what a group
     would still gain is charged to its first job.
     """
     workers = workers_of(round_, rules)
@@ -45,7 +45,7 @@ def _by_groups(round_: Round, workers: Workers, duals: LinearDuals) -> int | Non
     """Return the bound by prices of jobs and of what they use: every group that may be is looked at."""
     supply = {
         "once": [1] * len(workers.jobs),
-        "seats": [node.gpus for node in round_.cluster.nodes],
+        "kept": [node.gpus for node in round_.cluster.nodes],
         "nodes": [node.gpus for node in round_.cluster.nodes],
         **pooled_supply(round_),
     }
@@ -86,9 +86,9 @@ class _Charges:
         ]
         ids = [node.id for node in round_.cluster.nodes]
         self._node: Sequence[int] = prices.of["nodes"]
-        both = [seat + node for seat, node in zip(prices.of["seats"], self._node, strict=True)]
-        self._both, seat_of = both, dict(zip(ids, both, strict=True))
-        self._seat = [sum(seat_of[node] * has for node, has in (job.home or {}).items()) for job in workers.jobs]
+        both = [kept + node for kept, node in zip(prices.of["kept"], self._node, strict=True)]
+        self._both, kept_of = both, dict(zip(ids, both, strict=True))
+        self._kept = [sum(kept_of[node] * has for node, has in (job.home or {}).items()) for job in workers.jobs]
         self._parts = parts_open(round_) if any(both) else None
 
     def _cheapest(self, group: Sequence[int]) -> int:
@@ -114,11 +114,11 @@ class _Charges:
             held = sorted((job.home or {}).values())
             if plan.name == job.by and held == sorted(piece.gpus for piece in pieces):
                 offer = MILLION * job.fresh // (unit * period) * job.weight * scale
-                most = max(most, offer - paid - self._seat[place])
+                most = max(most, offer - paid - self._kept[place])
         return most
 
     def _on_nodes(self, place: int, one: PlanEntry, pieces: Sequence[Piece]) -> int:
-        """Return what the cheapest nodes cost on which the parts of a plan may be: its parts take their seats, too."""
+        """Return what the cheapest nodes cost on which the parts of a plan may be: its parts count as kept, too."""
         if self._parts is None:
             return 0
         parts = nodes_of_plan(self._round, self._parts(self._round.jobs[place]), one)
@@ -159,8 +159,8 @@ class _Charges:
                     for each, amount in zip(weight, work, strict=True)
                 )
                 * scale
-                - seat
-                for work, seat in self._ways(group, gpus)
+                - kept
+                for work, kept in self._ways(group, gpus)
             )
             if most > paid:
                 yield group[0], most - paid
@@ -171,7 +171,7 @@ class _Charges:
         yield [job.changed for job in jobs], gpus * self._cheapest(group)
         home = jobs[0].home
         if home is not None and sum(home.values()) == gpus and self._workers.goes_on(group, home):
-            yield [job.fresh for job in jobs], self._seat[group[0]]
+            yield [job.fresh for job in jobs], self._kept[group[0]]
 
 
 def _pieces(one: PlanEntry) -> list[Piece]:

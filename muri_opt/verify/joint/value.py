@@ -124,7 +124,7 @@ def cycle(stages: Sequence[Sequence[int]], order: Sequence[int] | None = None) -
     orders = [(0, *others) for others in permutations(range(1, count))] if order is None else [tuple(order)]
     return min(
         sum(
-            max(stages[job][(slot - seat) % slots] for job, seat in zip(one, (0, *later), strict=True))
+            max(stages[job][(slot - start) % slots] for job, start in zip(one, (0, *later), strict=True))
             for slot in range(slots)
         )
         for later in combinations(range(1, slots), count - 1)

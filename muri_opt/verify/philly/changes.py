@@ -138,7 +138,7 @@ class Proposals:
             apart = [job for job in targets if self._is_apart(job, targets[job], before[job], extra)]
             if apart:
                 return f"job {self.reading.stands[apart[0]].job.id!r} is further apart than it may be"
-            if not self._could_seat(stand, level, extra, change):
+            if not self._could_place(stand, level, extra, change):
                 return "the job could not start"
             return None
         finally:
@@ -147,10 +147,10 @@ class Proposals:
             for job, held in before.items():
                 self.hall.put(job, held)
 
-    def _could_seat(self, stand: Stand, level: int, extra: tuple[int, Room] | None, change: Change) -> bool:
+    def _could_place(self, stand: Stand, level: int, extra: tuple[int, Room] | None, change: Change) -> bool:
         if stand.asked is None or extra is None:
-            return self.hall.could_seat(stand, level, self._reach(stand, extra), extra)
-        return self.hall.could_seat_with(self._like(stand.asked, change), stand.need, level, extra[1])
+            return self.hall.could_place(stand, level, self._reach(stand, extra), extra)
+        return self.hall.could_place_with(self._like(stand.asked, change), stand.need, level, extra[1])
 
     def _is_apart(self, job: int, target: Held, before: Held, extra: tuple[int, Room] | None) -> bool:
         """Return whether a job is moved further apart than it is, and than it could have been put."""

@@ -54,7 +54,7 @@ class ClusterState:
         alone = any(self._is_alone(job) for job in self.residents[node])
         return not self.rooms[node].possible or (alone and len(self.residents[node]) > 1)
 
-    def could_seat(self, stand: Stand, level: int, reach: Reach, extra: tuple[int, Room] | None = None) -> bool:
+    def could_place(self, stand: Stand, level: int, reach: Reach, extra: tuple[int, Room] | None = None) -> bool:
         """Return whether a gang could sit on what is free, no further apart than ``level``.
 
         ``reach`` says what is close for it; ``extra`` is one more node, with its rack.
@@ -63,7 +63,7 @@ class ClusterState:
             return False
         need = stand.need
         if stand.asked is not None:
-            return extra is None and self._could_seat(stand.asked, need, level, reach)
+            return extra is None and self._could_place(stand.asked, need, level, reach)
         racks = self.empty if self.reading.tenancy.is_alone(need.gpus) else self.shared
         if extra is not None:
             rack, room = extra
@@ -77,7 +77,7 @@ class ClusterState:
         nodes = len(self.rooms) + 1 if level else reach.fewest
         return any(_sits(rooms, need, nodes) for rooms in racks.values())
 
-    def could_seat_with(self, asked: Asked, need: Need, level: int, added: Room) -> bool:
+    def could_place_with(self, asked: Asked, need: Need, level: int, added: Room) -> bool:
         """Return whether a gang could sit on what is free where it may start and a further node like those.
 
         With it others may be closer together than before: a gang that may not be anywhere must find all on that node.
@@ -94,7 +94,7 @@ class ClusterState:
             for room, residents in zip(self.rooms, self.residents, strict=True)
         ]
 
-    def _could_seat(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
+    def _could_place(self, asked: Asked, need: Need, level: int, reach: Reach) -> bool:
         """Return whether a gang could sit on what is free of the nodes where it may start."""
         rooms = self._open_rooms(need)
         if reach.in_rack and level < 2:

@@ -22,15 +22,15 @@ def placement_reasons(round_: Round, decision: Decision, reading: Reading) -> It
     for job in hall.places:
         used[reading.stands[job].tenant] += reading.stands[job].need.gpus
     held = reading.quotas.held(used)
-    seatable: dict[tuple[object, ...], tuple[bool, int]] = {}
+    placeable: dict[tuple[object, ...], tuple[bool, int]] = {}
     for wait in decision.waiting:
         stand = reading.stands[round_.job_index[wait.job]]
         key = (*stand.demand, stand.level)
-        if key not in seatable:
-            seatable[key] = hall.could_seat(stand, stand.level, stand.reach), hall.free_for(stand.asked)
+        if key not in placeable:
+            placeable[key] = hall.could_place(stand, stand.level, stand.reach), hall.free_for(stand.asked)
         within = reading.quotas.has_left(stand.tenant, stand.need.gpus, held)
         back = None if stand.asked is None else kept_back(round_, stand.job)
-        yield wait, back or said_of(stand.job, _reason(stand, *seatable[key], within=within))
+        yield wait, back or said_of(stand.job, _reason(stand, *placeable[key], within=within))
 
 
 def wrong_placement_changes(round_: Round, decision: Decision, reading: Reading) -> Iterator[Violation]:
@@ -52,13 +52,13 @@ def _state(round_: Round, decision: Decision, reading: Reading) -> ClusterState:
     return ClusterState(reading, places_of(round_, decision))
 
 
-def _reason(stand: Stand, seatable: bool, free: int, *, within: bool) -> WaitingReason:
+def _reason(stand: Stand, placeable: bool, free: int, *, within: bool) -> WaitingReason:
     """Return why a job waits; ``free`` GPUs are where it may start, and ``within`` its quota it would be or not."""
     if not stand.reach.fits:
         return WaitingReason.CAPACITY
     if stand.level == APART:
         return WaitingReason.BACKOFF
-    if seatable:
+    if placeable:
         return WaitingReason.PRIORITY
     if not within:
         return WaitingReason.QUOTA

@@ -40,12 +40,12 @@ def judged(tmp_path):
 
 
 def short(result, **more):
-    seats = [{"jobs": list(one.jobs), "gpus": dict(one.gpus)} for one in result.decision.assignments]
+    given = [{"jobs": list(one.jobs), "gpus": dict(one.gpus)} for one in result.decision.assignments]
     return {
         "format": "muri-opt/answer/1",
         "instance": TOY,
         "policy": "srtf",
-        "assignments": seats,
+        "assignments": given,
     } | more
 
 
@@ -83,16 +83,16 @@ def test_why_jobs_wait_is_not_judged_and_what_a_file_says_of_its_rules_is_not_be
 
 
 FAULTS = {
-    "job-once": lambda seats: [*seats, seats[0]],
-    "known-job": lambda seats: [*seats, {"jobs": ["nobody"], "gpus": {"n0": 1}}],
-    "gang": lambda seats: [*seats[1:], seats[0] | {"gpus": dict.fromkeys(seats[0]["gpus"], 99)}],
+    "job-once": lambda given: [*given, given[0]],
+    "known-job": lambda given: [*given, {"jobs": ["nobody"], "gpus": {"n0": 1}}],
+    "gang": lambda given: [*given[1:], given[0] | {"gpus": dict.fromkeys(given[0]["gpus"], 99)}],
 }
 
 
 @pytest.mark.parametrize("rule", FAULTS)
 def test_a_decision_that_breaks_a_rule_is_refused_with_the_reason(judged, rule):
-    seats = FAULTS[rule](short(solved())["assignments"])
-    found = judged(short(solved(), assignments=seats))
+    given = FAULTS[rule](short(solved())["assignments"])
+    found = judged(short(solved(), assignments=given))
     assert (found.verdict, found.value, found.share, found.to_best) == (Verdict.REFUSED, None, 0.0, None)
     assert rule in {one.rule for one in found.violations}
 

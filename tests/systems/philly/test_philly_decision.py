@@ -219,11 +219,11 @@ def test_the_smallest_node_is_found_where_a_larger_one_would_not_help() -> None:
     round_ = Round(cluster=Cluster(nodes=nodes), jobs=jobs)
     status = JobStatus.of(round_, policy_from("philly").tenant_rules)
     assert smallest_node(ClusterState(round_, status), 1, 0) == (4, None)
-    helps = [gpus for gpus in range(1, 13) if _seated(round_, gpus)]
+    helps = [gpus for gpus in range(1, 13) if _placed(round_, gpus)]
     assert helps == [4, 5, 8, 9, 10, 11, 12]
 
 
-def _seated(round_: Round, gpus: int) -> bool:
+def _placed(round_: Round, gpus: int) -> bool:
     then = changed(round_, Decision(assignments=(Assignment(jobs=("r",), gpus={"n0": 6}),)), "w", Change(add_gpus=gpus))
     return find_placement(ClusterState(then, JobStatus.of(then, policy_from("philly").tenant_rules)), 1, 0) is not None
 

@@ -69,7 +69,7 @@ def test_a_decision_is_worth_what_the_chapter_says(round_, text):
 
 @settings(max_examples=70)
 @given(round_=tenant_rounds(max_jobs=6), text=tenant_policies())
-def test_a_seat_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
+def test_a_placement_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
     policy = policy_from(text)
     ruled, state = Ruled(round_, policy), ClusterState(round_, JobStatus.of(round_, policy.tenant_rules))
     for position, job in enumerate(round_.jobs):
@@ -79,13 +79,13 @@ def test_a_seat_is_found_if_there_is_one_and_as_close_as_can_be(round_, text):
         assert state.room(position).tolist() == list(room.values())
         for level in range(-1, 3):
             held = find_placement(state, position, level)
-            assert (held is not None) == ruled.seatable(job, ruled.before, level)
+            assert (held is not None) == ruled.placeable(job, ruled.before, level)
             if held is None:
                 continue
             names = [round_.cluster.nodes[node].id for node in held]
             assert sum(held.values()) == job.gpus
             assert all(0 < gpus <= room[name] for name, gpus in zip(names, held.values(), strict=True))
-            closest = next(able for able in range(3) if ruled.seatable(job, ruled.before, able))
+            closest = next(able for able in range(3) if ruled.placeable(job, ruled.before, able))
             assert ruled.spread(job, names) == closest
 
 

@@ -31,7 +31,7 @@ def test_nobody_waits_beside_free_gpus_that_would_do(round_, text):
     for one in decision.waiting:
         job = ruled.jobs[one.job]
         if job.state == "waiting" or ruled.policy.migrate == "0":
-            assert not ruled.seatable(job, places, ruled.level(job))
+            assert not ruled.placeable(job, places, ruled.level(job))
 
 
 @MANY

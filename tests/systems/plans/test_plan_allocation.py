@@ -1,4 +1,4 @@
-"""Seats of jobs: where an option goes, and that what can stay stays."""
+"""Placements of jobs: where an option goes, and that what can stay stays."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ def test_an_option_for_any_node_is_the_one_without_a_restart_where_the_job_can_s
     options = PlanOptions.of(round_, PlanRules())
     home, anywhere = 0, 1
     assert options.home.tolist() == [0, -1]
-    seating = PlanAllocation(round_, options)
+    allocation = PlanAllocation(round_, options)
     for option in (home, anywhere):
-        seat = seating.seat_for(option)
-        assert (seat.option, seat.nodes.tolist()) == (home, [0])
-    assert seating.settled(anywhere, options.homes[0]) == home
-    seating.free.gpus[0] = 0
-    assert seating.seat_for(home) is None
-    assert seating.seat_for(anywhere).nodes.tolist() == [1]
-    assert seating.settled(anywhere, seating.seat_for(anywhere).nodes) == anywhere
+        placement = allocation.placement_for(option)
+        assert (placement.option, placement.nodes.tolist()) == (home, [0])
+    assert allocation.settled(anywhere, options.homes[0]) == home
+    allocation.free.gpus[0] = 0
+    assert allocation.placement_for(home) is None
+    assert allocation.placement_for(anywhere).nodes.tolist() == [1]
+    assert allocation.settled(anywhere, allocation.placement_for(anywhere).nodes) == anywhere
 
 
-def test_a_job_has_one_seat_and_leaves_it_whole() -> None:
+def test_a_job_has_one_placement_and_leaves_it_whole() -> None:
     round_ = plan_round([2, 2], [planned(0, {(2, 2): 1.0}), planned(1, {2: 1.0})])
     options = PlanOptions.of(round_, PlanRules())
-    seating = PlanAllocation(round_, options)
-    assert seating.start(0, [0])
-    assert not seating.start(0, [0])
-    assert seating.free.gpus.tolist() == [1, 1]
-    assert seating.on_node == [{0}, {0}]
-    assert not seating.start(1, [1])
-    seating.leave(0)
-    assert seating.start(1, [1])
-    assert seating.free.gpus.tolist() == [0, 2]
-    assert seating.on_node == [{1}, set()]
+    allocation = PlanAllocation(round_, options)
+    assert allocation.start(0, [0])
+    assert not allocation.start(0, [0])
+    assert allocation.free.gpus.tolist() == [1, 1]
+    assert allocation.on_node == [{0}, {0}]
+    assert not allocation.start(1, [1])
+    allocation.leave(0)
+    assert allocation.start(1, [1])
+    assert allocation.free.gpus.tolist() == [0, 2]
+    assert allocation.on_node == [{1}, set()]

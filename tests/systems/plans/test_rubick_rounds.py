@@ -58,20 +58,21 @@ def test_the_replay_passes_jobs_that_do_not_fit(tasks):
 
 
 def test_jobs_run_as_the_round_before_left_them(tasks):
-    def seat(job, plan, *nodes):
+    def placement(job, plan, *nodes):
         return Assignment(jobs=(job,), plan=plan, gpus=dict.fromkeys(nodes, 2 if len(nodes) > 1 else 1))
 
     earlier = rubick_rounds.round_at(tasks, 1)
     assert {job.state for job in earlier.jobs} == {"waiting"}
     after = rubick_rounds.placed(
-        earlier, Decision(assignments=(seat("first", "ga", "node-1", "node-0"), seat("small", "gc", "node-2")))
+        earlier,
+        Decision(assignments=(placement("first", "ga", "node-1", "node-0"), placement("small", "gc", "node-2"))),
     )
     second = rubick_rounds.round_at(tasks, 100, after)
     first, large, _ = second.jobs
     assert (first.state, first.plan, first.placement) == ("running", "ga", {"node-0": 2, "node-1": 2})
     assert (first.executed_seconds, first.restarts, large.state, large.plan) == (99, 0, "waiting", "182")
-    stayed = seat("first", "ga", "node-0", "node-1")
-    third = rubick_rounds.placed(second, Decision(assignments=(stayed, seat("small", "gc", "node-3"))))
+    stayed = placement("first", "ga", "node-0", "node-1")
+    third = rubick_rounds.placed(second, Decision(assignments=(stayed, placement("small", "gc", "node-3"))))
     assert [job.restarts for job in third.jobs] == [0, None, 1]
     evicted = rubick_rounds.placed(third, Decision(assignments=(stayed,))).jobs[2]
     assert (evicted.state, evicted.placement, evicted.restarts) == ("waiting", None, 1)

@@ -1,4 +1,4 @@
-"""Running jobs that are seated together have the seats that they have one after another."""
+"""Running jobs that are placed together have the placements that they have one after another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plan_reading_cases import drawn_rounds
 from muri_opt import Round, policy_from
 from muri_opt.systems.plans import plan_rows
 from muri_opt.systems.plans.allocation import PlanAllocation, arrivals
-from muri_opt.systems.plans.held_seats import HeldSeats
+from muri_opt.systems.plans.held_placements import HeldPlacements
 from muri_opt.systems.plans.options import PlanOptions
 
 
@@ -27,23 +27,23 @@ def crowded(round_: Round, more: float) -> Round:
     return msgspec.structs.replace(round_, jobs=tuple(jobs))
 
 
-@pytest.mark.parametrize("seating", [PlanAllocation, HeldSeats])
+@pytest.mark.parametrize("allocation", [PlanAllocation, HeldPlacements])
 @pytest.mark.parametrize(("family", "policy"), [("plans", "rubick"), ("configurations", "optimus-ps")])
-def test_seats_of_all_are_those_of_one_after_another(seating, family: str, policy: str, monkeypatch) -> None:
+def test_placements_of_all_are_those_of_one_after_another(allocation, family: str, policy: str, monkeypatch) -> None:
     together = PlanAllocation.stay_together
     for drawn, cpus in zip(drawn_rounds(family), (96.0, 12.0, 8.0, 96.0, 6.0, 32.0), strict=False):
         round_ = crowded(drawn, cpus)
         options = PlanOptions.read(round_, policy_from(policy).plan_rules)
-        seats = []
+        placements = []
         for method in (together, lambda *_: False):
             with monkeypatch.context() as patched:
                 patched.setattr(PlanAllocation, "stay_together", method)
-                found = seating(round_, options)
+                found = allocation(round_, options)
                 found.stay(arrivals(round_))
             free = found.free.left.tolist(), found.free.quota.tolist(), [sorted(jobs) for jobs in found.on_node]
-            held = {job: (seat.option, seat.nodes.tolist()) for job, seat in found.seats.items()}
-            seats.append((list(held.items()), free))
-        assert seats[0] == seats[1]
+            held = {job: (placement.option, placement.nodes.tolist()) for job, placement in found.placements.items()}
+            placements.append((list(held.items()), free))
+        assert placements[0] == placements[1]
 
 
 def test_plans_are_read_once_and_anew_when_too_many_names_are_known(monkeypatch) -> None:

@@ -96,7 +96,7 @@ def test_policies_that_step_from_plan_to_plan_refuse_uneven_plans(spec: str) -> 
         solve_round(round_, spec, "heuristic")
 
 
-def test_larger_parts_are_on_the_first_nodes_of_a_seat() -> None:
+def test_larger_parts_are_on_the_first_nodes_of_a_placement() -> None:
     plan = Plan(name="dp3", gpus=3, nodes=2, cpus=3.0, throughput=3.0)
     held = {"n1": 2, "n0": 1}
     job = Job(id="a", gpus=3, plan="dp3", plans=(plan,), state="running", placement=held)

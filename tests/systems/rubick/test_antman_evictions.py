@@ -22,32 +22,38 @@ from muri_opt.systems.rubick.baselines import antman
 
 def plain_choice(round_: Round, options: PlanOptions) -> Mapping[int, Ints]:
     """Return the choice of the rule as it is stated: all best-effort jobs leave, and those that still fit come back."""
-    seating, queue = PlanAllocation(round_, options), arrivals(round_)
+    allocation, queue = PlanAllocation(round_, options), arrivals(round_)
     line = guaranteed_first(options, queue)
-    seating.stay(line)
+    allocation.stay(line)
     promised, largest = antman._promised(round_, options), antman._largest(options)
     for job in line:
         if not options.guaranteed[job]:
-            seating.grow(job, largest[job])
-        elif not seating.start(job, promised[job]) and job not in seating.seats and seating.free.within_quota(job):
-            evict(seating, job, promised[job], queue)
-    return seating.chosen
+            allocation.grow(job, largest[job])
+        elif (
+            not allocation.start(job, promised[job])
+            and job not in allocation.placements
+            and allocation.free.within_quota(job)
+        ):
+            evict(allocation, job, promised[job], queue)
+    return allocation.chosen
 
 
-def evict(seating: PlanAllocation, job: int, wanted: list[int], queue: list[int]) -> None:
-    options = seating.options
-    latest = sorted(seating.seats.items(), key=lambda held: -queue.index(held[0]))
+def evict(allocation: PlanAllocation, job: int, wanted: list[int], queue: list[int]) -> None:
+    options = allocation.options
+    latest = sorted(allocation.placements.items(), key=lambda held: -queue.index(held[0]))
     guests = {
-        other: seat
-        for other, seat in latest
+        other: placement
+        for other, placement in latest
         if not options.guaranteed[other] and options.level[other] >= options.level[job]
     }
     for other in guests:
-        seating.leave(other)
-    started = seating.start(job, wanted)
-    for other, seat in reversed(guests.items()):
-        if not started or all(seating.free.has_room(seat.option, seat.nodes, node) for node in seat.nodes.tolist()):
-            seating.take(other, *seat)
+        allocation.leave(other)
+    started = allocation.start(job, wanted)
+    for other, placement in reversed(guests.items()):
+        if not started or all(
+            allocation.free.has_room(placement.option, placement.nodes, node) for node in placement.nodes.tolist()
+        ):
+            allocation.take(other, *placement)
 
 
 def evolving(seed: int) -> list[Round]:

@@ -34,7 +34,7 @@ def test_asking_every_job_again_gives_the_same_decision(round_: Round, copies: i
         assert policy.decide(crowded, 0) == remembered
 
 
-def test_alike_jobs_are_asked_once_while_no_seat_changes() -> None:
+def test_alike_jobs_are_asked_once_while_no_placement_changes() -> None:
     round_ = plan_round([1], [planned(j, {1: 1.0}) for j in range(9)])
     asked = []
     refuse = CachedCosts.refuse

@@ -116,7 +116,7 @@ def test_any_prices_bound_every_decision(seed):
         for multipliers in (
             {"gpus": (price,)},
             {"gpus": (price,), "once": (price,) * jobs},
-            {"gpus": (price,), "seats": (price,) * len(round_.cluster.nodes)},
+            {"gpus": (price,), "kept": (price,) * len(round_.cluster.nodes)},
             {"stages": (price, price // 2, 0), "part": (price,)},
             {"gpus": (price,), "once": (price // 3,) * jobs, "alike": tuple(1 + place % 2 for place in range(jobs))},
             {"gpus": (price,), "alike": tuple(range(1, jobs + 1))},

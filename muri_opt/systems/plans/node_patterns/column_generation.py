@@ -23,7 +23,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.plans.node_patterns.cluster import cluster_prices
 from muri_opt.systems.plans.node_patterns.diving import dive
 from muri_opt.systems.plans.node_patterns.fill_leftover import filled
-from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, seated
+from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, placed_by_gpus
 from muri_opt.systems.plans.node_patterns.greedy_fill import one_by_one
 from muri_opt.systems.plans.node_patterns.items import Items, node_families
 from muri_opt.systems.plans.node_patterns.master import Key, Master
@@ -106,7 +106,7 @@ class _Search:
     def counted(self) -> Packed | None:
         """Return the best choice by the GPUs of the cluster if all of it finds nodes: it is the best there is."""
         chosen = best_by_gpus(self.round_, self.options)
-        found = {} if chosen is None else seated(self.round_, self.options, chosen)
+        found = {} if chosen is None else placed_by_gpus(self.round_, self.options, chosen)
         self._offer(found)
         if chosen is None or len(found) < len(chosen):
             return None
@@ -125,7 +125,7 @@ class _Search:
 
         answer = solve_options(knapsack, solve_rest, self.budget.left())
         self.budget.spend(answer.work)
-        self._offer(seated(self.round_, self.options, kept[answer.choice[answer.choice >= 0]].tolist()))
+        self._offer(placed_by_gpus(self.round_, self.options, kept[answer.choice[answer.choice >= 0]].tolist()))
         once = {"once": tuple(answer.priced.idle.tolist())}
         return Packed(
             chosen=self.chosen,

@@ -33,7 +33,7 @@ def best_by_gpus(round_: Round, options: PlanOptions) -> list[int] | None:
     return [some.start + place for some, place in zip(mine, programme.chosen(total), strict=True) if place >= 0]
 
 
-def seated(round_: Round, options: PlanOptions, chosen: list[int]) -> dict[int, Ints]:
+def placed_by_gpus(round_: Round, options: PlanOptions, chosen: list[int]) -> dict[int, Ints]:
     """Return nodes for as many of the options as find them.
 
     Homes come first, then the largest parts, several parts before one of the same size, each where it is tightest.

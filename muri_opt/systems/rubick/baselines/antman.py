@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.plans.allocation import PlanAllocation, Seat, arrivals, guaranteed_first, ranked, sizes
+from muri_opt.systems.plans.allocation import PlanAllocation, PlanPlacement, arrivals, guaranteed_first, ranked, sizes
 from muri_opt.systems.plans.options import PlanOptions
 from muri_opt.systems.plans.policy import ThroughputPolicy
 
@@ -41,24 +41,24 @@ class AntManPolicy(ThroughputPolicy):
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs; where it is late nobody is evicted any more, and nobody grows."""
         queue = arrivals(round_)
-        seating = _Seating(round_, options, queue)
+        allocation = _Allocation(round_, options, queue)
         promised, largest = _promised(round_, options), _largest(options)
         for _, level in groupby(guaranteed_first(options, queue), key=options.level.tolist().__getitem__):
             for job in level:
                 late = until < inf and monotonic() >= until
                 if not options.guaranteed[job]:
-                    seating.serve(job, largest[job], grow=not late)
+                    allocation.serve(job, largest[job], grow=not late)
                 else:
-                    seating.promise(job, promised[job], evict=not late)
-            seating.end_level()
-        return seating.chosen
+                    allocation.promise(job, promised[job], evict=not late)
+            allocation.end_level()
+        return allocation.chosen
 
 
-class _Seating(PlanAllocation):
-    """The seats of all jobs, and beside them only those that nobody may take any more.
+class _Allocation(PlanAllocation):
+    """The placements of all jobs, and beside them only those that nobody may take any more.
 
-    These are seats of guaranteed jobs and of jobs of a larger priority than the level that is served: a guaranteed job
-    can start, whoever is evicted for it, exactly if it has room beside them.
+    These are placements of guaranteed jobs and of jobs of a larger priority than the level that is served: a
+    guaranteed job can start, whoever is evicted for it, exactly if it has room beside them.
     """
 
     def __init__(self, round_: Round, options: PlanOptions, queue: list[int]) -> None:
@@ -66,20 +66,22 @@ class _Seating(PlanAllocation):
         self.stay(guaranteed_first(options, queue))
         self._rank = {job: place for place, job in enumerate(queue)}
         self._firm = PlanAllocation(round_, options)
-        self._firm.take_all({seat.option: seat.nodes for job, seat in self.seats.items() if options.guaranteed[job]})
+        self._firm.take_all(
+            {placement.option: placement.nodes for job, placement in self.placements.items() if options.guaranteed[job]}
+        )
         self._served: list[int] = []
 
     def promise(self, job: int, wanted: list[int], *, evict: bool) -> None:
-        """Seat a guaranteed job by the first option that fits, or that does once others are evicted."""
-        if job in self.seats:
+        """Place a guaranteed job by the first option that fits, or that does once others are evicted."""
+        if job in self.placements:
             return
         if self.start(job, wanted):
-            self._firm.take(job, *self.seats[job])
+            self._firm.take(job, *self.placements[job])
         elif evict and self.free.within_quota(job) and self._firm.start(job, wanted):
-            self._make_room(job, self._firm.seats[job])
+            self._make_room(job, self._firm.placements[job])
 
     def serve(self, job: int, wanted: list[int], *, grow: bool) -> None:
-        """Give a best-effort job the first of the options that fits; one with a seat may only grow."""
+        """Give a best-effort job the first of the options that fits; one with a placement may only grow."""
         if grow:
             self.grow(job, wanted)
         else:
@@ -87,21 +89,22 @@ class _Seating(PlanAllocation):
         self._served.append(job)
 
     def end_level(self) -> None:
-        """Let best-effort jobs that were served keep their seats: those to come have a smaller priority."""
+        """Let best-effort jobs that were served keep their placements: those to come have a smaller priority."""
         for job in self._served:
-            if job in self.seats:
-                self._firm.take(job, *self.seats[job])
+            if job in self.placements:
+                self._firm.take(job, *self.placements[job])
         self._served.clear()
 
-    def _make_room(self, job: int, seat: Seat) -> None:
-        """Seat a guaranteed job where others are in its way: those that still fit beside it stay, the latest do not."""
-        on_nodes = {other for node in seat.nodes.tolist() for other in self.on_node[node]}
+    def _make_room(self, job: int, placement: PlanPlacement) -> None:
+        """Place a guaranteed job where others are in its way: those that still fit beside it stay, the last do not."""
+        on_nodes = {other for node in placement.nodes.tolist() for other in self.on_node[node]}
         guests = {
-            other: self.seats[other] for other in sorted(on_nodes - self._firm.seats.keys(), key=self._rank.__getitem__)
+            other: self.placements[other]
+            for other in sorted(on_nodes - self._firm.placements.keys(), key=self._rank.__getitem__)
         }
         for other in guests:
             self.leave(other)
-        self.take(job, *seat)
+        self.take(job, *placement)
         for other, held in guests.items():
             if all(self.free.has_room(held.option, held.nodes, node) for node in held.nodes.tolist()):
                 self.take(other, *held)

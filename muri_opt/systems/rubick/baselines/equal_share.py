@@ -31,17 +31,17 @@ class EqualSharePolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return _shared(round_, options, self.seats(round_, options))
+        return _shared(round_, options, self.allocation(round_, options))
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, whatever their share."""
-        seating = PlanAllocation(round_, options)
-        seating.stay(arrivals(round_))
-        return _shared(round_, options, seating)
+        allocation = PlanAllocation(round_, options)
+        allocation.stay(arrivals(round_))
+        return _shared(round_, options, allocation)
 
 
-def _shared(round_: Round, options: PlanOptions, seating: PlanAllocation) -> Mapping[int, Ints]:
-    """Return the nodes of each option that runs, where each job has its share that has no seat yet."""
+def _shared(round_: Round, options: PlanOptions, allocation: PlanAllocation) -> Mapping[int, Ints]:
+    """Return the nodes of each option that runs, where each job has its share that has no placement yet."""
     queue = [job for job in arrivals(round_) if options.of_job(job)]
     total, gpus = round_.cluster.total_gpus, options.totals[0].tolist()
     share, rest = divmod(total, len(queue)) if queue else (0, 0)
@@ -49,5 +49,5 @@ def _shared(round_: Round, options: PlanOptions, seating: PlanAllocation) -> Map
         queue, share, rest = queue[:total], 1, 0
     for place, job in enumerate(queue, start=1):
         most = share + rest * (place == len(queue))
-        seating.start(job, (o for o in seating.best_first[job] if gpus[o] <= most))
-    return seating.chosen
+        allocation.start(job, (o for o in allocation.best_first[job] if gpus[o] <= most))
+    return allocation.chosen

@@ -64,26 +64,26 @@ class SiaPolicy(PlanPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        return _placed(round_, options, self.seats(round_, options), seed, until)
+        return _placed(round_, options, self.allocation(round_, options), seed, until)
 
     def keep(self, round_: Round, options: PlanOptions, seed: int) -> Mapping[int, Ints]:
         """Return the same with those that run where they are, and the program for the others with what is left."""
-        seating = PlanAllocation(round_, options)
-        seating.stay(arrivals(round_))
-        return _placed(round_, options, seating, seed)
+        allocation = PlanAllocation(round_, options)
+        allocation.stay(arrivals(round_))
+        return _placed(round_, options, allocation, seed)
 
 
 def _placed(
-    round_: Round, options: PlanOptions, seating: PlanAllocation, seed: int, until: float = inf
+    round_: Round, options: PlanOptions, allocation: PlanAllocation, seed: int, until: float = inf
 ) -> Mapping[int, Ints]:
-    """Return the nodes of each option that runs, with the program for jobs that have no seat yet.
+    """Return the nodes of each option that runs, with the program for jobs that have no placement yet.
 
     Its local search has a third of the time that there is ``until`` that moment: nodes take the rest.
     """
     knapsack = ClusterKnapsack.of(round_, options).options
     seconds = None if until == inf else max(0.0, until - monotonic()) / 3
     limits = Limits(seconds=seconds, seed=seed)
-    wanted = _by_level(knapsack, options, list(seating.chosen), limits)
+    wanted = _by_level(knapsack, options, list(allocation.chosen), limits)
     # Who can stay does, promises come before the rest, and large parts before small ones, which fit anywhere.
     order = {
         o: (
@@ -98,10 +98,10 @@ def _placed(
     rank = {job: place for place, job in enumerate(arrivals(round_))}
     for o in sorted(wanted, key=lambda o: (order[o], rank[int(options.job[o])])):
         job = int(options.job[o])
-        seating.start(job, [o, *seating.best_first[job]])
+        allocation.start(job, [o, *allocation.best_first[job]])
     for job in rank:
-        seating.start(job, seating.best_first[job])
-    return seating.chosen
+        allocation.start(job, allocation.best_first[job])
+    return allocation.chosen
 
 
 def _by_level(knapsack: Options, options: PlanOptions, kept: list[int], limits: Limits) -> list[int]:

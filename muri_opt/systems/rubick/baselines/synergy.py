@@ -35,12 +35,12 @@ class SynergyPolicy(ThroughputPolicy):
 
     def choose(self, round_: Round, options: PlanOptions, seed: int, until: float = inf) -> Mapping[int, Ints]:
         """Return the nodes of each option that runs."""
-        seating, queue = PlanAllocation(round_, options), arrivals(round_)
-        seating.stay(queue)
+        allocation, queue = PlanAllocation(round_, options), arrivals(round_)
+        allocation.stay(queue)
         slowest, speed = _proportional(round_, options, options.demands), options.throughput.tolist()
         for job in queue:
-            seating.start(job, (o for o in seating.best_first[job] if speed[o] >= slowest[job]))
-        return seating.chosen
+            allocation.start(job, (o for o in allocation.best_first[job] if speed[o] >= slowest[job]))
+        return allocation.chosen
 
 
 def _proportional(round_: Round, options: PlanOptions, demands: Sequence[tuple[int, ...]]) -> list[float]:

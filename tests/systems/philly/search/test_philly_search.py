@@ -9,7 +9,7 @@ import pytest
 from by_policy import broken_rules, decision_value
 from handmade import round_of
 from hypothesis import given, settings
-from seating_rounds import optimum, rules_for, status_of, verified_bound
+from philly_search_rounds import optimum, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited

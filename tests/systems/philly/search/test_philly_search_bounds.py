@@ -7,7 +7,7 @@ import pytest
 from handmade import round_of
 from hypothesis import given, settings, strategies as st
 from more_examples import more_examples
-from seating_rounds import optimum, own_bound, rules_for, status_of, verified_bound
+from philly_search_rounds import optimum, own_bound, rules_for, status_of, verified_bound
 
 from muri_opt import Job, Node, Round, Tenant
 from muri_opt.rounds import Budget, Limits, unlimited

@@ -12,7 +12,7 @@ from muri_opt.rounds import unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
 from muri_opt.systems.plans.node_patterns import pack
-from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, seated
+from muri_opt.systems.plans.node_patterns.gpus_only import best_by_gpus, placed_by_gpus
 from muri_opt.verify.plans.counting import counted_plans
 from muri_opt.verify.plans.plan_choices import PlanChoices
 
@@ -33,10 +33,10 @@ def test_the_choice_is_worth_what_the_verifier_counts(round_, policy):
 
 @given(packing_rounds(), planning_policies())
 @settings(max_examples=60)
-def test_what_is_seated_fits_and_all_of_it_is_optimal(round_, policy):
+def test_what_is_placed_fits_and_all_of_it_is_optimal(round_, policy):
     options = PlanOptions.of(round_, rules_for(policy))
     chosen = best_by_gpus(round_, options)
-    found = seated(round_, options, chosen)
+    found = placed_by_gpus(round_, options, chosen)
     free = FreeNodes(round_, options)
     for option, nodes in found.items():
         assert len(set(nodes.tolist())) == options.q[option]
@@ -63,7 +63,7 @@ def test_a_choice_that_finds_no_nodes_is_left_to_the_search():
     round_ = round_of([3, 3], [job(f"j{j}", (2, 1.0)) for j in range(3)])
     options = PlanOptions.of(round_, PlanRules())
     assert sorted(best_by_gpus(round_, options)) == [0, 1, 2]
-    assert len(seated(round_, options, [0, 1, 2])) == 2
+    assert len(placed_by_gpus(round_, options, [0, 1, 2])) == 2
     found = pack(round_, options, {}, unlimited(), relaxation, SOLVE)
     assert value_of(options, found.chosen) == 2_000_000
     assert not found.how.startswith("the best choice by GPUs")

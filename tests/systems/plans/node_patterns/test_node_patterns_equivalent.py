@@ -15,7 +15,7 @@ from running_states import settled
 
 from muri_opt import Cluster, Guarantee, Job, Node, Plan, Round, Tenant, verify
 from muri_opt.systems.plans import FreeNodes, PlanOptions, PlanRules, plan_decision
-from muri_opt.systems.plans.node_patterns.gpus_only import seated
+from muri_opt.systems.plans.node_patterns.gpus_only import placed_by_gpus
 from muri_opt.systems.plans.node_patterns.when_nodes_do_not_matter import equivalent_knapsack
 from muri_opt.verify.plans.optimum import planned_optimum
 from muri_opt.verify.plans.plan_choices import PlanChoices
@@ -90,7 +90,7 @@ def test_whatever_fits_the_cluster_finds_a_place(round_, data):
             left = left - knapsack.use[chosen[-1]]
     options_ = kept[np.array(chosen, dtype=np.int64)]
     free = FreeNodes(round_, options)
-    where = seated(round_, options, options_.tolist())
+    where = placed_by_gpus(round_, options, options_.tolist())
     assert sorted(where) == sorted(options_.tolist())
     for option, nodes in where.items():
         assert len(nodes) == options.q[option]
