@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 
 from muri_opt.rounds import JobConfiguration, configurations_of
@@ -70,6 +71,7 @@ def test_one_may_run_on_two_nodes():
     assert at(held).servers == at(held).workers == 2
 
 
+@pytest.mark.slow
 def test_rounds_shrink_to_short_names():
     smallest = find(
         family_rounds("configurations", max_jobs=3, max_nodes=2),

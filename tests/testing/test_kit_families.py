@@ -81,7 +81,8 @@ def test_what_makes_rounds_hard_is_drawn_often():
     assert min(seen.values()) >= 10, seen
 
 
-@pytest.mark.parametrize("family", ["gangs", pytest.param("plans", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["gangs", "plans"])
 def test_rounds_shrink_to_few_jobs_of_small_numbers(family):
     smallest = find(
         family_rounds(family),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from tenants_rulebook import Ruled
 
@@ -43,6 +44,7 @@ TRAITS = {
 }
 
 
+@pytest.mark.slow
 def test_each_rule_binds_in_a_fair_part_of_the_draws():
     counts = Counter()
 

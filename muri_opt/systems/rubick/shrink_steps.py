@@ -78,7 +78,7 @@ class ShrinkSteps:
         return Step(per_unit(self.loss(job, placement.option, then), freed, resource), best)
 
     def _placements(self, job: int, placement: PlanPlacement, node: int, resource: int) -> Iterator[PlanPlacement]:
-        """Yield smaller placements, worth most first: a smaller part on the same nodes, or fewer parts on some of them."""
+        """Yield smaller placements, worth most first: a smaller part on the same nodes, or fewer on some of them."""
         options, part = self._options, self.curves.part
         here, has = self.curves.on(placement.option, placement.nodes, node), self.curves.least[placement.option]
         rest = placement.nodes[placement.nodes != node]
