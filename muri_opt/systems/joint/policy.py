@@ -48,7 +48,8 @@ class JointPolicy(Policy):
     long as ``samples`` of the GPU-seconds of jobs that have ended; a replay adds those that end in it; with ``chance``
     it counts by how likely other jobs are to need more service, so that jobs that have had about as much do not take
     turns. A decision is expected to stand for ``horizon`` seconds; with ``restarts`` ``pay`` a running job that is
-    given other GPUs loses its restart of them, and with ``stops`` it also saves as much by going on as it is.
+    given other GPUs loses its restart of them, and with ``stops`` it saves as much by going on as it is instead, so
+    that one that is stopped for another counts as a restart, too.
 
     >>> [one.jobs for one in policy_from("joint-s:group=2").decide(shipped_round("toy/eight-stages"), 0).assignments]
     [('a', 'e'), ('b', 'c')]

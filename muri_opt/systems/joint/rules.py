@@ -39,7 +39,7 @@ class JointRules:
     1, 2, 4, ... GPUs. The ``horizon`` is in microseconds; ``pay`` charges changes. With a ``power`` a GPU second of
     work is worth one over the service left to that power, else what it costs at the job's end. ``samples`` are the
     GPU-milliseconds of jobs that have ended, by which the service left is expected where lengths are not known. With
-    ``stops`` a running job that goes on saves the restart that being stopped would cost it, and with
+    ``stops`` a running job that goes on saves the restart that being stopped or changed would cost it, and with
     ``chance`` the jobs behind another are counted by how likely they are to need more service than it.
 
     >>> JointRules.of({}).group

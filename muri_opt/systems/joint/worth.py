@@ -34,7 +34,7 @@ class Worth:
     """``new[j]`` is what an iteration of job j is worth if it does not run yet.
 
     ``changed[j]`` is the same if it runs and has to restart first. ``work[j]`` is what it is worth if it starts, or
-    goes on as it is: where being stopped costs a restart, that is worth more.
+    goes on as it is: where being stopped costs a restart, that is worth more, and being changed costs nothing beyond.
 
     A group of period T nanoseconds adds ``SCALE`` x work / (``unit`` x T) for each of its jobs, rounded down.
     """
@@ -54,9 +54,10 @@ class Worth:
         whole = rules.horizon
         for place in runs if rules.pay else ():
             each, lost = int(self.new[place]), restart_in(whole, jobs[place])
-            changed[place] = each * (whole - lost) // whole
             if rules.stops:
                 work[place] = each * (whole + lost) // whole
+            else:
+                changed[place] = each * (whole - lost) // whole
         return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
 
 

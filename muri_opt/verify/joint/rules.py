@@ -35,7 +35,7 @@ def _milli(text: str) -> tuple[int, ...]:
 class Joint:
     """What the settings say; the horizon in microseconds, the slow-down by the number of jobs less one.
 
-    With ``stops`` a running job that goes on as it is saves the restart that being stopped would cost.
+    With ``stops`` a running job that goes on as it is saves the restart that being stopped, or changed, would cost.
     ``chance`` says that the jobs behind another are counted by how likely they are to need more service.
     """
 

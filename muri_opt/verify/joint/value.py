@@ -159,7 +159,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
                 stages=stages,
                 base=base,
                 fresh=fresh * (rules.horizon + lost) // rules.horizon if rules.stops else fresh,
-                changed=fresh * (rules.horizon - lost) // rules.horizon,
+                changed=fresh if rules.stops else fresh * (rules.horizon - lost) // rules.horizon,
                 home=home,
                 plans=() if job.plans is None else allowed_plans(job),
                 by=job.plan,
