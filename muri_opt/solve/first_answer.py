@@ -176,6 +176,8 @@ class FirstAnswer(Timed):
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None
         with self.step("unchanged", "solve_seconds"):
+            if not self.policy.unchanged_may_reach(self.round_, value):
+                return None
             draft = self.policy.unchanged_draft(self.round_)
             if draft is None or self.audit.value(draft) < value:
                 return None

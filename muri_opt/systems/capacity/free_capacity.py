@@ -36,10 +36,13 @@ class Leftover(FreeCapacity):
         self.sets, self.types = node_sets(round_), type_quotas(round_)
 
     @classmethod
-    def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
-        """Return what is left where each job alone has its share."""
-        left = cls(round_)
-        left.take_all([((job,), share) for job, share in shares.items()])
+    def beside(cls, round_: Round, shares: Mapping[int, Ints], of: Entries | None = None) -> Leftover:
+        """Return what is left where each job alone has its share; ``of`` are the :func:`entries`, if they are known."""
+        left, groups = cls(round_), [((job,), share) for job, share in shares.items()]
+        if of is None:
+            left.take_all(groups)
+        elif groups:
+            left.take_entries(groups, of)
         return left
 
     def take_all(self, groups: Sequence[tuple[Sequence[int], Ints]]) -> None:

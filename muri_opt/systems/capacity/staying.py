@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes, held_gpus
+from muri_opt.systems.capacity.held_parts import held_parts
+from muri_opt.systems.capacity.shares import flat
 
 
 def staying_jobs(
@@ -37,6 +39,26 @@ def staying_jobs(
         left.take(held, job)
         stays[job] = held
     return stays
+
+
+def all_fit_as_they_are(round_: Round, jobs: Sequence[int]) -> bool:
+    """Return whether running gangs have as many GPUs as they ask for, and all of them together fit on their nodes."""
+    amounts, held = round_.amounts, held_parts(round_)
+    parts = [held[job] or [] for job in jobs]
+    group, node, gpus = flat(parts)
+    of = np.array(jobs, dtype=np.int64)
+    if not np.array_equal(np.bincount(group, weights=gpus, minlength=len(of)), amounts.g[of]):
+        return False
+    for has, each in (
+        (amounts.G, gpus),
+        (amounts.C, gpus * amounts.c[of][group]),
+        (amounts.M, gpus * amounts.m[of][group]),
+    ):
+        total = np.zeros(len(has), dtype=np.int64)
+        np.add.at(total, node, each)
+        if (total > has).any():
+            return False
+    return True
 
 
 def pinned_jobs(round_: Round, *, movable: bool = True) -> dict[int, Ints]:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
@@ -13,7 +15,7 @@ from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.decision import gang_assignments
 from muri_opt.systems.capacity.list_schedule import ListSchedule
 from muri_opt.systems.capacity.rearrangement import Shares
-from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
+from muri_opt.systems.capacity.staying import all_fit_as_they_are, check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
@@ -104,6 +106,23 @@ class GangPolicy(Policy):
         """Return the same without saying why the others wait."""
         shares = self._beside_what_runs(round_)
         return None if shares is None else gang_assignments(round_, shares)
+
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether all that run, with those that wait on all other GPUs in their order, are worth so much.
+
+        That is known of GPUs weighted by rank, where all that run can go on and nothing but amounts is asked.
+        """
+        if self.objective != "weighted" or self.preempt == "no" or not INFORMATION.issuperset(round_.used_fields):
+            return True
+        line = np.array(priority_order(round_, self.order), dtype=np.int64)
+        runs = np.array([job.state == "running" for job in round_.jobs], dtype=np.bool_)
+        if not all_fit_as_they_are(round_, np.flatnonzero(runs).tolist()):
+            return True
+        gpus, worth, goes_on = round_.amounts.g[line], np.arange(len(line), 0, -1), runs[line]
+        free = round_.cluster.total_gpus - int(gpus[goes_on].sum())
+        waits = np.where(goes_on, 0, gpus)
+        starts = np.clip(free - (np.cumsum(waits) - waits), 0, waits)  # the last one with a part of its GPUs
+        return int(((gpus * goes_on + starts) * worth).sum()) >= value
 
     def _beside_what_runs(self, round_: Round) -> Shares | None:
         """Return who runs where nobody is stopped or moved; ``None`` where nothing runs, or nobody ever is."""
