@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity.free_capacity import Entries
-from muri_opt.systems.capacity.held_parts import Parts
+from muri_opt.systems.capacity.held_parts import Parts, held_parts
 
 
 class KnownParts:
@@ -42,6 +43,11 @@ class KnownParts:
             share[node] = gpus
         self.keep(share, sorted(parts))
         return share
+
+    def held(self, round_: Round, job: int) -> Ints | None:
+        """Return the GPUs per node a running job holds now, or ``None``, as :func:`.gang_fit.held_gpus` does."""
+        parts = held_parts(round_)[job]
+        return None if parts is None else self.share(parts, len(round_.cluster.nodes))
 
     def entries(self, shares: Iterable[Ints]) -> Entries:
         """Return who has GPUs where, as :func:`.free_capacity.entries` does."""

@@ -12,7 +12,6 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import held_gpus
 from muri_opt.systems.capacity.gang_rooms import gang_placer
 from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.node_sets import node_sets
@@ -31,13 +30,21 @@ class ListSchedule:
     """The jobs of a round in an order, each tried in turn; ``consolidate`` keeps a gang on as few nodes as it needs.
 
     Gangs that nobody may stop are where they are in every schedule. Where gangs run, ``restarts`` has those that start
-    on fewer nodes if they find room there, once it is known who runs.
+    on fewer nodes if they find room there, once it is known who runs. ``known`` has the parts of shares.
     """
 
-    def __init__(self, round_: Round, order: Sequence[int], *, consolidate: bool, restarts: bool = True) -> None:
+    def __init__(
+        self,
+        round_: Round,
+        order: Sequence[int],
+        *,
+        consolidate: bool,
+        restarts: bool = True,
+        known: KnownParts | None = None,
+    ) -> None:
         self._round, self._order, self._consolidate = round_, order, consolidate
         self._pinned, self._restarts = pinned_jobs(round_), restarts
-        self._known = KnownParts()
+        self._known = known or KnownParts()
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
         """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are.
@@ -64,7 +71,7 @@ class ListSchedule:
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
         that run are better by the order, so this ends.
         """
-        running = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
+        running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
         shares = self._settled(self._in_order(held), held)
         while self._places_matter() and self._another_fits(shares):
