@@ -40,9 +40,11 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
 def assignments_of(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> tuple[Assignment, ...]:
     """Return the options that run on their nodes as assignments, in the order of the options."""
     some = sorted(chosen)
-    columns = options.job[some], options.plan[some], options.g[some], options.c[some]
-    rows = zip(some, *(column.tolist() for column in columns), strict=True)
-    return tuple(_assignment(round_, options, *row, chosen[row[0]].tolist()) for row in rows)
+    jobs, plans, gpus, milli = (column[some].tolist() for column in (options.job, options.plan, options.g, options.c))
+    return tuple(
+        _assignment(round_, options, o, job, plan, each, cpus, chosen[o].tolist())
+        for o, job, plan, each, cpus in zip(some, jobs, plans, gpus, milli, strict=True)
+    )
 
 
 def chosen_in(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints] | None:
