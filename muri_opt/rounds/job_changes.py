@@ -78,7 +78,7 @@ def changes(round_: Round, decision: Decision) -> Changes:
         assignment = given.get(job.id)
         if assignment is None and job.state != "running":
             continue
-        kind = kind_of(job, assignment, together.get(job.id, set()))
+        kind = "start" if job.state != "running" else kind_of(job, assignment, together.get(job.id, set()))
         lost = 0.0 if kind in ("start", "keep") else job.restart_seconds or 0.0
         found[kind].append(
             JobChange(
@@ -86,7 +86,9 @@ def changes(round_: Round, decision: Decision) -> Changes:
                 before=job.placement if job.state == "running" else None,
                 after=None if assignment is None else assignment.gpus,
                 plan=None if assignment is None else assignment.plan,
-                partners=() if assignment is None else tuple(one for one in assignment.jobs if one != job.id),
+                partners=()
+                if assignment is None or len(assignment.jobs) == 1
+                else tuple(one for one in assignment.jobs if one != job.id),
                 restart_seconds=lost,
             )
         )
@@ -101,8 +103,9 @@ def kind_of(job: Job, assignment: Assignment | None, together: set[str]) -> str:
         return "stop"
     before = job.placement or {}
     planned = None not in (assignment.plan, job.plan) and assignment.plan != job.plan
-    if planned or (before and sum(before.values()) != sum(assignment.gpus.values())):
+    same = not before or before == assignment.gpus
+    if planned or (not same and sum(before.values()) != sum(assignment.gpus.values())):
         return "resize"
-    if before and dict(before) != dict(assignment.gpus):
+    if not same and dict(before) != dict(assignment.gpus):
         return "move"
     return "keep" if set(assignment.jobs) == together else "regroup"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -16,6 +18,7 @@ from muri_opt.rounds.eligibility import Bools, Eligibility, waits_by_order
 from muri_opt.rounds.error_text import listed, shortened, shown
 from muri_opt.rounds.field_checks import check_items, check_kind, check_unique, items, text
 from muri_opt.rounds.job import Job
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.quantities import MAX_SECONDS, MICROSECONDS_PER_SECOND, snapped
 from muri_opt.rounds.running_jobs import check_running
 from muri_opt.rounds.together import Together, check_together
@@ -25,6 +28,10 @@ Format = Literal["muri-opt/round/1", "muri-opt/round/2"]
 ROUND_FORMATS: tuple[Format, Format] = ("muri-opt/round/1", "muri-opt/round/2")
 FORMATS_ALLOWED = "one of " + ", ".join(map(repr, ROUND_FORMATS))
 DEFAULT_RESOURCES = ("storage", "cpu", "gpu", "network")
+
+
+_WRITTEN: Final = KeptByObject[msgspec.Raw]()
+"""The text of plans, which are most of a round and which jobs keep from round to round."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
@@ -119,9 +126,28 @@ def format_text(round_: Round, format_: Format) -> bytes:
     two = format_ == ROUND_FORMATS[1]
     content = {field: getattr(round_, field) for field in round_.__struct_fields__}
     content |= {"format": format_, "cluster": _with_levels(round_.cluster) if two else round_.cluster}
+    content["jobs"] = _with_written_plans(round_.jobs)
     if not round_.together:
         del content["together"]
     return msgspec.json.encode(content)
+
+
+def _with_written_plans(jobs: tuple[Job, ...]) -> Sequence[Job]:
+    """Return jobs to be written, their plans as the text that was written of the very plans before."""
+    if not any(job.plans for job in jobs):
+        return jobs
+    _WRITTEN.expect(len(jobs))
+    found = []
+    for job in jobs:
+        if job.plans:
+            text = _WRITTEN.get(job.plans, None)
+            if text is None:
+                text = msgspec.Raw(msgspec.json.encode(job.plans))
+                _WRITTEN.put(job.plans, None, text)
+            job = copy(job)
+            msgspec.structs.force_setattr(job, "plans", text)
+        found.append(job)
+    return found
 
 
 def _with_levels(cluster: Cluster) -> dict[str, Any]:

@@ -8,17 +8,21 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from muri_opt.errors import InputError
 from muri_opt.rounds.cluster import Cluster
 from muri_opt.rounds.error_text import shortened, shown
 from muri_opt.rounds.job import Job, Plan
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, mebibytes, milli_cpus
 
 MOST_SHARING = 4
 """Jobs that may interleave on the same GPUs: a group of Muri has no more."""
 
+_NAMED: Final = KeptByObject[tuple[Plan, ...]]()
+"""The plans of one name: every round that is made asks for those that jobs run by, and they keep their plans."""
 _Held = tuple[tuple[str, int], ...]
 """A placement as a key."""
 
@@ -29,6 +33,7 @@ def check_running(cluster: Cluster, jobs: Sequence[Job]) -> None:
     if not running:
         return
     nodes = _Nodes(cluster)
+    _NAMED.expect(len(running))
     for position, job in running:
         try:
             nodes.take(job)
@@ -108,9 +113,16 @@ def _may_hold(job: Job, gpus: int) -> bool:
     return any(plan.gpus == gpus for plan in _plans(job))
 
 
-def _plans(job: Job) -> Iterator[Plan]:
-    """Yield the plans by which a job may be running: those of the name it says, or all."""
-    return (plan for plan in job.plans or () if job.plan in (None, plan.name))
+def _plans(job: Job) -> Sequence[Plan]:
+    """Return the plans by which a job may be running: those of the name it says, or all."""
+    plans = job.plans or ()
+    if job.plan is None or not plans:
+        return plans
+    named = _NAMED.get(plans, job.plan)
+    if named is None:
+        named = tuple(plan for plan in plans if plan.name == job.plan)
+        _NAMED.put(plans, job.plan, named)
+    return named
 
 
 def _wrong_count(job: Job) -> InputError:

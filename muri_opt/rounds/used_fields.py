@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from muri_opt.errors import RefusalError
 from muri_opt.rounds.error_text import shown
 from muri_opt.rounds.job_demands import DEMANDS, demanding
+from muri_opt.rounds.kept_by_object import KeptByObject
 
 if TYPE_CHECKING:
     from muri_opt.rounds.cluster import Cluster
-    from muri_opt.rounds.job import Job
+    from muri_opt.rounds.job import Job, Plan
     from muri_opt.rounds.round import Round
 
 FORMAT_2: Final = "muri-opt/round/2"
@@ -44,6 +45,7 @@ FIELDS: Final = (
 
 ``plan.nodes`` is used where the GPUs of a plan do not divide by it: its parts are then not equal.
 """
+_PLANS_SAY: Final = KeptByObject[tuple[str, ...]]()
 INFORMATION: Final = frozenset({LEVELS, "node.labels", "job.model", "job.time_limit_seconds", PLAN_TYPES, PLAN_NODES})
 """Fields that ask for nothing by themselves: another field has to refer to them, or a policy has to read plans."""
 
@@ -59,12 +61,10 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
     Where any is used, or format 2 is said (``two``), nodes of several GPU types count as a field.
     """
     found = cluster.used_fields | _uses("job", "jobs", jobs, demanding(jobs))
-    listing = next((at for at, job in enumerate(jobs) if job.plans and _lists_types(job)), None)
-    if listing is not None:
-        found[PLAN_TYPES] = _place("jobs", jobs, listing)
-    uneven = next((at for at, job in enumerate(jobs) if job.plans and _splits_unevenly(job)), None)
-    if uneven is not None:
-        found[PLAN_NODES] = _place("jobs", jobs, uneven)
+    _PLANS_SAY.expect(len(jobs))
+    for at, job in enumerate(jobs):
+        for field in _plans_say(job.plans) if job.plans else ():
+            found.setdefault(field, _place("jobs", jobs, at))
     if together:
         found[TOGETHER] = "round"
     if (found or two) and cluster.another_type is not None:
@@ -86,15 +86,17 @@ def another_type(cluster: Cluster) -> str | None:
     return None if other is None else _place("cluster.nodes", nodes, other)
 
 
-def _lists_types(job: Job) -> bool:
-    """Return whether a plan of a job lists GPU types; every round that is made asks for it."""
-    return any(map(_types_of_plan, job.plans or ()))
+def _plans_say(plans: Sequence[Plan]) -> tuple[str, ...]:
+    """Return the fields that plans of a job use: they list GPU types, or have parts of two sizes.
 
-
-def _splits_unevenly(job: Job) -> bool:
-    """Return whether a plan of a job has parts of two sizes; every round that is made asks for it."""
-    plans = job.plans or ()
-    return any(map(mod, map(_gpus_of_plan, plans), map(_nodes_of_plan, plans)))
+    Every round that is made asks for it, and jobs of a session keep their plans.
+    """
+    said = _PLANS_SAY.get(plans, None)
+    if said is None:
+        uneven = any(map(mod, map(_gpus_of_plan, plans), map(_nodes_of_plan, plans)))
+        said = (PLAN_TYPES,) * any(map(_types_of_plan, plans)) + (PLAN_NODES,) * uneven
+        _PLANS_SAY.put(plans, None, said)
+    return said
 
 
 def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:

@@ -100,15 +100,15 @@ class FirstAnswer(Timed):
         """Return after how many seconds of the processor the algorithm is stopped.
 
         That is the time that is left; if it was stopped before, so early that a simple answer and its bound are not
-        late either. One that looks at the clock ends by itself, and is stopped only if it does not.
+        late either. One that looks at the clock ends by itself, and is stopped later only if it always did.
         """
         seconds = self.seconds_left()
         if seconds is None:
             return None
-        if self.policy.looks_at_clock:
-            seconds += LEAST_SECONDS
-        elif self.expects_a_stop("algorithm"):
+        if self.expects_a_stop("algorithm"):
             seconds += BOUND_SECONDS - self.expected("simple") - self.expected_bound()
+        elif self.policy.looks_at_clock:
+            seconds += LEAST_SECONDS
         return max(seconds, LEAST_SECONDS)
 
     def _take_simple(self) -> bool:
@@ -176,6 +176,8 @@ class FirstAnswer(Timed):
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None
         with self.step("unchanged", "solve_seconds"):
+            if not self.policy.unchanged_may_reach(self.round_, value):
+                return None
             draft = self.policy.unchanged_draft(self.round_)
             if draft is None or self.audit.value(draft) < value:
                 return None

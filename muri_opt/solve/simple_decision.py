@@ -58,8 +58,11 @@ def _started(policy: Policy, round_: Round, kept: tuple[Assignment, ...]) -> Ite
     asks, taken = amounts.g.tolist(), list[tuple[int, int, int, int]]()
     for one in kept:
         members = [index[name] for name in one.jobs]
-        each = sum([cpus[place] for place in members]), sum([memory[place] for place in members])
-        taken += [(nodes[name], gpus, gpus * each[0], gpus * each[1]) for name, gpus in one.gpus.items()]
+        milli, mib = cpus[members[0]], memory[members[0]]
+        for place in members[1:]:
+            milli, mib = milli + cpus[place], mib + memory[place]
+        for name, gpus in one.gpus.items():
+            taken.append((nodes[name], gpus, gpus * milli, gpus * mib))
         for place in members:
             free.charge(tenants[place], asks[place])
     node, *parts_taken = np.array(taken, dtype=np.int64).reshape(-1, 4).T

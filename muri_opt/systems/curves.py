@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 
@@ -96,16 +97,26 @@ class Curves:
         return [iterations * unit for iterations, unit in zip(work, self.unit, strict=True)]
 
 
+_KNOWN: Final = KeptByObject[tuple[Ints, int]]()
+"""Speeds and the time of an iteration of jobs, which keep their tables from round to round."""
+
+
 @last_recalled
 def _curves(jobs: tuple[Job, ...], most_gpus: int) -> Curves:
     rows, units = list[Ints](), list[int]()
+    _KNOWN.expect(len(jobs))
     for position, job in enumerate(jobs):
-        try:
-            table, row = _known_table(tuple((job.scaling or {}).items()))
-            units.append(iteration_unit(job.gpus, job.iteration_seconds, table))
-        except InputError as error:
-            raise error.inside(f"jobs[{position}] ({job.id!r})") from None
-        rows.append(row)
+        scale = job.iteration_seconds, job.gpus
+        known = _KNOWN.get(job.scaling, scale)
+        if known is None:
+            try:
+                table, row = _known_table(tuple((job.scaling or {}).items()))
+                known = row, iteration_unit(job.gpus, job.iteration_seconds, table)
+            except InputError as error:
+                raise error.inside(f"jobs[{position}] ({job.id!r})") from None
+            _KNOWN.put(job.scaling, scale, known)
+        rows.append(known[0])
+        units.append(known[1])
     cap = np.array([min(len(row) - 1, most_gpus) for row in rows], dtype=np.int64)
     width = int(cap.max(initial=1)) + 1
     speed = np.zeros((len(rows), width), dtype=np.int64)

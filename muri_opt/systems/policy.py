@@ -176,6 +176,10 @@ class Policy(ABC):
         """
         return self.unchanged(round_)
 
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether :meth:`unchanged` may be worth so much: what surely is worth less is not worked out."""
+        return True
+
     @property
     def looks_at_clock(self) -> bool:
         """Whether its algorithm ends soon after its budget does: then it is begun though it took longer before."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,7 @@ NO_LIMIT = 1 << 62
 _LARGEST_WORD = 1 << 63
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class Need(NamedTuple):
     """What a gang takes: GPUs in all, and milli-CPUs and MiB with each of them (rounded up)."""
 
     gpus: int
@@ -27,8 +27,7 @@ class Need:
     mebibytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(NamedTuple):
     """What a node has; ``None`` is no limit."""
 
     gpus: int
@@ -130,17 +129,28 @@ def _rooms(cluster: Cluster) -> tuple[Room, ...]:
 
 def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:
     """Return on how few nodes a gang fits, or ``None`` where it does not; ``rooms`` counts the nodes of each room."""
+    return fewest_of(holding_nodes(rooms, need), need.gpus)
+
+
+def holding_nodes(rooms: Mapping[Room, int], need: Need) -> Counter[int]:
+    """Return how many nodes hold so many GPUs of a gang, by that number; those that hold none are left out."""
     holding: dict[int, int] = {}
     for room, nodes in rooms.items():
         most = room.holds(need)
         if most:
             holding[most] = holding.get(most, 0) + nodes
-    missing, count = need.gpus, 0
+    return Counter(holding)
+
+
+def fewest_of(holding: Mapping[int, int], gpus: int) -> int | None:
+    """Return how few of the nodes that hold so many GPUs each hold all ``gpus``; ``None`` where all of them do not."""
+    missing, count = gpus, 0
     for most in sorted(holding, reverse=True):
         if missing <= 0:
             break
-        used = min(holding[most], -(-missing // most))
-        missing, count = missing - used * most, count + used
+        if most:
+            used = min(holding[most], -(-missing // most))
+            missing, count = missing - used * most, count + used
     return count if missing <= 0 else None
 
 

@@ -64,8 +64,9 @@ def _true(job: Job, one: Assignment | None, kept: Collection[str]) -> Facts:
         return "start", 0.0, None, after
     held = before or {}
     other_plan = one.plan is not None and job.plan is not None and one.plan != job.plan
-    if other_plan or (held and sum(held.values()) != sum(after.values())):
+    same = not held or held == after
+    if other_plan or (not same and sum(held.values()) != sum(after.values())):
         return "resize", cost, before, after
-    if held and dict(held) != dict(after):
+    if not same and dict(held) != dict(after):
         return "move", cost, before, after
     return ("keep", 0.0, before, after) if stays else ("regroup", cost, before, after)

@@ -210,6 +210,8 @@ class Chapter(ABC):
         return decision if same else Decision(assignments=assignments, waiting=waiting), kept
 
     def _completed(self, assignment: Assignment) -> Assignment:
+        if assignment.cpus and assignment.period_seconds is not None:
+            return assignment
         members = [self.jobs[job] for job in assignment.jobs if job in self.jobs]
         filled: dict[str, object] = {}
         if assignment.period_seconds is None and len(members) == 1:
@@ -239,7 +241,7 @@ class Chapter(ABC):
 
     def cpus(self, members: Sequence[Job], assignment: Assignment) -> dict[str, float]:
         """Return the CPUs that the jobs of an assignment need on each node."""
-        milli = sum(need_of(job).milli for job in members)
+        milli = need_of(members[0]).milli if len(members) == 1 else sum(need_of(job).milli for job in members)
         return {node: gpus * milli / 1000 for node, gpus in assignment.gpus.items()} if milli else {}
 
 

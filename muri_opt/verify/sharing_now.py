@@ -57,6 +57,8 @@ class RunningJobs:
     def may_be(self, names: Collection[str], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together may be a group that runs."""
         same = next((self._of.get(name) for name in names), None)
+        if same is not None and same.size == 1:  # nobody shares there, so that nothing has to be counted
+            return len(names) == 1 and (gpus == same.jobs[0].placement or placed(gpus) == same.where)
         if same is None or any(self._of.get(name) is not same for name in names):
             return False
         if len(names) > same.size or (gpus != same.jobs[0].placement and placed(gpus) != same.where):

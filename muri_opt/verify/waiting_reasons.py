@@ -23,12 +23,14 @@ def true_reasons(
     empty = Counter(empty_rooms(round_))
     spare = spare_gpus(round_, held)
     known: dict[tuple[Need, int | None], WaitingReason] = {}
+    jobs, index = round_.jobs, round_.job_index
     for wait in decision.waiting:
-        job = round_.jobs[round_.job_index[wait.job]]
+        job = jobs[index[wait.job]]
         key = needs(job), spare.get(job.tenant or "")
-        if key not in known:
-            known[key] = _reason(*key, free, free_gpus, empty, fewest_nodes)
-        yield wait, said_of(job, known[key])
+        reason = known.get(key)
+        if reason is None:
+            reason = known[key] = _reason(*key, free, free_gpus, empty, fewest_nodes)
+        yield wait, said_of(job, reason)
 
 
 def wrong_changes(
@@ -38,10 +40,9 @@ def wrong_changes(
     proposals, spare = Proposals(round_, decision, fewest_nodes=fewest_nodes), spare_gpus(round_, held)
     jobs, index = round_.jobs, round_.job_index
     for wait in decision.waiting:
-        for place, change in enumerate(wait.changes):
+        if wait.changes:
             job = jobs[index[wait.job]]
-            fault = proposals.fault(job, spare.get(job.tenant or ""), change)
-            if fault is not None:
+            for place, fault in proposals.faults(job, spare.get(job.tenant or ""), wait.changes):
                 yield Violation(rule="waiting-change", where=job.id, detail=f"changes[{place}]: {fault}")
 
 

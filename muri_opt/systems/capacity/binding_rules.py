@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
@@ -12,8 +10,8 @@ from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, ke
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.kind_rooms import KindRooms
 from muri_opt.systems.capacity.lacking_amounts import lacking_amounts
-from muri_opt.systems.capacity.node_fit import nodes_needed
 from muri_opt.systems.capacity.quota_text import over_quota, quota_remedy, quota_text
 
 
@@ -23,15 +21,15 @@ class BindingRules:
     def __init__(self, round_: Round, left: Leftover, holders: Holders, *, consolidate: bool) -> None:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
+        self._rooms = KindRooms(round_, left)
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
 
     def of(self, job: int) -> Binding:
         """Return what binds for a job that waits."""
         if self._left.sets is not None:
             return self._in_sets(job)
-        amounts, left = self._round.amounts, self._left
-        asks, free = int(left.asks[job]), self._free
-        most = int(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M).sum())
+        left, kind = self._left, self._rooms.of(job)
+        asks, free, most = int(left.asks[job]), self._free, kind.most
         said, remedies = [f"asks for {gpus_text(asks)}"], list[str]()
         reasons = list[WaitingReason]()
         if asks > most:
@@ -44,11 +42,11 @@ class BindingRules:
             said.append(quota_text(self._round, left, job))
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        room = left.room(job)
+        room = kind.now
         nodes = fewest_nodes(self._round, job) if self._consolidate else len(room)
-        fits = asks <= most and nodes_needed(room, asks) <= nodes
+        fits = asks <= most and kind.nodes_needed(asks) <= nodes
         if asks <= most and not fits:
-            best = int(np.sort(room)[::-1][:nodes].sum())
+            best = int(kind.reach[:nodes].max(initial=0))
             said.append(f"{free} of {self._total} are free" + self._short_of(job, room, nodes, best) * (free > 0))
             short = f"{asks - best} more GPU{'s' * (asks - best != 1)}"
             remedies.append(f"free {short}" if asks > free else f"free room for {short} where it can use them")

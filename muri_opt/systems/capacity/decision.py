@@ -19,6 +19,7 @@ from muri_opt.systems.capacity.binding_rules import BindingRules
 from muri_opt.systems.capacity.free_capacity import Entries, Leftover, entries, summed
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.capacity.smallest_changes import GangChanges
 
@@ -42,25 +43,34 @@ class Placed:
     takes: tuple[tuple[int, int], ...] | None = None
 
 
-def gang_decision(round_: Round, shares: Mapping[int, Ints], *, consolidate: bool, preempt: bool = True) -> Decision:
+def gang_decision(
+    round_: Round,
+    shares: Mapping[int, Ints],
+    *,
+    consolidate: bool,
+    preempt: bool = True,
+    known: KnownParts | None = None,
+) -> Decision:
     """Return the decision that gives job j ``shares[j][s]`` GPUs of node s, alone; all other jobs wait.
 
-    ``preempt`` says whether the policy moves gangs that run.
+    ``preempt`` says whether the policy moves gangs that run; ``known`` has the parts of shares.
 
     >>> gang_decision(shipped_round("toy/two-gangs"), {1: np.array([4, 2])}, consolidate=False).assignments[0].gpus
     {'n0': 4, 'n1': 2}
     """
     placed = _alone(round_, shares)
-    of = entries([group.share for group in placed])
+    of = (known or KnownParts()).entries([group.share for group in placed])
     left, holders, waits = _beside(round_, placed, of, None)
     changes = GangChanges(round_, left, holders, consolidate=consolidate, preempt=preempt)
     rules = BindingRules(round_, left, holders, consolidate=consolidate)
     return Decision(assignments=_assignments(round_, placed, of), waiting=_waiting(round_, left, waits, rules, changes))
 
 
-def gang_assignments(round_: Round, shares: Mapping[int, Ints]) -> Decision:
+def gang_assignments(round_: Round, shares: Mapping[int, Ints], known: KnownParts | None = None) -> Decision:
     """Return the same decision without those that wait."""
-    return Decision(assignments=assignments_of(round_, _alone(round_, shares)))
+    placed = _alone(round_, shares)
+    of = (known or KnownParts()).entries([group.share for group in placed])
+    return Decision(assignments=assignments_of(round_, placed, of))
 
 
 def _alone(round_: Round, shares: Mapping[int, Ints]) -> list[Placed]:

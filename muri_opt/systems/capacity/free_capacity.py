@@ -36,10 +36,13 @@ class Leftover(FreeCapacity):
         self.sets, self.types = node_sets(round_), type_quotas(round_)
 
     @classmethod
-    def beside(cls, round_: Round, shares: Mapping[int, Ints]) -> Leftover:
-        """Return what is left where each job alone has its share."""
-        left = cls(round_)
-        left.take_all([((job,), share) for job, share in shares.items()])
+    def beside(cls, round_: Round, shares: Mapping[int, Ints], of: Entries | None = None) -> Leftover:
+        """Return what is left where each job alone has its share; ``of`` are the :func:`entries`, if they are known."""
+        left, groups = cls(round_), [((job,), share) for job, share in shares.items()]
+        if of is None:
+            left.take_all(groups)
+        elif groups:
+            left.take_entries(groups, of)
         return left
 
     def take_all(self, groups: Sequence[tuple[Sequence[int], Ints]]) -> None:
@@ -63,7 +66,7 @@ class Leftover(FreeCapacity):
             return
         for jobs, share in groups:
             for job in jobs:
-                self._charge(job, share, 1)
+                self.count_quota(job, share)
 
     def within_quota(self, *jobs: int) -> bool:
         """Return whether the tenants of the jobs, and those above them, may hold their GPUs, too."""
@@ -141,10 +144,10 @@ class Leftover(FreeCapacity):
             parts = times * share[used]
             self.occupy(used, parts, parts * cpus, parts * memory)
         for job in jobs:
-            self._charge(job, share, times)
+            self.count_quota(job, share, times)
 
-    def _charge(self, job: int, share: Ints, times: int) -> None:
-        """Count the GPUs of a job against the quotas of its tenants."""
+    def count_quota(self, job: int, share: Ints, times: int = 1) -> None:
+        """Count the GPUs of a job, so many times, against the quotas of its tenants."""
         self.charge(int(self.amounts.tenant[job]), times * int(self.asks[job]))
         if self.types is not None:
             self.types.charge(self.line(job), times * share)

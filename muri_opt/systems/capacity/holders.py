@@ -40,24 +40,10 @@ class Holders:
         """Return the same where it is known which groups have how many GPUs of which nodes."""
         c, m = summed(round_.amounts.c, jobs), summed(round_.amounts.m, jobs)
         group, node, gpus = of
-        return cls._of_entries(round_, jobs, group, node, (gpus, gpus * c[group], gpus * m[group]))
+        return cls.of_amounts(round_, jobs, group, node, (gpus, gpus * c[group], gpus * m[group]))
 
     @classmethod
-    def of_parts(
-        cls,
-        round_: Round,
-        groups: Sequence[Sequence[int]],
-        nodes: Sequence[Ints],
-        parts: Sequence[tuple[Ints, Ints, Ints]],
-    ) -> Holders:
-        """Return who holds what where each group has such parts (GPUs, milli-CPUs, MiB) of its nodes."""
-        none = np.zeros(0, dtype=np.int64)
-        gpus, cpus, memory = (np.concatenate([none, *(part[kind] for part in parts)]) for kind in range(3))
-        group = np.repeat(np.arange(len(groups)), [len(some) for some in nodes]).astype(np.int64)
-        return cls._of_entries(round_, groups, group, np.concatenate([none, *nodes]), (gpus, cpus, memory))
-
-    @classmethod
-    def _of_entries(
+    def of_amounts(
         cls,
         round_: Round,
         groups: Sequence[Sequence[int]],
@@ -65,6 +51,7 @@ class Holders:
         node: Ints,
         parts: tuple[Ints, Ints, Ints],
     ) -> Holders:
+        """Return who holds what where entries of groups have such parts (GPUs, milli-CPUs, MiB) of nodes."""
         gpus, cpus, memory = parts
         return cls(
             node=node,

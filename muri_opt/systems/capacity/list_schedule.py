@@ -12,8 +12,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Leftover
-from muri_opt.systems.capacity.gang_fit import held_gpus, place_gang
 from muri_opt.systems.capacity.gang_rooms import gang_placer
+from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.node_sets import node_sets
 from muri_opt.systems.capacity.rearrangement import Rearrangement, Shares, rearranged_at_home
 from muri_opt.systems.capacity.staying import pinned_jobs
@@ -30,19 +30,28 @@ class ListSchedule:
     """The jobs of a round in an order, each tried in turn; ``consolidate`` keeps a gang on as few nodes as it needs.
 
     Gangs that nobody may stop are where they are in every schedule. Where gangs run, ``restarts`` has those that start
-    on fewer nodes if they find room there, once it is known who runs.
+    on fewer nodes if they find room there, once it is known who runs. ``known`` has the parts of shares.
     """
 
-    def __init__(self, round_: Round, order: Sequence[int], *, consolidate: bool, restarts: bool = True) -> None:
+    def __init__(
+        self,
+        round_: Round,
+        order: Sequence[int],
+        *,
+        consolidate: bool,
+        restarts: bool = True,
+        known: KnownParts | None = None,
+    ) -> None:
         self._round, self._order, self._consolidate = round_, order, consolidate
         self._pinned, self._restarts = pinned_jobs(round_), restarts
+        self._known = known or KnownParts()
 
     def beside(self, stays: Mapping[int, Ints]) -> Shares:
         """Return the schedule beside gangs that stay where they are, whatever their tenants' quotas are.
 
         Gangs that start on fewer nodes may leave room for another, which else would start when it is decided again.
         """
-        shares, left, before = dict(stays), Leftover.beside(self._round, stays), -1
+        shares, left, before = dict(stays), self._left_beside(stays), -1
         while before < len(shares):
             before = len(shares)
             self._fill(left, shares)
@@ -62,7 +71,7 @@ class ListSchedule:
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
         that run are better by the order, so this ends.
         """
-        running = {job: now for job in self._order if (now := held_gpus(self._round, job)) is not None}
+        running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
         shares = self._settled(self._in_order(held), held)
         while self._places_matter() and self._another_fits(shares):
@@ -74,28 +83,24 @@ class ListSchedule:
 
     def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
         """Return whether a job that waits would fit in its turn, beside those before it; if none does, nobody moves."""
-        left, full, before = (
-            Leftover.beside(self._round, self._pinned),
-            set[_Alike](),
-            list[tuple[tuple[int, ...], Ints]](),
-        )
+        left, full = Leftover.beside(self._round, self._pinned), set[_Alike]()
+        placer = gang_placer(self._round, left, consolidate=self._consolidate, known=self._known)
         for job in self._order:
             if job in shares:
                 if job not in self._pinned:
-                    before.append(((job,), shares[job]))
-            elif self._alike[job] not in full:
-                left.take_all(before)
-                before = []
-                if not left.within_quota(job):
-                    continue
-                if place_gang(self._round, left, job, consolidate=self._consolidate) is not None:
+                    placer.put(job, shares[job])
+            elif self._alike[job] not in full and left.within_quota(job):
+                if placer.fits(job):
                     return True
                 full.add(self._alike[job])
         return False
 
+    def _left_beside(self, shares: Mapping[int, Ints]) -> Leftover:
+        return Leftover.beside(self._round, shares, self._known.entries(shares.values()))
+
     def _in_order(self, held: Mapping[int, Ints]) -> Shares:
         shares = dict(self._pinned)
-        self._fill(Leftover.beside(self._round, shares), shares, held)
+        self._fill(self._left_beside(shares), shares, held)
         return shares
 
     def _settled(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
@@ -106,10 +111,14 @@ class ListSchedule:
         if not any(job in held for job in shares):
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
-        made = rearranged_at_home(self._round, order, held, consolidate=self._consolidate, fixed=self._pinned)
+        made = rearranged_at_home(
+            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known
+        )
         placed = None if made is None else made.shares
         if made is None and len(order) <= MOST_TRIED:
-            placed = placed_around(self._round, order, held, consolidate=self._consolidate, beside=self._pinned)
+            placed = placed_around(
+                self._round, order, held, consolidate=self._consolidate, beside=self._pinned, known=self._known
+            )
         if placed is None or self._cost(shares, held) < self._cost(placed, held):
             placed, made = dict(shares), None
         if made is None:
@@ -120,7 +129,9 @@ class ListSchedule:
         return made.shares
 
     def _rearrangement(self, shares: Shares, held: Mapping[int, Ints]) -> Rearrangement:
-        return Rearrangement(self._round, shares, held, fixed=self._pinned, consolidate=self._consolidate)
+        return Rearrangement(
+            self._round, shares, held, fixed=self._pinned, consolidate=self._consolidate, known=self._known
+        )
 
     def _cost(self, shares: Mapping[int, Ints], held: Mapping[int, Ints]) -> int:
         """Return what it costs that gangs are not where they are held."""
@@ -131,7 +142,7 @@ class ListSchedule:
     def _fill(self, left: Leftover, shares: Shares, held: Mapping[int, Ints] | None = None) -> None:
         """Start in order whoever still fits; of jobs that are alike one that does not fit is enough to know it."""
         free, homes, full, at_home_only = int(left.gpus.sum()), held or {}, set[_Alike](), left.sets is not None
-        placer = gang_placer(self._round, left, consolidate=self._consolidate)
+        placer = gang_placer(self._round, left, consolidate=self._consolidate, known=self._known)
         for job in self._order:
             alike = self._alike[job]
             if job in shares or alike[0] > free:
@@ -177,19 +188,20 @@ def placed_around(
     *,
     consolidate: bool,
     beside: Mapping[int, Ints] | None = None,
+    known: KnownParts | None = None,
 ) -> Shares | None:
     """Return places of all the jobs, in this order, those that are held somewhere there first; ``None`` if not found.
 
     A job that finds no room is placed before all others in the next try, as far as ``MOST_TRIES`` go. Jobs in
-    ``beside`` are where they are whatever happens, and are returned too.
+    ``beside`` are where they are whatever happens, and are returned too; ``known`` has the parts of shares.
     """
-    fixed = beside or {}
+    fixed, parts = beside or {}, known or KnownParts()
     first: list[int] = []
     stays = [job for job in jobs if job in held]
     others = [job for job in jobs if job not in held]
     while True:
         shares = dict(fixed)
-        placer = gang_placer(round_, Leftover.beside(round_, fixed), consolidate=consolidate)
+        placer = gang_placer(round_, Leftover.beside(round_, fixed), consolidate=consolidate, known=parts)
         for job in dict.fromkeys([*first, *stays, *others]):
             found = placer.place(job, held.get(job))
             if found is None:

@@ -10,8 +10,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
-from muri_opt.systems.capacity.free_capacity import Entries, Leftover, entries
+from muri_opt.systems.capacity.free_capacity import Entries, Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes, place_gang
+from muri_opt.systems.capacity.known_parts import KnownParts
 
 MOST_WAYS: Final = 4
 """Sets of running gangs, the cheapest first, that are tried to make room for another."""
@@ -35,12 +36,18 @@ def placed_at_home(
 
 
 def rearranged_at_home(
-    round_: Round, jobs: Iterable[int], held: Mapping[int, Ints], *, consolidate: bool, fixed: Mapping[int, Ints]
+    round_: Round,
+    jobs: Iterable[int],
+    held: Mapping[int, Ints],
+    *,
+    consolidate: bool,
+    fixed: Mapping[int, Ints],
+    known: KnownParts | None = None,
 ) -> Rearrangement | None:
     """Return the same to be changed further."""
     some = list(jobs)
     homes = {job: held[job] for job in some if job in held}
-    made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate)
+    made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate, known=known)
     others = made.go_home_or_not(some)
     pushed = 0
     for job in made.largest_first(others):
@@ -57,7 +64,7 @@ class Rearrangement:
     """Places of gangs while they are changed; ``held`` are the GPUs per node that some have now, their homes.
 
     Gangs in ``fixed`` are not touched. Every step is all or nothing: one that does not find room for every gang, or
-    takes one out of a unit that it prefers, leaves all as it was.
+    takes one out of a unit that it prefers, leaves all as it was. ``known`` has the parts of shares.
     """
 
     def __init__(
@@ -68,12 +75,14 @@ class Rearrangement:
         *,
         fixed: Collection[int],
         consolidate: bool,
+        known: KnownParts | None = None,
     ) -> None:
         self._round, self._consolidate = round_, consolidate
+        self._known = known or KnownParts()
         self.shares = dict(shares)
         self._held = {job: home for job, home in held.items() if job not in fixed}
         self._fixed = fixed
-        self.left = Leftover.beside(round_, self.shares)
+        self.left = Leftover.beside(round_, self.shares, self._known.entries(self.shares.values()))
         """What the gangs leave."""
         self._on: dict[int, set[int]] | None = None
 
@@ -125,7 +134,7 @@ class Rearrangement:
     def go_home_or_not(self, jobs: Sequence[int]) -> list[int]:
         """Place gangs where they run now, each if it may be there and that is free; return the others."""
         there = {job: self._held[job] for job in jobs if job in self._held}
-        of = entries([*there.values()])
+        of = self._known.entries(there.values())
         if not self._all_fit_at_home([*there], of):
             return [job for job in jobs if not self.go_home(job)]
         self.left.take_entries([((job,), home) for job, home in there.items()], of)

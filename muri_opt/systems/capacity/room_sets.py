@@ -7,6 +7,7 @@ that have room for exactly so many are the bits of one Python integer; the first
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,8 @@ Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 Amounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
+FEW_NODES: Final = 48
+"""Nodes with free GPUs up to which they are looked at one by one."""
 
 
 class RoomSets:
@@ -23,7 +26,7 @@ class RoomSets:
 
     def __init__(self, gpus: Sequence[int], cpus: Sequence[int], memory: Sequence[int]) -> None:
         self._gpus, self._cpus, self._memory = [*gpus], [*cpus], [*memory]
-        self._room: dict[Kind, list[int]] = {}
+        self._room: dict[Kind, dict[int, int]] = {}
         self._sets: dict[Kind, dict[int, int]] = {}
         self._whole: dict[Kind, int] = {}
         """The GPUs of a kind that fit on all nodes together."""
@@ -50,18 +53,23 @@ class RoomSets:
         sets = self._now(kind)
         if among == -1:
             return self._whole[kind]
-        return sum(room * (nodes & among).bit_count() for room, nodes in sets.items() if room > 0)
+        return sum([room * (nodes & among).bit_count() for room, nodes in sets.items()])
 
     def best_fit(self, kind: Kind, gpus: int, among: int = -1) -> Parts | None:
         """Return GPUs of nodes for a share, or ``None``: of the tightest that holds it, or the roomiest and a rest.
 
         Only nodes ``among`` some, as bits, are looked at; -1 are all.
         """
+        sets = self._now(kind)
+        whole = min([room for room, nodes in sets.items() if room >= gpus and nodes & among], default=0)
+        if whole:
+            nodes = sets[whole] & among
+            return [((nodes & -nodes).bit_length() - 1, gpus)]
         if self.room(kind, among) < max(1, gpus):
             return None
-        sets, found, used = self._now(kind), Parts(), ~among
+        found, used = Parts(), ~among
         while True:
-            open_ = [room for room, nodes in sets.items() if room > 0 and nodes & ~used]
+            open_ = [room for room, nodes in sets.items() if nodes & ~used]
             enough = [room for room in open_ if room >= gpus]
             room = min(enough) if enough else max(open_)
             nodes = sets[room] & ~used
@@ -121,40 +129,60 @@ class RoomSets:
 
     def _now(self, kind: Kind) -> dict[int, int]:
         """Return the nodes by the room on them, with what was taken since the kind was last asked for."""
-        if kind not in self._seen:
-            self._begin(kind)
-        room, sets, seen = self._room[kind], self._sets[kind], self._seen[kind]
-        if seen == len(self._changed):
-            return sets
-        self._seen[kind] = len(self._changed)
-        for node in set(self._changed[seen:]):
-            fits = self._fits(node, kind)
-            if fits != room[node]:
+        seen, count = self._seen.get(kind), len(self._changed)
+        if seen == count:
+            return self._sets[kind]
+        since = None if seen is None else set(self._changed[seen:])
+        self._seen[kind] = count
+        if since is None or 2 * len(since) > len(self._gpus):
+            return self._begin(kind)
+        room, sets = self._room[kind], self._sets[kind]
+        for node in since:
+            fits, before = self._fits(node, kind), room.get(node, 0)
+            if fits != before:
                 bit = 1 << node
-                sets[room[node]] ^= bit
-                sets[fits] = sets.get(fits, 0) ^ bit
-                self._whole[kind] += fits - room[node]
+                if before:
+                    sets[before] ^= bit
+                if fits:
+                    sets[fits] = sets.get(fits, 0) ^ bit
+                self._whole[kind] += fits - before
                 room[node] = fits
         return sets
 
-    def _begin(self, kind: Kind) -> None:
-        """Find the nodes by the room on them from what is free now."""
+    def _begin(self, kind: Kind) -> dict[int, int]:
+        """Find the nodes by the room on them from what is free now; in a cluster that is full few have any."""
+        free = [node for node, gpus in enumerate(self._gpus) if gpus > 0]
+        if len(free) > FEW_NODES:
+            return self._begin_with_many(kind)
+        room, sets = dict[int, int](), dict[int, int]()
+        for node in free:
+            fits = self._fits(node, kind)
+            if fits:
+                room[node] = fits
+                sets[fits] = sets.get(fits, 0) | 1 << node
+        self._room[kind], self._sets[kind], self._whole[kind] = room, sets, sum(room.values())
+        return sets
+
+    def _begin_with_many(self, kind: Kind) -> dict[int, int]:
+        """Do the same where many nodes have GPUs left, all nodes at once."""
         room, (cpus, memory) = np.array(self._gpus, dtype=np.int64), kind
         if cpus:
             room = np.minimum(room, np.array(self._cpus, dtype=np.int64) // cpus)
         if memory:
             room = np.minimum(room, np.array(self._memory, dtype=np.int64) // memory)
-        self._room[kind], self._seen[kind] = room.tolist(), len(self._changed)
-        self._whole[kind] = int(room.sum())
-        self._sets[kind] = {
-            fits: int.from_bytes(np.packbits(room == fits, bitorder="little").tobytes(), "little")
-            for fits in sorted(set(self._room[kind]))
-        }
+        every = room.tolist()
+        sizes = sorted(fits for fits in set(every) if fits > 0)
+        bits = np.packbits(room == np.array(sizes, dtype=np.int64)[:, np.newaxis], axis=1, bitorder="little")
+        sets = {fits: int.from_bytes(row.tobytes(), "little") for fits, row in zip(sizes, bits, strict=True)}
+        self._room[kind] = {node: fits for node, fits in enumerate(every) if fits > 0}
+        self._sets[kind], self._whole[kind] = sets, sum(self._room[kind].values())
+        return sets
 
     def _fits(self, node: int, kind: Kind) -> int:
+        """Return how many GPUs of a kind of job fit on a node."""
         fits, (cpus, memory) = self._gpus[node], kind
-        if cpus:
-            fits = min(fits, self._cpus[node] // cpus)
-        if memory:
-            fits = min(fits, self._memory[node] // memory)
-        return fits
+        if cpus and fits * cpus > self._cpus[node]:
+            fits = self._cpus[node] // cpus
+        if memory and fits * memory > self._memory[node]:
+            fits = self._memory[node] // memory
+        return max(0, fits)

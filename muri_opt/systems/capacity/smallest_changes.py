@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Change
+from muri_opt.rounds.eligibility import Bools
 from muri_opt.systems.capacity.binding_in_sets import Binding
 from muri_opt.systems.capacity.changes_in_sets import MOST_VICTIMS, ChangesInSets
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import empty_room, fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
+from muri_opt.systems.capacity.kind_rooms import KindRooms
 from muri_opt.systems.capacity.node_fit import nodes_needed
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.released import demand_of
@@ -40,6 +42,9 @@ class GangChanges:
         free = [pinned.isdisjoint(names) for names in holders.names]
         self._may_stop = np.array(free, dtype=np.bool_)[holders.group]
         self._in_sets = ChangesInSets(round_, left, holders, self._may_stop, consolidate=consolidate)
+        self._rooms = KindRooms(round_, left)
+        self._gains: dict[tuple[int, int], Ints] = {}
+        """GPUs that each group alone would make room for, by what a gang needs with one."""
         self._demands: list[Demand] = []
         self._moved: dict[int, list[int]] = {}
 
@@ -105,10 +110,10 @@ class GangChanges:
         and the whole gang fits on a node of its size; where gangs that run would have to move there too, it is large
         enough for all of them.
         """
-        asks, room = int(self._left.asks[job]), self._left.start_room(job)
+        asks, kind = int(self._left.asks[job]), self._rooms.of(job)
         if not self._consolidate:
-            return asks - int(room.sum())
-        empty = empty_room(self._round, job)
+            return asks - kind.free
+        room, empty = kind.now, kind.empty
         for gpus in range(1, min(asks, MOST_NODES)):
             limit = min(nodes_needed(np.append(empty, gpus), asks), len(room) + 1)
             if nodes_needed(np.append(room, gpus), asks) <= limit and not self._moved_by(gpus):
@@ -152,10 +157,10 @@ class GangChanges:
         return self._searched[key]
 
     def _smallest_set(self, job: int) -> tuple[int, ...] | None:
-        asks, empty = int(self._left.asks[job]), empty_room(self._round, job)
-        if nodes_needed(empty, asks) > len(empty):
+        asks, kind = int(self._left.asks[job]), self._rooms.of(job)
+        if kind.nodes_needed_empty(asks) > len(kind.empty):
             return None
-        found = [self._on(job, nodes) for nodes in self._targets(job, empty)]
+        found = [self._on(job, nodes) for nodes in self._targets(job, kind.empty)]
         sets = [victims for victims in found if victims is not None]
         return min(sets, key=lambda victims: (int(self._holders.size[list(victims)].sum()), victims), default=None)
 
@@ -163,7 +168,7 @@ class GangChanges:
         """Return the nodes on which room is made: all, or for a gang on few nodes the likely ones, one set each."""
         if not self._consolidate:
             return [np.arange(len(empty))]
-        limit, asks, room = fewest_nodes(self._round, job), int(self._left.asks[job]), self._left.room(job)
+        limit, asks, room = fewest_nodes(self._round, job), int(self._left.asks[job]), self._rooms.of(job).now
         if limit == 1:
             whole = np.flatnonzero(empty >= asks)
             return [np.array([s]) for s in whole[np.argsort(-room[whole], kind="stable")][:MOST_NODES].tolist()]
@@ -171,13 +176,9 @@ class GangChanges:
 
     def _on(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
-        holders, here = self._holders, self._holders.on(nodes) & self._may_stop
-        room = self._left.room(job)
-        lacks = int(self._left.asks[job]) - int(room[nodes].sum())
-        gain = np.zeros(len(holders.names), dtype=np.int64)
-        entry = holders.node[here]
-        more = self._room(job, entry, holders.gpus[here], holders.cpus[here], holders.memory[here])
-        np.add.at(gain, holders.group[here], more - room[entry])
+        holders, here, kind = self._holders, self._holders.on(nodes) & self._may_stop, self._rooms.of(job)
+        lacks = int(self._left.asks[job]) - int(kind.now[nodes].sum())
+        gain = self._gain(job, here)
         enough = np.flatnonzero(gain >= lacks)
         if len(enough):
             return (int(enough[np.argmin(holders.size[enough])]),)
@@ -197,6 +198,19 @@ class GangChanges:
             if self._fits_without(job, nodes, rest):
                 chosen = rest
         return tuple(sorted(chosen))
+
+    def _gain(self, job: int, here: Bools) -> Ints:
+        """Return how many GPUs of a job more would fit on the nodes of these entries without each of the groups."""
+        amounts, holders = self._round.amounts, self._holders
+        kind = int(amounts.c[job]), int(amounts.m[job])
+        known = None if self._consolidate else self._gains.get(kind)  # then nodes are all nodes, for every job
+        if known is not None:
+            return known
+        gain, entry = np.zeros(len(holders.names), dtype=np.int64), holders.node[here]
+        more = self._room(job, entry, holders.gpus[here], holders.cpus[here], holders.memory[here])
+        np.add.at(gain, holders.group[here], more - self._rooms.of(job).now[entry])
+        self._gains[kind] = gain
+        return gain
 
     def _fits_without(self, job: int, nodes: Ints, groups: list[int]) -> bool:
         """Return whether the job fits on the nodes once the groups are gone."""

@@ -6,14 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from muri_opt.errors import InputError, unknown_name
 from muri_opt.rounds import INFORMATION, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.decision import gang_assignments
+from muri_opt.systems.capacity.known_parts import KnownParts
 from muri_opt.systems.capacity.list_schedule import ListSchedule
 from muri_opt.systems.capacity.rearrangement import Shares
-from muri_opt.systems.capacity.staying import check_pinned, staying_jobs
+from muri_opt.systems.capacity.staying import all_fit_as_they_are, check_pinned, staying_jobs
 from muri_opt.systems.orders import ORDERS, TiresiasOrder, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules
 
@@ -97,21 +100,40 @@ class GangPolicy(Policy):
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that stops and moves nobody, with whoever fits beside those that run."""
-        shares = self._beside_what_runs(round_)
-        return None if shares is None else gang_decision(round_, shares, consolidate=self.nodes == "fewest")
+        known = KnownParts()
+        shares, fewest = self._beside_what_runs(round_, known), self.nodes == "fewest"
+        return None if shares is None else gang_decision(round_, shares, consolidate=fewest, known=known)
 
     def unchanged_draft(self, round_: Round) -> Decision | None:
         """Return the same without saying why the others wait."""
-        shares = self._beside_what_runs(round_)
-        return None if shares is None else gang_assignments(round_, shares)
+        known = KnownParts()
+        shares = self._beside_what_runs(round_, known)
+        return None if shares is None else gang_assignments(round_, shares, known)
 
-    def _beside_what_runs(self, round_: Round) -> Shares | None:
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether all that run, with those that wait on all other GPUs in their order, are worth so much.
+
+        That is known of GPUs weighted by rank, where all that run can go on and nothing but amounts is asked.
+        """
+        if self.objective != "weighted" or self.preempt == "no" or not INFORMATION.issuperset(round_.used_fields):
+            return True
+        line = np.array(priority_order(round_, self.order), dtype=np.int64)
+        runs = np.array([job.state == "running" for job in round_.jobs], dtype=np.bool_)
+        if not all_fit_as_they_are(round_, np.flatnonzero(runs).tolist()):
+            return True
+        gpus, worth, goes_on = round_.amounts.g[line], np.arange(len(line), 0, -1), runs[line]
+        free = round_.cluster.total_gpus - int(gpus[goes_on].sum())
+        waits = np.where(goes_on, 0, gpus)
+        starts = np.clip(free - (np.cumsum(waits) - waits), 0, waits)  # the last one with a part of its GPUs
+        return int(((gpus * goes_on + starts) * worth).sum()) >= value
+
+    def _beside_what_runs(self, round_: Round, known: KnownParts) -> Shares | None:
         """Return who runs where nobody is stopped or moved; ``None`` where nothing runs, or nobody ever is."""
         if self.preempt == "no" or not any(job.state == "running" for job in round_.jobs):
             return None
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
-        keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest)
-        schedule = ListSchedule(round_, order, consolidate=fewest, restarts=self.restarts == "pay")
+        keeps = staying_jobs(round_, order, within_rules=True, consolidate=fewest, known=known)
+        schedule = ListSchedule(round_, order, consolidate=fewest, restarts=self.restarts == "pay", known=known)
         return schedule.beside(keeps)
 
 
@@ -156,6 +178,7 @@ def list_decision(
     >>> len(list_decision(round_, largest_first).running)
     5
     """
-    schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes, restarts=restarts)
-    shares = schedule.anew() if preempt else schedule.beside(staying_jobs(round_, list(order)))
-    return gang_decision(round_, shares, consolidate=fewest_nodes, preempt=preempt)
+    known = KnownParts()
+    schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes, restarts=restarts, known=known)
+    shares = schedule.anew() if preempt else schedule.beside(staying_jobs(round_, list(order), known=known))
+    return gang_decision(round_, shares, consolidate=fewest_nodes, preempt=preempt, known=known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import iteration_unit, scaling_table
@@ -63,6 +64,31 @@ def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
         return _planned(plan_ways(job))
     scaling = None if job.scaling is None else tuple(job.scaling.items())
     return _model(scaling, job.gpus, job.iteration_seconds, job.stage_seconds, full, powers)
+
+
+class _Known(NamedTuple):
+    """A model, its periods as an array, and its hash."""
+
+    model: JobModel
+    row: NDArray[Any]
+    digest: int
+
+
+_KNOWN: Final = KeptByObject[_Known]()
+"""Models by the very table that a job keeps from round to round."""
+
+
+def _known_model(job: Job, *, full: bool, powers: bool) -> _Known:
+    """Return the model of a job, from a round before if it kept its table."""
+    said = job.gpus, job.iteration_seconds, job.stage_seconds, full, powers
+    known = _KNOWN.get(job.scaling, said) if job.plans is None else None
+    if known is None:
+        model = model_of(job, full=full, powers=powers)
+        word = np.int64 if max(model.period) < 1 << 62 else object
+        known = _Known(model, np.array(model.period, dtype=word), hash(model))
+        if job.plans is None:
+            _KNOWN.put(job.scaling, said, known)
+    return known
 
 
 @lru_cache(maxsize=MODELS)
@@ -120,26 +146,33 @@ class Models:
     @classmethod
     def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
         """Return the models on a cluster of so many GPUs; what is wrong with a job is told with its place."""
-        known: dict[int, int] = {}
+        known: dict[int, list[int]] = {}  # the models of each hash, which is worked out once: it takes long
         models: list[JobModel] = []
-        kind = np.zeros(len(jobs), dtype=np.int64)
+        rows: list[NDArray[Any]] = []
+        kinds: list[int] = []
+        _KNOWN.expect(len(jobs))
         for place, job in enumerate(jobs):
             try:
-                model = model_of(job, full=full, powers=powers)
+                model, row, digest = _known_model(job, full=full, powers=powers)
             except InputError as error:
                 raise error.inside(f"jobs[{place}] ({job.id!r})") from None
-            if id(model) not in known:
-                known[id(model)] = len(models)
+            alike = known.setdefault(digest, [])
+            kind = next((at for at in alike if models[at] is model or models[at] == model), None)
+            if kind is None:
+                kind = len(models)
+                alike.append(kind)
                 models.append(model)
-            kind[place] = known[id(model)]
-        width = 1 + max((min(most_gpus, len(model.period) - 1) for model in models), default=0)
-        largest = max((max(model.period) for model in models), default=0)
-        period = np.zeros((len(models), width), dtype=np.int64 if largest < 1 << 62 else object)
-        for row, model in enumerate(models):
-            used = model.period[:width]
-            period[row, : len(used)] = used
+                rows.append(row)
+            kinds.append(kind)
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
+        width = 1 + min(most_gpus, int(counts.max(initial=1)) - 1)
+        every: NDArray[Any] = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        period = np.zeros((len(models), width), dtype=every.dtype)
+        period[np.arange(width) < counts[:, np.newaxis]] = every[
+            np.arange(len(every)) - np.repeat(np.cumsum(counts) - counts, counts) < width
+        ]
         shares = np.array([model.stages is not None for model in models], dtype=np.bool_)
-        return cls(of=tuple(models), kind=kind, period=period, shares=shares)
+        return cls(of=tuple(models), kind=np.array(kinds, dtype=np.int64), period=period, shares=shares)
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -213,12 +213,17 @@ def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, li
     for taken, has in zip(options.totals, (amounts.G, amounts.C, amounts.M), strict=True):
         if has.any() and has.max() < UNLIMITED:
             part = np.maximum(part, taken / has.sum())
-    each = options.e / part
-    wanted, known = ranked(options, -each), each.tolist()
-    most = [max((known[option] for option in some), default=0.0) for some in wanted]
-    line = sorted(arrivals(round_), key=lambda job: -most[job])
-    for job in guaranteed_first(options, line):
-        yield job, [option for option in wanted[job] if known[option] > 0]
+    each, able = options.e / part, np.flatnonzero(np.diff(options.first))
+    most = np.zeros(len(round_.jobs))
+    most[able] = np.maximum.reduceat(each, options.first[able]) if len(able) else 0.0
+    line = np.array(arrivals(round_), dtype=np.int64)
+    line = line[np.argsort(-most[line], kind="stable")]
+    order = np.lexsort((-each, options.job))
+    order = order[each[order] > 0]
+    ends = np.cumsum(np.bincount(options.job[order], minlength=len(most))).tolist()
+    wanted: list[int] = order.tolist()
+    for job in guaranteed_first(options, line.tolist()):
+        yield job, wanted[ends[job - 1] if job else 0 : ends[job]]
 
 
 def by_worth(options: PlanOptions) -> list[list[int]]:

@@ -39,7 +39,12 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
 
 def assignments_of(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> tuple[Assignment, ...]:
     """Return the options that run on their nodes as assignments, in the order of the options."""
-    return tuple(_assignment(round_, options, o, nodes) for o, nodes in sorted(chosen.items()))
+    some = sorted(chosen)
+    jobs, plans, gpus, milli = (column[some].tolist() for column in (options.job, options.plan, options.g, options.c))
+    return tuple(
+        _assignment(round_, options, o, job, plan, each, cpus, chosen[o].tolist())
+        for o, job, plan, each, cpus in zip(some, jobs, plans, gpus, milli, strict=True)
+    )
 
 
 def chosen_in(round_: Round, options: PlanOptions, decision: Decision) -> dict[int, Ints] | None:
@@ -81,16 +86,19 @@ def _given(options: PlanOptions, option: int) -> list[tuple[int, int]]:
     return parts
 
 
-def _assignment(round_: Round, options: PlanOptions, o: int, nodes: Ints) -> Assignment:
-    job, names = round_.jobs[options.job[o]], [round_.cluster.nodes[s].id for s in sorted(nodes.tolist())]
-    cpus = int(options.c[o]) / MILLI_PER_CPU
-    gpus_on, cpus_on = dict.fromkeys(names, int(options.g[o])), dict.fromkeys(names, cpus) if cpus else {}
+def _assignment(
+    round_: Round, options: PlanOptions, o: int, place: int, plan: int, gpus: int, milli: int, nodes: list[int]
+) -> Assignment:
+    """Return an option as an assignment: of the job at this place by this plan, each part with so much."""
+    job, names = round_.jobs[place], [round_.cluster.nodes[s].id for s in sorted(nodes)]
+    cpus = milli / MILLI_PER_CPU
+    gpus_on, cpus_on = dict.fromkeys(names, gpus), dict.fromkeys(names, cpus) if cpus else {}
     if o in options.larger:
         count, part = options.larger[o]
-        wide = [round_.cluster.nodes[s].id for s in nodes[:count].tolist()]
+        wide = [round_.cluster.nodes[s].id for s in nodes[:count]]
         gpus_on |= dict.fromkeys(wide, part.gpus)
         cpus_on |= dict.fromkeys(wide, part.milli / MILLI_PER_CPU) if part.milli else {}
-    return Assignment(jobs=(job.id,), plan=(job.plans or ())[options.plan[o]].name, gpus=gpus_on, cpus=cpus_on)
+    return Assignment(jobs=(job.id,), plan=(job.plans or ())[plan].name, gpus=gpus_on, cpus=cpus_on)
 
 
 def _waiting(round_: Round, rules: PlanBindingRules, job: int) -> Waiting:

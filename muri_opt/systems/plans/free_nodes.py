@@ -25,7 +25,8 @@ class FreeNodes(FreeCapacity):
         super().__init__(round_.amounts)
         self.options = options
         self._tenant = np.where(options.guaranteed, self.amounts.tenant, -1)
-        self._parts = np.column_stack([options.g, options.c, options.m])[:, :, None]
+        self._parts = options.parts[:, :, None]
+        self._has_quotas = bool(len(self.amounts.U))
         self._demand = options.demand
         self._fitting: set[int] = set()
         self._full: set[int] = set()
@@ -68,10 +69,12 @@ class FreeNodes(FreeCapacity):
 
     def within_quota(self, job: int) -> bool:
         """Return whether the job may start beside what is placed: only guaranteed jobs use a quota."""
-        return self.has_quota(int(self._tenant[job]), int(self.amounts.g[job]))
+        return not self._has_quotas or self.has_quota(int(self._tenant[job]), int(self.amounts.g[job]))
 
     def within_quotas(self, jobs: Ints) -> bool:
         """Return whether all of some jobs may start together."""
+        if not self._has_quotas:
+            return True
         charged, enough = list[tuple[int, int]](), True
         for job in jobs[self.options.guaranteed[jobs]].tolist():
             enough = enough and self.within_quota(job)
@@ -98,7 +101,7 @@ class FreeNodes(FreeCapacity):
         self.left -= taken
         for option in o.larger.keys() & chosen.keys():
             self.occupy(chosen[option][: o.larger[option].number], *o.more(option))
-        for job in o.job[some[o.guaranteed[o.job[some]]]].tolist():
+        for job in o.job[some[o.guaranteed[o.job[some]]]].tolist() if self._has_quotas else ():
             self.charge(int(self._tenant[job]), int(self.amounts.g[job]))
 
     def give(self, option: int, nodes: Ints) -> None:
@@ -111,5 +114,6 @@ class FreeNodes(FreeCapacity):
         self.occupy(nodes, sign * o.g[option], sign * o.c[option], sign * o.m[option])
         if option in o.larger:
             self.occupy(nodes[: o.larger[option].number], *(sign * more for more in o.more(option)))
-        job = o.job[option]
-        self.charge(int(self._tenant[job]), sign * int(self.amounts.g[job]))
+        if self._has_quotas:
+            job = o.job[option]
+            self.charge(int(self._tenant[job]), sign * int(self.amounts.g[job]))

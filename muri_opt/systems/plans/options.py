@@ -95,6 +95,11 @@ class PlanOptions:
         return mask
 
     @cached_property
+    def parts(self) -> Ints:
+        """The GPUs, milli-CPUs and MiB of a part of each option, in rows."""
+        return np.column_stack([self.g, self.c, self.m])
+
+    @cached_property
     def totals(self) -> tuple[Ints, Ints, Ints]:
         """The GPUs, milli-CPUs and MiB of all parts of each option."""
         gpus, milli, mib = self.q * self.g, self.q * self.c, self.q * self.m
@@ -149,12 +154,17 @@ class PlanOptions:
     @cached_property
     def same_at_home(self) -> dict[int, int]:
         """For the options of plans that a job is at home with: the one at home, for that one itself."""
-        return {
-            o: home
-            for home in np.flatnonzero(self.home >= 0).tolist()
-            for o in self.of_job(self.job[home])
-            if self.plan[o] == self.plan[home]
-        }
+        homes = np.flatnonzero(self.home >= 0)
+        width = int(self.plan.max(initial=0)) + 1
+        keys = self.job[homes] * width + self.plan[homes]
+        order = np.argsort(keys, kind="stable")  # where a plan is at home twice, the last one counts
+        runs = np.zeros(len(self.first), dtype=np.bool_)
+        runs[self.job[homes]] = True
+        some = np.flatnonzero(runs[self.job])
+        wanted = self.job[some] * width + self.plan[some]
+        place = np.searchsorted(keys[order], wanted, side="right") - 1
+        found = (place >= 0) & (keys[order][place] == wanted)
+        return dict(zip(some[found].tolist(), homes[order][place[found]].tolist(), strict=True))
 
     @classmethod
     def of(cls, round_: Round, rules: PlanRules) -> PlanOptions:

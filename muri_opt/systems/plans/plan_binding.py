@@ -55,14 +55,18 @@ class _Wants(NamedTuple):
 
 def plan_holders(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints]) -> Holders:
     """Return who holds what where option o runs in one part on each node of ``chosen[o]``."""
-    parts = np.column_stack([options.g, options.c, options.m])
-    held = []
-    for o, nodes in chosen.items():
-        full = np.repeat(parts[o][:, None], len(nodes), axis=1)
+    some = np.fromiter(chosen, dtype=np.int64, count=len(chosen))
+    counts = [len(nodes) for nodes in chosen.values()]
+    group = np.repeat(np.arange(len(some), dtype=np.int64), counts)
+    held = options.parts[some[group]]
+    ends = np.cumsum(counts, dtype=np.int64)
+    for place, o in enumerate(chosen) if options.larger else ():
         if o in options.larger:
-            full[:, : options.larger[o].number] += np.array(options.more(o))[:, None]
-        held.append((full[0], full[1], full[2]))
-    return Holders.of_parts(round_, [(int(options.job[o]),) for o in chosen], list(chosen.values()), held)
+            start = int(ends[place]) - counts[place]
+            held[start : start + options.larger[o].number] += np.array(options.more(o))
+    node = np.concatenate([np.zeros(0, dtype=np.int64), *chosen.values()])
+    jobs = [(job,) for job in options.job[some].tolist()]
+    return Holders.of_amounts(round_, jobs, group, node, (held[:, 0], held[:, 1], held[:, 2]))
 
 
 def _widest(places: _Places) -> _Places:

@@ -25,7 +25,7 @@ def anywhere(round_: Round) -> bool:
 
 def least_need(job: Job) -> Need:
     """Return what lets a job start: one GPU, or one on each of the fewest nodes it asks for."""
-    return replace(need_of(job), gpus=1 if job.nodes is None else job.nodes.least)
+    return need_of(job)._replace(gpus=1 if job.nodes is None else job.nodes.least)
 
 
 def check_asked(round_: Round, *, by_node: bool) -> None:
@@ -92,7 +92,7 @@ class SharePlaces:
             for gpus, value in table.items():
                 key = (like, gpus)
                 if key not in known:
-                    known[key] = self._fits(asked, replace(need, gpus=gpus), rooms)
+                    known[key] = self._fits(asked, need._replace(gpus=gpus), rooms)
                 if known[key] or sum((asked.home or {}).values()) == gpus:
                     mine[gpus] = value
             found.append(mine)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace as with_fields
 from typing import NamedTuple
 
 import numpy as np
@@ -40,9 +39,7 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
     asked = asked_of(round_)
     mine, home, need = None if asked is None else asked[job.id], home_of(round_, job), need_of(job)
     rooms, kinds = _empty(round_)
-    most = (
-        0 if mine is not None else sum(room.holds(with_fields(need, gpus=room.gpus)) * n for room, n in kinds.items())
-    )
+    most = 0 if mine is not None else sum(room.holds(need._replace(gpus=room.gpus)) * n for room, n in kinds.items())
     if home is not None and holds_home(round_, rooms, job):
         yield Way(sum(home.values()), home, ())
     for gpus in sizes_of(round_, job):
@@ -51,7 +48,7 @@ def ways_of(round_: Round, job: Job) -> Iterator[Way]:
         if mine is None:
             parts: tuple[frozenset[int] | None, ...] = (None,) if gpus <= most else ()
         else:
-            parts = _parts(rooms, with_fields(need, gpus=gpus), mine)
+            parts = _parts(rooms, need._replace(gpus=gpus), mine)
         if parts:
             yield Way(gpus, None, parts)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -145,7 +145,7 @@ def holds_home(round_: Round, rooms: Sequence[Room], job: Job) -> bool:
     """Return whether the empty nodes hold what a job has now, if it may keep that."""
     home, index, need = home_of(round_, job), round_.cluster.node_index, need_of(job)
     return home is not None and all(
-        rooms[index[node]].holds(replace(need, gpus=gpus)) >= gpus for node, gpus in home.items()
+        rooms[index[node]].holds(need._replace(gpus=gpus)) >= gpus for node, gpus in home.items()
     )
 
 

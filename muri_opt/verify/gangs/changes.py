@@ -9,7 +9,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
-from muri_opt.verify.amounts import Need, Room, empty_rooms, micro, need_of, smallest_node_count
+from muri_opt.verify.amounts import Need, Room, empty_rooms, fewest_of, holding_nodes, micro, need_of
 from muri_opt.verify.demands import Asked, asked_job, starts_of
 from muri_opt.verify.tenant_lines import spare_quotas
 from muri_opt.verify.type_quotas import OpenTypes, used_of
@@ -21,16 +21,17 @@ def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
     taken: dict[str, list[int]] = {}
     for assignment in decision.assignments:
         together = _together(round_, assignment)
+        milli, mebibytes = together.milli, together.mebibytes
         for node, gpus in assignment.gpus.items():
             here = taken.setdefault(node, [0, 0, 0])
             here[0] += gpus
-            here[1] += gpus * together.milli
-            here[2] += gpus * together.mebibytes
+            here[1] += gpus * milli
+            here[2] += gpus * mebibytes
     return rooms | {node: rooms[node].less(*amounts) for node, amounts in taken.items()}
 
 
 class Proposals:
-    """Changes checked on the cluster as the decision leaves it; the same change for equal jobs is checked once."""
+    """Changes checked on the cluster as the decision leaves it; the same changes for equal jobs are checked once."""
 
     def __init__(self, round_: Round, decision: Decision, *, fewest_nodes: bool) -> None:
         self._round, self._fewest_nodes = round_, fewest_nodes
@@ -39,25 +40,31 @@ class Proposals:
         self._of: dict[str, Assignment] = {}
         self._free, self._empty = Counter[Room](), Counter[Room]()
         self._asked = starts_of(round_)
-        self._known: dict[tuple[object, ...], str | None] = {}
-        self._kept: list[Change] = []
+        self._held: dict[Need, tuple[Counter[int], Counter[int]]] = {}
+        self._known: dict[tuple[object, ...], list[tuple[int, str]]] = {}
+        self._kept: list[tuple[Change, ...]] = []
         self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
         self._tree = any(tenant.parent is not None for tenant in round_.cluster.tenants)
         self._types = None
         if "tenant.quota_by_type" in round_.used_fields:
             self._types = OpenTypes(round_, used_of(round_, decision))
 
-    def fault(self, job: Job, spare: int | None, change: Change) -> str | None:
-        """Return why the job would not start with the change made, or ``None``; ``spare`` is left of its quota."""
-        key: tuple[object, ...] = id(change), job.gpus, job.cpus, job.memory_gib, spare, job.tenant
+    def faults(self, job: Job, spare: int | None, changes: tuple[Change, ...]) -> list[tuple[int, str]]:
+        """Return why the job would not start with a change made, for each of those that are wrong, with its place.
+
+        ``spare`` is left of its quota.
+        """
+        key: tuple[object, ...] = id(changes), job.gpus, job.cpus, job.memory_gib, spare, job.tenant
         if self._asked is not None:
             asked = self._asked[job.id]
             key = *key, id(asked.parts), asked.fewest, asked.most, asked.even, job.not_before, job.held
             key = *key, *((job.id,) if self._starts_later(job) else ())
-        if key not in self._known:
-            self._kept.append(change)  # it must not go, or its id would be another's
-            self._known[key] = self._found(job, spare, change)
-        return self._known[key]
+        found = self._known.get(key)
+        if found is None:
+            self._kept.append(changes)  # they must not go, or their id would be another's
+            every = [(place, self._found(job, spare, change)) for place, change in enumerate(changes)]
+            found = self._known[key] = [(place, fault) for place, fault in every if fault is not None]
+        return found
 
     def _found(self, job: Job, spare: int | None, change: Change) -> str | None:
         if change.move or change.rack is not None:
@@ -116,11 +123,10 @@ class Proposals:
         """Return on how few nodes the job fits now, and in the empty cluster; it may use what is freed and added."""
         need = need_of(job)
         if self._asked is None:
-            free, empty = self._free.copy(), self._empty.copy()
-            free.update([*freed.values(), *added])
-            free.subtract(rooms[node] for node in freed if rooms[node].gpus > 0)
-            empty.update(added)
-            return smallest_node_count(free, need), smallest_node_count(empty, need)
+            more = [*freed.values(), *added]
+            less = [rooms[node] for node in freed if rooms[node].gpus > 0]
+            free, empty = self._holding(need)
+            return _node_count(free, need, more, less), _node_count(empty, need, added, ())
         asked = self._asked_then(job, change)
         if asked is None:
             return None, None
@@ -133,6 +139,12 @@ class Proposals:
         now = within.node_count([*{**rooms, **freed}.values()], need, added)
         return now, asked.node_count(empty_rooms(self._round), need, added)
 
+    def _holding(self, need: Need) -> tuple[Counter[int], Counter[int]]:
+        """Return how many nodes hold how many GPUs of a gang, beside what runs and empty; the same needs ask once."""
+        if need not in self._held:
+            self._held[need] = holding_nodes(self._free, need), holding_nodes(self._empty, need)
+        return self._held[need]
+
     def _asked_then(self, job: Job, change: Change) -> Asked | None:
         """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""
         if self._asked is None or not self._starts_later(job):
@@ -141,6 +153,16 @@ class Proposals:
         if job.held is not None or late or "node.available_until" in self._round.used_fields:
             return None
         return asked_job(self._round, structs.replace(job, not_before=None, state="waiting", placement=None))
+
+
+def _node_count(holding: Counter[int], need: Need, more: Iterable[Room], less: Iterable[Room]) -> int | None:
+    """Return on how few nodes a gang fits where some nodes are as others were; ``None`` where it does not."""
+    then = holding.copy()
+    for room in more:
+        then[room.holds(need)] += 1
+    for room in less:
+        then[room.holds(need)] -= 1
+    return fewest_of(then, need.gpus)
 
 
 def _with_gpus(rooms: Iterable[Room]) -> Counter[Room]:

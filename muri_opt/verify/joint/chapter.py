@@ -182,7 +182,7 @@ class JointChapter(Chapter):
 @lru_cache(maxsize=1 << 14)
 def _one_gpu(need: Need) -> Need:
     """Return what a job takes that is content with one GPU; it is asked for every job that waits."""
-    return replace(need, gpus=1)
+    return need._replace(gpus=1)
 
 
 def _timeless(job: Job) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations, permutations
-from typing import Any
+from itertools import combinations, permutations
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Assignment, Job, Round
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.afs.curve import Curve
 from muri_opt.verify.amounts import micro, word_for
@@ -27,10 +28,11 @@ MILLION = 1_000_000
 NANO = 1_000_000_000
 _WAYS_KEPT = 10 << 10
 """Ways of jobs that are kept, by what the jobs say."""
+_KNOWN: Final = KeptByObject[tuple[Mapping[int, int], int]]()
+"""The same, by the very table that a job keeps from round to round."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
+class Worker(NamedTuple):
     """A job: nanoseconds of an iteration alone ``by_gpus``, its ``stages`` in a period of ``base``, what it is worth.
 
     ``fresh`` is the work of an iteration where the job starts, or goes on as it is; ``changed`` where it has to
@@ -39,7 +41,6 @@ class Worker:
     """
 
     name: str
-
     by_gpus: Mapping[int, int]
     stages: tuple[int, ...] | None
     base: int
@@ -136,6 +137,8 @@ def cycle(stages: Sequence[Sequence[int]], order: Sequence[int] | None = None) -
 def workers_of(round_: Round, rules: Joint) -> Workers:
     """Return the jobs of a round, or refuse one that says too little."""
     gpus = round_.cluster.total_gpus
+    _KNOWN.expect(len(round_.jobs))
+    _COLUMNS.expect(len(round_.jobs))
     ways = [_known_ways(job, rules) for job in round_.jobs]
     service = [_service(job, by_gpus, rules) for job, (by_gpus, _) in zip(round_.jobs, ways, strict=True)]
     parts, behind = _behind(round_, service, rules)
@@ -168,7 +171,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     most_jobs = rules.most_jobs(len(round_.resources))
     if "job.priority" in round_.used_fields:
         most = [_most(job, unit, shares=most_jobs > 1) for job in found]
-        found = [replace(job, weight=one) for job, one in zip(found, weights_of(round_, most), strict=True)]
+        found = [job._replace(weight=one) for job, one in zip(found, weights_of(round_, most), strict=True)]
     return Workers(
         round_=round_,
         rules=rules,
@@ -187,17 +190,39 @@ def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[in
     able = [at for at, way in enumerate(ways) if way]
     if not able:
         return [0] * len(ways)
-    counts = [len(ways[at]) for at in able]
-    most = max(map(max, (ways[at] for at in able)))
-    longest = max(max(ways[at].values()) for at in able)
-    word = word_for((fixed + max(each) * most) * longest)
-    gpus: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at] for at in able), dtype=word)
-    time: NDArray[Any] = np.fromiter(chain.from_iterable(ways[at].values() for at in able), dtype=word)
+    columns = [_columns(ways[at]) for at in able]
+    counts = [len(one.gpus) for one in columns]
+    word = word_for((fixed + max(each) * max(one.most for one in columns)) * max(one.longest for one in columns))
+    gpus: NDArray[Any] = np.concatenate([one.gpus for one in columns]).astype(word)
+    time: NDArray[Any] = np.concatenate([one.time for one in columns]).astype(word)
     rate: NDArray[Any] = np.repeat(np.array([each[at] for at in able], dtype=word), counts)
     least = np.minimum.reduceat((fixed + rate * gpus) * time, np.cumsum([0, *counts[:-1]]))
     found = [0] * len(ways)
     for at, one in zip(able, least.tolist(), strict=True):
         found[at] = one
+    return found
+
+
+class _Columns(NamedTuple):
+    """The GPUs of ways and the nanoseconds of an iteration with them, as arrays; the largest of each."""
+
+    gpus: NDArray[Any]
+    time: NDArray[Any]
+    most: int
+    longest: int
+
+
+_COLUMNS: Final = KeptByObject[_Columns]()
+
+
+def _columns(way: Mapping[int, int]) -> _Columns:
+    """Return ways as arrays; those of a job are the same from round to round."""
+    found = _COLUMNS.get(way, None)
+    if found is None:
+        most, longest = max(way), max(way.values())
+        word = word_for(longest)
+        found = _Columns(np.array([*way], dtype=word), np.array([*way.values()], dtype=word), most, longest)
+        _COLUMNS.put(way, None, found)
     return found
 
 
@@ -237,6 +262,10 @@ def _known_ways(job: Job, rules: Joint) -> tuple[Mapping[int, int], int]:
     """Return the ways of a job; those that say the same are asked once, and from round to round jobs say the same."""
     if job.plans is not None:
         return fastest_by_gpus(allowed_plans(job)), 1
+    said = job.gpus, job.iteration_seconds, job.stage_seconds, rules.full, rules.powers
+    known = _KNOWN.get(job.scaling, said)
+    if known is not None:
+        return known
     curve = None if job.scaling is None else tuple(job.scaling.items())
     try:
         found = _ways(job.gpus, job.iteration_seconds, job.stage_seconds, curve, rules.full, rules.powers)
@@ -245,6 +274,7 @@ def _known_ways(job: Job, rules: Joint) -> tuple[Mapping[int, int], int]:
         raise
     if found is None:
         raise InputError(f"job {job.id!r}", "no time or no GPUs", "times above 0 at the GPUs it asks for")
+    _KNOWN.put(job.scaling, said, found)
     return found
 
 

@@ -90,7 +90,7 @@ class ClusterState:
         """Return what is free on each node for a gang that may share it with those that are there."""
         alone = self.reading.tenancy.is_alone(need.gpus)
         return [
-            replace(room, gpus=0) if (residents if alone else any(map(self._is_alone, residents))) else room
+            room._replace(gpus=0) if (residents if alone else any(map(self._is_alone, residents))) else room
             for room, residents in zip(self.rooms, self.residents, strict=True)
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
@@ -295,7 +295,7 @@ def _worth(round_: Round) -> dict[str, int]:
 def _rooms(round_: Round) -> tuple[Room, ...]:
     """Return what empty nodes have; one that is down has nothing."""
     rooms = zip(empty_rooms(round_), round_.cluster.nodes, strict=True)
-    return tuple(replace(room, gpus=0) if node.state == "down" else room for room, node in rooms)
+    return tuple(room._replace(gpus=0) if node.state == "down" else room for room, node in rooms)
 
 
 def _looks(round_: Round) -> tuple[int, ...]:

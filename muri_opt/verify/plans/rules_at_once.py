@@ -73,17 +73,20 @@ def _reasons(
     np.minimum.at(fewest, owner, columns.pieces[some, 0] * columns.parts[some])
     starts = np.zeros(jobs, dtype=np.bool_)
     starts[owner[_with_room(columns, some, free)]] = True
-    able = np.zeros(jobs, dtype=np.bool_)
+    able, homes = np.zeros(jobs, dtype=np.bool_), np.zeros(jobs, dtype=np.bool_)
     able[owner] = True
+    homes[owner[columns.stays[some]]] = True
+    told = list(zip(able.tolist(), (fewest > everything).tolist(), starts.tolist(), homes.tolist(), strict=True))
     for wait in decision.waiting:
         position = round_.job_index[wait.job]
         job = round_.jobs[position]
         quota = spare.get(job.tenant or "") if job.guarantee is not None else None
-        if able[position] and quota is not None and quota < job.gpus:
+        may_run, too_many, fits, has_home = told[position]
+        if may_run and quota is not None and quota < job.gpus:
             true = WaitingReason.QUOTA
-        elif fewest[position] > everything:
+        elif too_many:
             true = WaitingReason.CAPACITY
-        elif starts[position] or _goes_on(round_, columns, places, position):
+        elif fits or (has_home and _goes_on(round_, columns, places, position)):
             true = WaitingReason.PRIORITY
         else:
             true = WaitingReason.FRAGMENTATION

@@ -1,0 +1,46 @@
+"""Room by kinds of jobs, as bit sets: the same nodes as are found by looking at all of them."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from muri_opt.systems.capacity.free_capacity import entries
+from muri_opt.systems.capacity.known_parts import KnownParts
+from muri_opt.systems.capacity.node_fit import best_fit
+from muri_opt.systems.capacity.room_sets import FEW_NODES, RoomSets
+
+
+@pytest.mark.parametrize("nodes", [3, FEW_NODES - 1, 2 * FEW_NODES])
+def test_the_same_nodes_are_found_as_by_looking_at_all(nodes: int) -> None:
+    draw = Random(nodes)
+    for _ in range(6):
+        free = np.array([[draw.randint(0, 8), draw.randint(0, 40), draw.randint(0, 60)] for _ in range(nodes)]).T
+        sets, kinds = RoomSets(*free.tolist()), [(draw.randint(0, 8), draw.randint(0, 9)) for _ in range(4)]
+        found = 0
+        while found < 4 * nodes:
+            kind, gpus = draw.choice(kinds), draw.choice([1, 1, 2, 3, 8, 16])
+            room = free[0].copy()
+            for has, need in zip(free[1:], kind, strict=True):
+                room = np.minimum(room, has // need) if need else room
+            share, parts = best_fit(room, gpus), sets.best_fit(kind, gpus)
+            assert (share is None) == (parts is None)
+            if share is None or parts is None:
+                found += 1
+                continue
+            assert sorted(parts) == [(node, int(share[node])) for node in share.nonzero()[0].tolist()]
+            assert sets.holds(kind, parts)
+            sets.take(kind, parts)
+            free -= share * np.array([[1], [kind[0]], [kind[1]]])
+            assert sets.free == free.tolist()
+            found += 1
+
+
+def test_known_parts_say_what_shares_say() -> None:
+    draw, known = Random(1), KnownParts()
+    shares = [np.array([draw.choice([0, 0, 1, 4]) for _ in range(9)]) for _ in range(20)]
+    shares += [known.share([(5, 2), (1, 3)], 9), known.share([], 9)]
+    for told, plain in zip(known.entries(shares), entries(shares), strict=True):
+        assert np.array_equal(told, plain)
+    assert known.of(shares[-2]) == [(1, 3), (5, 2)]
+    assert shares[-2].tolist() == [0, 3, 0, 0, 0, 2, 0, 0, 0]
