@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -17,7 +17,13 @@ from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
 from muri_opt.systems.muri.group_spots import GroupSpots
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
-from muri_opt.systems.muri.pair_weights import PAIR_WEIGHTS, PARTS_PER_BILLION, weights_in_blocks
+from muri_opt.systems.muri.pair_weights import (
+    PAIR_WEIGHTS,
+    PARTS_PER_BILLION,
+    sizes_of,
+    stages_of,
+    weights_in_blocks,
+)
 from muri_opt.systems.muri.periods import Group, stage_times
 
 MANY, ALIKE = 300, 8
@@ -103,7 +109,7 @@ def group_jobs(
         look_at_clock()
         found = {
             size: _match(
-                tuple(stages[list(group)].tobytes() for group in groups),
+                _times_of(stages, groups),
                 stages.shape[1],
                 options,
                 None if spots is None else _apart(groups, size, spots),
@@ -115,6 +121,14 @@ def group_jobs(
         if not excess.left():
             break
     return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
+
+
+def _times_of(stages: Ints, groups: Sequence[Group]) -> tuple[bytes, ...]:
+    """Return the stage times of each group, job after job."""
+    every = np.fromiter(chain.from_iterable(groups), dtype=np.int64)
+    times, width = stages[every].tobytes(), stages.shape[1] * stages.itemsize
+    ends = [*accumulate(map(len, groups), initial=0)]
+    return tuple(times[start * width : end * width] for start, end in pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +204,10 @@ def _matched_in_blocks(
 
 def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Ints:
     """Return groups sorted by place, size and the time of all their stages."""
-    rows = [np.frombuffer(group, dtype=np.int64) for group in members]
-    place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
-    time = np.array([int(group.sum()) for group in rows], dtype=np.int64)
-    return np.lexsort((time, np.array([len(group) // stages for group in rows], dtype=np.int64), place))
+    sizes = sizes_of(members, stages)
+    place = np.zeros(len(sizes), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
+    time = np.add.reduceat(stages_of(members, stages).sum(axis=1), np.cumsum(sizes) - sizes)
+    return np.lexsort((time, sizes, place))
 
 
 def _mates_by_type(of: Ints, pairs: Ints) -> Ints:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity import Leftover, first_fit
 
+_NEAR: Final = 8
+"""Nodes that are looked at one by one before all others are at once."""
 Places = tuple[tuple[int, int], ...]
 """Nodes, each with GPUs of it, in the order of the nodes."""
 
@@ -43,7 +47,7 @@ class NodePlaces(Leftover):
 
     def __init__(self, round_: Round) -> None:
         super().__init__(round_)
-        self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
+        self._c, self._m = _needs_of_jobs(self.amounts)
         self._largest = int(self.amounts.G.max(initial=0))
         self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
@@ -77,19 +81,31 @@ class NodePlaces(Leftover):
             return None if share is None else places_of(share)
         cpus, memory = self.needs(jobs)
         start = max(self._from.get((gpus, cpus, memory), 0), self._first_with(gpus))
-        if start < len(self.gpus) and not self._has(start, gpus, cpus, memory):
-            able = self._able(gpus, cpus, memory, self.gpus, start)
-            ahead = int(able.argmax())
-            start = start + ahead if able[ahead] else len(self.gpus)
-        self._from[gpus, cpus, memory] = start
-        return ((start, gpus),) if start < len(self.gpus) else None
+        node = self._from[gpus, cpus, memory] = self._from_node(start, gpus, cpus, memory)
+        return ((node, gpus),) if node < len(self.gpus) else None
+
+    def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
+        """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.
+
+        It is mostly near: a few nodes are looked at one by one, and then all others at once.
+        """
+        free_gpus, free_cpus, free_memory = self._free
+        needs_cpus, needs_memory, nodes = gpus * cpus, gpus * memory, len(free_gpus)
+        for node in range(start, min(start + _NEAR, nodes)):
+            if free_gpus[node] >= gpus and free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
+                return node
+        start += _NEAR
+        if start >= nodes:
+            return nodes
+        able = self._able(gpus, cpus, memory, self.gpus, start)
+        ahead = int(able.argmax())
+        return start + ahead if able[ahead] else nodes
 
     def _first_with(self, gpus: int) -> int:
         """Return the first node that has so many GPUs for the job that needs least, or how many nodes there are."""
         node = self._with.get(gpus, 0)
-        while node < len(self.gpus) and not self._has(node, gpus, *self._least):
-            node += 1
-        self._with[gpus] = node
+        if node < len(self.gpus) and not self._has(node, gpus, *self._least):
+            node = self._with[gpus] = self._from_node(node + 1, gpus, *self._least)
         return node
 
     def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
@@ -123,10 +139,31 @@ class NodePlaces(Leftover):
         cpus, memory = self.needs(jobs)
         return all(self._has(node, gpus, cpus, memory) for node, gpus in places)
 
+    def with_each_gpu(self, places: Places) -> tuple[int, int]:
+        """Return the milli-CPUs and MiB that the nodes have left for each of these GPUs."""
+        _, cpus, memory = self._free
+        return min([cpus[node] // gpus for node, gpus in places]), min([memory[node] // gpus for node, gpus in places])
+
     def give(self, places: Places, jobs: Sequence[int]) -> None:
         """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
         self.put(places, jobs, 1)
         self.charge_jobs(jobs)
+
+    def give_if_free(self, places: Places, jobs: Sequence[int]) -> bool:
+        """Give jobs these GPUs if the nodes have them; return whether they do."""
+        if len(places) != 1:
+            free = self.has(places, jobs)
+            if free:
+                self.put(places, jobs, 1)
+        else:  # written out, as it is asked for every group that runs
+            ((node, gpus),) = places
+            cpus, memory = self.needs(jobs)
+            free = self._has(node, gpus, cpus, memory)
+            if free:
+                self._take(node, gpus, gpus * cpus, gpus * memory)
+        if free:
+            self.charge_jobs(jobs)
+        return free
 
     def charge_jobs(self, jobs: Sequence[int]) -> None:
         """Charge the quotas of the tenants of jobs."""
@@ -162,8 +199,17 @@ class NodePlaces(Leftover):
         if times < 0:
             self._from.clear()
             self._with.clear()
-        free_gpus, free_cpus, free_memory = self._free
         for node, gpus in places:
-            free_gpus[node] -= times * gpus
-            free_cpus[node] -= times * gpus * cpus
-            free_memory[node] -= times * gpus * memory
+            self._take(node, times * gpus, times * gpus * cpus, times * gpus * memory)
+
+    def _take(self, node: int, gpus: int, cpus: int, memory: int) -> None:
+        free_gpus, free_cpus, free_memory = self._free
+        free_gpus[node] -= gpus
+        free_cpus[node] -= cpus
+        free_memory[node] -= memory
+
+
+@recalled
+def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
+    """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
+    return amounts.c.tolist(), amounts.m.tolist()

@@ -33,6 +33,7 @@ from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
 from muri_opt.systems.muri.periods import Group, periods_of, stage_times
 from muri_opt.systems.muri.place_groups import place_groups
+from muri_opt.systems.muri.queue_ranks import in_turn
 from muri_opt.systems.muri.still_groups import Still
 from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
@@ -248,9 +249,8 @@ class MuriPolicy(Policy):
 
     def published(self, round_: Round) -> dict[Group, Places]:
         """Return the groups of the published algorithm, as if nothing ran, with their GPUs of nodes."""
-        rank = {job: place for place, job in enumerate(self._queue(round_))}
         groups = self._packed(round_, self.grouped(round_).groups)
-        return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
+        return place_groups(round_, in_turn(self._queue(round_), groups))
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
         stages, options = _stages(round_), self.options_in(round_)
@@ -277,8 +277,7 @@ class MuriPolicy(Policy):
 
     def _decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
         """Return the decision of groups with their GPUs, in the order of their priority."""
-        rank = {job: place for place, job in enumerate(self._queue(round_))}
-        line = sorted(found, key=lambda group: min(rank[job] for job in group))
+        line = in_turn(self._queue(round_), [*found])
         where = flat(found[group] for group in line)
         return group_decision(round_, [*self._timed(round_, line)], consolidate=False, of=where)
 

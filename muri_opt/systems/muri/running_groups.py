@@ -40,9 +40,9 @@ def running_groups(
 ) -> dict[Group, Places]:
     """Return groups of the running jobs ``among`` all, with their GPUs of nodes.
 
-    ``line`` are all jobs in the order of the queue, and the groups ``first`` are read as such where they may be. Only
-    jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of ``largest`` jobs at
-    most.
+    ``line`` are these jobs, or more, in the order of the queue, and the groups ``first`` are read as such where they
+    may be. Only jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of
+    ``largest`` jobs at most.
     """
     members, made = _members(round_, now, among, line), _made(now, among, first)
     left = [node.gpus for node in round_.cluster.nodes]
@@ -51,7 +51,8 @@ def running_groups(
     found, parts = list[tuple[Group, int]](), list[_Part]()
     for placement, jobs in members.items():
         places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
-        while number < min(len(jobs), now.most[placement]) and all(left[node] >= gpus for node, gpus in places):
+        most = min(len(jobs), now.most[placement])
+        while number < most and all(left[node] >= gpus for node, gpus in places):
             _take(left, places, 1)
             number += 1
         rest = dict.fromkeys(jobs)
@@ -76,9 +77,10 @@ def running_groups(
 def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
     """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
     found: dict[int, list[int]] = {}
+    of, gpus, jobs = now.of, now.gpus, round_.jobs
     for job in line:
-        placement = now.of[job]
-        if placement >= 0 and job in among and round_.jobs[job].gpus == now.gpus[placement]:
+        placement = of[job]
+        if placement >= 0 and job in among and jobs[job].gpus == gpus[placement]:
             found.setdefault(placement, []).append(job)
     return found
 
@@ -86,9 +88,12 @@ def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequ
 def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> dict[int, list[Group]]:
     """Return by placement the groups of which all jobs run there."""
     found: dict[int, list[Group]] = {}
+    of = now.of
     for group in groups:
-        placement = now.of[group[0]]
-        if placement >= 0 and all(now.of[job] == placement and job in among for job in group):
+        placement = of[group[0]]
+        if placement < 0 or group[0] not in among:
+            continue
+        if len(group) == 1 or all(of[job] == placement and job in among for job in group):
             found.setdefault(placement, []).append(group)
     return found
 

@@ -20,6 +20,7 @@ from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
+from muri_opt.systems.muri.joining_pairs import pairs_to_join
 from muri_opt.systems.muri.needless_changes import undone
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
@@ -73,10 +74,9 @@ class Still:
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
-        found = self._places.staying(left, self._running(now, set(self.line)))
-        running = {job for job in self.line if now.of[job] >= 0}
+        found = self._places.staying(left, self._running(now, now.in_line(self.line)))
         for job in self.line:
-            if job not in running and left.within_quota(job):
+            if now.of[job] < 0 and left.within_quota(job):
                 places = self._places.fit(left, (job,))
                 if places is not None:
                     left.give(places, (job,))
@@ -89,8 +89,8 @@ class Still:
 
     def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
-        among = {job for group in self.published for job in group}
-        running = self._running(now, among)
+        among, runs = {job for group in self.published for job in group}, now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in among])
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
@@ -103,21 +103,20 @@ class Still:
                 placed = self.published
             elif len(placed) < len(groups) <= MANY:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
-            ended = self._with_others(now, self._places.back(placed, stays))
+            ended = self._with_others(now, runs, self._places.back(placed, stays))
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
-        found = self._nobody_in_vain(now, self.published if best is None else best[1])
-        runs = {job for job in self.line if now.of[job] >= 0}
-        return undone(self._places, now, worth, self._running(now, runs), found, self.largest)
+        all_running = self._running(now, runs)
+        found = self._nobody_in_vain(all_running, runs, self.published if best is None else best[1])
+        return undone(self._places, now, worth, all_running, found, self.largest)
 
-    def _nobody_in_vain(self, now: RunningNow, placed: Placed) -> Placed:
+    def _nobody_in_vain(self, running: Placed, runs: Sequence[int], placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
-        runs = {job for job in self.line if now.of[job] >= 0}
-        jobs = {job for group in placed for job in group}
-        if runs <= jobs or jobs - runs:
+        jobs, run = {job for group in placed for job in group}, set(runs)
+        if run <= jobs or jobs - run:
             return placed
-        stays = self._places.staying(NodePlaces(self.round_), self._running(now, runs))
-        return stays if runs == {job for group in stays for job in group} else placed
+        stays = self._places.staying(NodePlaces(self.round_), running)
+        return stays if run == {job for group in stays for job in group} else placed
 
     def _ways(
         self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
@@ -185,12 +184,12 @@ class Still:
             first, second = self._unions(groups, new)
             joint = worth.of_unions(groups, first, second)
             spent, made = set[Group](), list[Group]()
-            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups), *joint]):
+            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups)], joint):
                 pair = groups[first[at]], groups[second[at]]
                 if spent.isdisjoint(pair):
                     spent.update(pair)
                     made.append(pair[0] + pair[1])
-                    values[made[-1]] = joint[at]
+                    values[made[-1]] = int(joint[at])
                     over -= self._gpus(pair[0])
                     if over <= 0:
                         break
@@ -207,38 +206,27 @@ class Still:
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
-    def _from_least_loss(self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int]) -> list[int]:
+    def _from_least_loss(
+        self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int], joint: Ints
+    ) -> list[int]:
         """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
 
-        ``values`` is what all groups are worth, and then all unions.
+        ``values`` is what all groups are worth, and ``joint`` all unions.
         """
-        word = np.int64 if max(map(abs, values), default=0) < _EXACT else object
+        largest = max(max(map(abs, values), default=0), int(np.abs(joint).max(initial=0)))
+        word = np.int64 if largest < _EXACT else object
         worth = np.array(values, dtype=word)
         gpus = np.array([self._gpus(group) for group in groups], dtype=word)
-        lost = (worth[first] + worth[second] - worth[len(groups) :]) / gpus[first]
+        lost = (worth[first] + worth[second] - joint.astype(word)) / gpus[first]
         return [*np.argsort(lost, kind="stable").tolist()]
 
     def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[Ints, Ints]:
         """Return which new group may join which of all, by their places; if they are too many, each only some."""
         place = {group: at for at, group in enumerate(groups)}
-        recent = {place[group] for group in new}
-        by_size: dict[int, list[int]] = {}
-        for at, group in enumerate(groups):
-            if len(group) < self.largest:
-                by_size.setdefault(self._gpus(group), []).append(at)
-        each = max(1, MOST_UNIONS // max(1, len(new)))
-        sizes = list(map(len, groups))
-        first, second = list[int](), list[int]()
-        for turn, group in enumerate(new):
-            one, able = place[group], by_size.get(self._gpus(group), [])
-            if len(able) > each:
-                start = turn * each % len(able)
-                able = [*able[start : start + each], *able[: max(0, start + each - len(able))]]
-            most = self.largest - len(group)
-            others = [other for other in able if sizes[other] <= most and (other not in recent or one < other)]
-            first += [one] * len(others)
-            second += others
-        return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+        recent = np.array([place[group] for group in new], dtype=np.int64)
+        sizes = np.array([len(group) for group in groups], dtype=np.int64)
+        gpus = np.array([self._gpus(group) for group in groups], dtype=np.int64)
+        return pairs_to_join(sizes, gpus, recent, self.largest, MOST_UNIONS)
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
@@ -265,23 +253,23 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: RunningNow, among: set[int]) -> dict[Group, Places]:
-        """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+    def _running(self, now: RunningNow, jobs: Sequence[int]) -> dict[Group, Places]:
+        """Return the groups that run, of some of the jobs in the order of the queue, with their GPUs of nodes."""
         look_at_clock()
 
         def efficiency(groups: Ints) -> Ints:
             members, ways = self.worth.members, self.options.ways
             return efficiencies(ways.with_models(members.stages, ways.numbers(self.round_.jobs)), groups, self.options)
 
-        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        return running_groups(self.round_, now, set(jobs), jobs, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: RunningNow, placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, runs: Sequence[int], placed: Placed) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
         """
         inside = {job for group in placed for job in group}
-        others = {job for job in self.line if now.of[job] >= 0 and job not in inside}
+        others = [job for job in runs if job not in inside]
         if not others:
             return placed
         left, running = self._places.left_by(placed), self._running(now, others)
@@ -315,9 +303,8 @@ def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[lis
     top: dict[int, int] = {}
 
     def root(job: int) -> int:
-        while top.setdefault(job, job) != job:
-            top[job] = top[top[job]]
-            job = top[job]
+        while (above := top.get(job, job)) != job:
+            top[job] = job = top.get(above, above)
         return job
 
     for group in (*mine, *theirs):

@@ -22,7 +22,7 @@ from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
 from muri_opt.verify.muri.timed_groups import Timed, timed_groups
 from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.settings import Rules, Setting
-from muri_opt.verify.sharing_now import RunningJobs
+from muri_opt.verify.sharing_now import running_jobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -56,7 +56,7 @@ class GroupChapter(Chapter):
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
-        sharers, now = self._sharers, RunningJobs(self.round_)
+        sharers, now = self._sharers, running_jobs(self.round_)
         pays = sharers.pays
         for assignment in decision.assignments:
             jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
