@@ -16,7 +16,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
 from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.mean_value import MILLION
-from muri_opt.systems.muri.periods import Group, stage_times
+from muri_opt.systems.muri.periods import Group, stages_in
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.priority_levels import levels_of
 
@@ -53,7 +53,7 @@ class GroupWorth:
         weight = job_weights(round_, rules.objective, rules.order)
         alone = times_alone(round_, rules.objective)
         gpus = np.asarray(round_.amounts.g)
-        stages = stage_times(round_.jobs)
+        stages = stages_in(round_)
         single = Members(stages=stages[:, None], alone=alone[:, None], gpus=gpus[:, None], weight=weight[:, None])
         ranges = class_ranges(rules, single, level, round_.cluster.total_gpus) if level.any() else [0]
         return cls(

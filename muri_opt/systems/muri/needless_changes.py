@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from muri_opt.rounds.stopping import look_at_clock
@@ -29,11 +30,12 @@ def undone(
     ``running`` are the groups that run, with their GPUs, and no group may have more than ``largest`` jobs. The dearest
     to restart come first.
     """
-    left = places.left_by(placed)
-    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=left, largest=largest)
+    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), largest=largest)
     of_job = {job: where for group, where in running.items() for job in group}
     while True:
-        changed = [group for group in running if not work.is_as(group, running[group])]
+        changed = work.changed(running)
+        if not changed:
+            return work.placed
         if len(changed) > MOST_CHANGED:
             return placed
         dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
@@ -72,7 +74,7 @@ class _Step:
         return {**self.rest, self.group: self.where}
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class _Undoing:
     """Groups with their GPUs, and what they leave of the nodes."""
 
@@ -80,7 +82,6 @@ class _Undoing:
     now: RunningNow
     worth: GroupWorth
     placed: Placed
-    left: NodePlaces
     largest: int
     at: dict[int, Group] = field(init=False)
     """The group of each job that is placed."""
@@ -88,8 +89,16 @@ class _Undoing:
     def __post_init__(self) -> None:
         self.at = {job: group for group in self.placed for job in group}
 
-    def is_as(self, group: Group, where: Places) -> bool:
-        """Return whether a running group is placed as it is."""
+    @cached_property
+    def left(self) -> NodePlaces:
+        """What they leave; it is asked for before any step is taken, and changed with each."""
+        return self.places.left_by(self.placed)
+
+    def changed(self, running: Placed) -> list[Group]:
+        """Return the running groups that are not placed as they are."""
+        return [group for group, where in running.items() if not self._is_as(group, where)]
+
+    def _is_as(self, group: Group, where: Places) -> bool:
         now = self.at.get(group[0], ())
         return (now == group or sorted(now) == sorted(group)) and self.placed[now] == where
 

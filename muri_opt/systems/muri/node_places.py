@@ -80,7 +80,10 @@ class NodePlaces(Leftover):
             share = first_fit(self.room(*jobs), gpus, self.amounts.G)
             return None if share is None else places_of(share)
         cpus, memory = self.needs(jobs)
-        start = max(self._from.get((gpus, cpus, memory), 0), self._first_with(gpus))
+        start = self._from.get((gpus, cpus, memory), 0)
+        if start == len(self.gpus):
+            return None
+        start = max(start, self._first_with(gpus))
         node = self._from[gpus, cpus, memory] = self._from_node(start, gpus, cpus, memory)
         return ((node, gpus),) if node < len(self.gpus) else None
 

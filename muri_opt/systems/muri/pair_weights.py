@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Final
 
@@ -123,7 +124,7 @@ def weights_in_blocks(
 
     A block is the places of its groups among the ``members``, in ascending order.
     """
-    pairs = [np.triu_indices(len(block), 1) for block in blocks]
+    pairs = [_all_pairs(len(block)) for block in blocks]
     first, second = (
         np.concatenate([block[pair[side]] for block, pair in zip(blocks, pairs, strict=True)]) for side in (0, 1)
     )
@@ -136,6 +137,13 @@ def weights_in_blocks(
         found.append(weights)
         start = end
     return found
+
+
+@lru_cache(maxsize=4)
+def _all_pairs(groups: int) -> tuple[Ints, Ints]:
+    """Return each two of so many groups."""
+    first, second = np.triu_indices(groups, 1)
+    return first, second
 
 
 PAIR_WEIGHTS: Final = PairWeights()

@@ -9,7 +9,7 @@ At last what can go on as it is, all else as decided, does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
 from muri_opt.systems.muri.joining_pairs import pairs_to_join
@@ -54,6 +53,10 @@ class Still:
     worth: GroupWorth
     published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
+    places: StillPlaces = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
 
     def decided(self) -> Placed:
         """Return the groups that run, with their GPUs.
@@ -74,18 +77,14 @@ class Still:
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
-        found = self._places.staying(left, self._running(now, now.in_line(self.line)))
+        found = self.places.staying(left, self._running(now, now.in_line(self.line)))
         for job in self.line:
             if now.of[job] < 0 and left.within_quota(job):
-                places = self._places.fit(left, (job,))
+                places = self.places.fit(left, (job,))
                 if places is not None:
                     left.give(places, (job,))
                     found[job,] = places
         return found
-
-    @property
-    def _places(self) -> StillPlaces:
-        return StillPlaces(round_=self.round_, line=self.line)
 
     def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
@@ -98,24 +97,24 @@ class Still:
             kept = [frozenset(group) in stays for group in groups]
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
-            placed = self._places.placed(groups, stays)
+            placed = self.places.placed(groups, stays)
             if len(placed) < len(groups) and groups == [*self.published]:
                 placed = self.published
             elif len(placed) < len(groups) <= MANY:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
-            ended = self._with_others(now, runs, self._places.back(placed, stays))
+            ended = self._with_others(now, runs, self.places.back(placed, stays))
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
         all_running = self._running(now, runs)
         found = self._nobody_in_vain(all_running, runs, self.published if best is None else best[1])
-        return undone(self._places, now, worth, all_running, found, self.largest)
+        return undone(self.places, now, worth, all_running, found, self.largest)
 
     def _nobody_in_vain(self, running: Placed, runs: Sequence[int], placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
         jobs, run = {job for group in placed for job in group}, set(runs)
         if run <= jobs or jobs - run:
             return placed
-        stays = self._places.staying(NodePlaces(self.round_), running)
+        stays = self.places.staying(NodePlaces(self.round_), running)
         return stays if run == {job for group in stays for job in group} else placed
 
     def _ways(
@@ -157,7 +156,7 @@ class Still:
         First the others join each other, or running groups, where the least is lost. Where that does not do, rounds of
         matching begin with the running groups, at last with the full ones alone.
         """
-        if group_spots(self.round_) is None:
+        if self.places.spots is None:
             found = self._joined(worth, running, gpus)
             if found is not None:
                 return found
@@ -234,7 +233,7 @@ class Still:
         rest = set(self._others(running))
         line = [job for job in self.line if job in inside or job in rest]
         place = {job: at for at, job in enumerate(line)}
-        spots = group_spots(self.round_)
+        spots = self.places.spots
         found = group_jobs(
             [self.round_.jobs[job] for job in line],
             gpus,
@@ -272,10 +271,10 @@ class Still:
         others = [job for job in runs if job not in inside]
         if not others:
             return placed
-        left, running = self._places.left_by(placed), self._running(now, others)
-        stays = self._places.staying(left, running)
+        left, running = self.places.left_by(placed), self._running(now, others)
+        stays = self.places.staying(left, running)
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
-        return placed | stays | self._places.staying(left, alone)
+        return placed | stays | self.places.staying(left, alone)
 
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""

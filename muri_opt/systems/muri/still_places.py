@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
@@ -12,7 +12,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.queue_ranks import first_ranks
@@ -33,6 +33,10 @@ class StillPlaces:
 
     round_: Round
     line: Sequence[int]
+    spots: GroupSpots | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spots", group_spots(self.round_))
 
     def placed(self, groups: Sequence[Group], running: RunningPlaces) -> Placed:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
@@ -93,9 +97,9 @@ class StillPlaces:
 
     def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
         """Return GPUs of nodes for a group: first fit beside what is spared, or where the least of that is lost."""
-        spots, gpus = group_spots(self.round_), self.gpus(group)
-        if spots is not None:
-            share = spots.fit(left, gpus, *group)
+        gpus = self.gpus(group)
+        if self.spots is not None:
+            share = self.spots.fit(left, gpus, *group)
             return None if share is None else places_of(share)
         if spared is None:
             return left.first(gpus, group)
