@@ -9,7 +9,7 @@ from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
-from muri_opt.algorithms.matching import match_types, max_weight_matching
+from muri_opt.algorithms.matching import Matching, match_each, match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
@@ -177,7 +177,7 @@ def _match(
         mate = _mates_by_type(of, match_types(weights, np.bincount(of)).pairs(len(types)))
         return mate, np.where(mate >= 0, weights[of, of[mate]], 0)
     np.fill_diagonal(weights, 0)
-    mate = _first_of_equals(looks, weights)
+    mate = _first_of_equals(looks, max_weight_matching(weights))
     return mate, _of_pairs(weights, mate)
 
 
@@ -192,13 +192,14 @@ def _matched_in_blocks(
     mate, weight = np.full(len(members), -1, dtype=np.int64), np.zeros(len(members), dtype=np.int64)
     line = _by_time(members, stages, apart)
     blocks = [np.sort(line[start : start + BLOCK]) for start in range(0, len(line), BLOCK)]
-    for some, weights in zip(blocks, weights_in_blocks(members, blocks, stages, options), strict=True):
+    edges = weights_in_blocks(members, blocks, stages, options)
+    if apart is not None:
+        edges = [apart.edges(one, [apart.of[place] for place in some]) for one, some in zip(edges, blocks, strict=True)]
+    for some, one, matching in zip(blocks, edges, match_each(edges), strict=True):
         look_at_clock()
-        at = some.tolist()
-        places = [0] * len(at) if apart is None else [apart.of[place] for place in at]
-        edges = weights if apart is None else apart.edges(weights, places)
-        found = _first_of_equals([(members[place], of) for place, of in zip(at, places, strict=True)], edges)
-        mate[some], weight[some] = np.where(found >= 0, some[found], -1), _of_pairs(edges, found)
+        looks = [(members[place], 0 if apart is None else apart.of[place]) for place in some.tolist()]
+        found = _first_of_equals(looks, matching)
+        mate[some], weight[some] = np.where(found >= 0, some[found], -1), _of_pairs(one, found)
     return mate, weight
 
 
@@ -226,9 +227,9 @@ def _of_pairs(weights: Ints, mate: Ints) -> Ints:
     return np.where(mate >= 0, weights[np.arange(len(mate)), mate], 0)
 
 
-def _first_of_equals(looks: Sequence[tuple[bytes, int]], weights: Ints) -> Ints:
-    """Return a matching of largest weight in which no group stays alone while an equal one after it is matched."""
-    mate = max_weight_matching(weights).mate.copy()
+def _first_of_equals(looks: Sequence[tuple[bytes, int]], matching: Matching) -> Ints:
+    """Return the partners of a matching in which no group stays alone while an equal one after it is matched."""
+    mate = matching.mate.copy()
     for alone in np.flatnonzero(mate < 0).tolist():
         later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and looks[v] == looks[alone]]
         if later:
