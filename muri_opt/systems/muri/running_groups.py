@@ -7,6 +7,7 @@ come first, and the others are paired by efficiency. The same jobs at the same p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -132,6 +133,8 @@ def _paired(
 
 def _unions(groups: Sequence[Group], least: int, largest: int, rank: Mapping[int, int]) -> list[Group]:
     """Return the unions of two groups that have at least and at most so many jobs, each in the order of the queue."""
+    if least == 2 <= largest and all(len(group) == 1 for group in groups):  # in the order of the queue already
+        return [*combinations([job for (job,) in groups], 2)]
     both = ((one, other) for at, one in enumerate(groups) for other in groups[at + 1 :])
     fits = (one + other for one, other in both if least <= len(one) + len(other) <= largest)
     return [tuple(sorted(union, key=rank.__getitem__)) for union in fits]
@@ -141,7 +144,8 @@ def _weighed(groups: Sequence[Group], efficiency: Efficiency) -> list[int]:
     weights = [0] * len(groups)
     for size in sorted(set(map(len, groups))):
         at = [place for place, group in enumerate(groups) if len(group) == size]
-        for place, weight in zip(at, efficiency(np.array([groups[place] for place in at])).tolist(), strict=True):
+        found = efficiency(np.array([groups[place] for place in at])).tolist()
+        for place, weight in zip(at, found, strict=True):
             weights[place] = weight
     return weights
 

@@ -19,7 +19,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
-from muri_opt.systems.muri.joining_pairs import pairs_to_join
+from muri_opt.systems.muri.joined_groups import join_groups
 from muri_opt.systems.muri.needless_changes import undone
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
@@ -31,10 +31,6 @@ from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
-MOST_UNIONS: Final = 20_000
-"""Pairs of groups that are looked at together before one joins the other."""
-_EXACT: Final = 1 << 50
-"""Values below this, and their sums, are exact in floats."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -136,9 +132,12 @@ class Still:
         found: list[Group] = []
         open_ = list[tuple[int, int, list[Group], list[Group]]]()
         parts = [*_parts(kept, [*self.published])]
-        flat = [group for part in parts for some in part for group in some]
+        flat = [group for mine, theirs in parts if mine != theirs for group in (*mine, *theirs)]
         values = iter(worth.of_groups(flat, [frozenset(group) in stays for group in flat]))
         for mine, theirs in parts:
+            if mine == theirs:
+                found += mine
+                continue
             own, other = sum(next(values) for _ in mine), sum(next(values) for _ in theirs)
             more = sum(map(self._gpus, theirs)) - sum(map(self._gpus, mine))
             if other > own:
@@ -171,32 +170,16 @@ class Still:
 
         ``None`` where they do not, or where a group is slower than its jobs one after another.
         """
-        stays = set(running)
         new: list[Group] = [(job,) for job in self._others(running)]
         if len(new) > MOST_NEW:
             return self._beside(running)
-        groups = [*running, *new]
-        over = sum(map(self._gpus, groups)) - gpus
-        values = dict(zip(groups, worth.of_groups(groups, [group in stays for group in groups]), strict=True))
-        while over > 0 and self.options.matching:
-            look_at_clock()
-            first, second = self._unions(groups, new)
-            joint = worth.of_unions(groups, first, second)
-            spent, made = set[Group](), list[Group]()
-            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups)], joint):
-                pair = groups[first[at]], groups[second[at]]
-                if spent.isdisjoint(pair):
-                    spent.update(pair)
-                    made.append(pair[0] + pair[1])
-                    values[made[-1]] = int(joint[at])
-                    over -= self._gpus(pair[0])
-                    if over <= 0:
-                        break
-            if not made:
-                return None
-            groups, new = ([*(group for group in some if group not in spent), *made] for some in (groups, new))
+        over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
+        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest)
+        if found is None:
+            return None
+        stays, new = found
         packed = self.pack(new)
-        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
+        return [*stays, *packed] if len(packed) == len(new) else None
 
     def _beside(self, running: Sequence[Group]) -> list[Group] | None:
         """Return running groups and what is left of the published ones without their jobs, if they fit."""
@@ -204,28 +187,6 @@ class Still:
         rest = (tuple(job for job in group if job not in inside) for group in self.published)
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
-
-    def _from_least_loss(
-        self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int], joint: Ints
-    ) -> list[int]:
-        """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
-
-        ``values`` is what all groups are worth, and ``joint`` all unions.
-        """
-        largest = max(max(map(abs, values), default=0), int(np.abs(joint).max(initial=0)))
-        word = np.int64 if largest < _EXACT else object
-        worth = np.array(values, dtype=word)
-        gpus = np.array([self._gpus(group) for group in groups], dtype=word)
-        lost = (worth[first] + worth[second] - joint.astype(word)) / gpus[first]
-        return [*np.argsort(lost, kind="stable").tolist()]
-
-    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[Ints, Ints]:
-        """Return which new group may join which of all, by their places; if they are too many, each only some."""
-        place = {group: at for at, group in enumerate(groups)}
-        recent = np.array([place[group] for group in new], dtype=np.int64)
-        sizes = np.array([len(group) for group in groups], dtype=np.int64)
-        gpus = np.array([self._gpus(group) for group in groups], dtype=np.int64)
-        return pairs_to_join(sizes, gpus, recent, self.largest, MOST_UNIONS)
 
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""

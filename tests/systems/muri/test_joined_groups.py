@@ -7,7 +7,7 @@ from itertools import count, islice
 import numpy as np
 import pytest
 
-from muri_opt.systems.muri.joining_pairs import pairs_to_join
+from muri_opt.systems.muri.joined_groups import pairs_to_join
 
 
 def one_by_one(sizes, gpus, new, largest, most):
