@@ -65,6 +65,8 @@ class SharingNow:
 
 def held_on(gpus: Mapping[str, int]) -> Held:
     """Return GPUs by node as a key."""
+    if len(gpus) == 1:  # as most jobs have them
+        return tuple(gpus.items())
     return tuple(sorted(item for item in gpus.items() if item[1])) or tuple(sorted(gpus.items()))
 
 

@@ -13,7 +13,8 @@ from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 
-_WINDOW = 64
+_NEAR, _WINDOW = 6, 64
+"""Places of a queue that are looked at one by one, and then together."""
 
 
 def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[int]:
@@ -34,13 +35,13 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         places[turn] = len(bucket)
         bucket.append(job)
     queues = {gpus: _Bucket(round_.amounts, jobs) for gpus, jobs in buckets.items()}
-    chosen: set[int] = set()
-    free, amounts = round_.cluster.total_gpus, round_.amounts
-    asks = list(zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), strict=True))
-    full = set[tuple[int, int, int]]()  # what no node has any more: where all may be anywhere, room only shrinks
+    free, asks = round_.cluster.total_gpus, round_.amounts.g.tolist()
+    kinds = _kinds(round_.amounts)
+    chosen, full = bytearray(len(asks)), bytearray(max(kinds, default=-1) + 1)
+    """Of each job whether it is a candidate, and of each kind whether no node has room for it any more."""
     for place, job in zip(places, queue, strict=True):
-        gpus = asks[job][0]
-        if job in chosen or gpus > free or asks[job] in full or not left.within_quota(job):
+        gpus = asks[job]
+        if chosen[job] or full[kinds[job]] or gpus > free or not left.within_quota(job):
             continue
         share = None if spots is None else spots.fit(left, gpus, job)
         found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
@@ -49,11 +50,19 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
             may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
             slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
             left.give(found, slot)
-            chosen.update(slot)
+            for one in slot:
+                chosen[one] = 1
             free -= gpus
-        elif spots is None:
-            full.add(asks[job])
-    return [job for job in queue if job in chosen]
+        elif spots is None:  # all may be anywhere, and room only shrinks
+            full[kinds[job]] = 1
+    return [job for job in queue if chosen[job]]
+
+
+def _kinds(amounts: Amounts) -> list[int]:
+    """Return numbers of jobs, the same for those that ask for as much."""
+    known: dict[tuple[int, int, int], int] = {}
+    rows = zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), strict=True)
+    return [known.setdefault(row, len(known)) for row in rows]
 
 
 class _Bucket:
@@ -108,8 +117,8 @@ class _Bucket:
     def _first(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
         """Return the first open place from ``start`` whose job needs no more per GPU, and has the quota.
 
-        It is mostly near: a few places are looked at, and then ever more at a time. Open places only become fewer, so
-        that those which were passed over for as much need no second look.
+        It is mostly near: a few places are looked at one by one, and then ever more at a time. Open places only become
+        fewer, so that those which were passed over for as much need no second look.
         """
         if cpus < self._least[0] or memory < self._least[1]:
             return None
@@ -121,7 +130,11 @@ class _Bucket:
         return found
 
     def _look(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
-        width = _WINDOW
+        near = start if quota is not None else min(start + _NEAR, len(self._jobs))
+        for at in range(start, near):
+            if able[at] and self._needs[at][0] <= cpus and self._needs[at][1] <= memory:
+                return at
+        start, width = near, _WINDOW
         while start < len(self._jobs):
             part = slice(start, start + width)
             fits = able[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)

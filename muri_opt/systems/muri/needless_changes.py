@@ -32,13 +32,14 @@ def undone(
     """
     work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), largest=largest)
     of_job = {job: where for group, where in running.items() for job in group}
+    restart: list[int] = worth.restart.tolist()
     while True:
         changed = work.changed(running)
         if not changed:
             return work.placed
         if len(changed) > MOST_CHANGED:
             return placed
-        dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
+        dearest = sorted(changed, key=lambda group: -sum([restart[job] for job in group]) * places.gpus(group))
         alone = [job for group in dearest for job in group if not work.goes_on(job)]
         steps = [_Step.back(work, group, running[group]) for group in dearest]
         there = work.by_places()
@@ -52,12 +53,13 @@ def undone(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A running group put back: the groups that its jobs are taken from, and what is left of these."""
+    """A running group put back: the groups that its jobs are taken from, what is left of these, and all after it."""
 
     group: Group
     where: Places
     old: Placed
     rest: Placed
+    new: Placed
 
     @classmethod
     def back(cls, work: _Undoing, group: Group, where: Places) -> _Step:
@@ -66,12 +68,7 @@ class _Step:
         inside = frozenset(group)
         rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
         rest.pop((), None)
-        return cls(group=group, where=where, old=old, rest=rest)
-
-    @property
-    def new(self) -> Placed:
-        """The groups after the step."""
-        return {**self.rest, self.group: self.where}
+        return cls(group=group, where=where, old=old, rest=rest, new={**rest, group: where})
 
 
 @dataclass(kw_only=True, eq=False)
@@ -133,8 +130,8 @@ class _Undoing:
         values = iter(self._values(flat))
         found = list[_Step]()
         for step in able:
-            before, then = (sum(next(values) for _ in side) for side in (step.old, step.new))
-            if then >= before:
+            before = sum([next(values) for _ in step.old])
+            if sum([next(values) for _ in step.new]) >= before:
                 found.append(step)
         return found
 
@@ -161,7 +158,7 @@ class _Undoing:
         return True
 
     def _asks_for(self, group: Group, where: Places) -> bool:
-        return self.places.gpus(group) == sum(gpus for _, gpus in where)
+        return self.places.gpus(group) == sum([gpus for _, gpus in where])
 
     def _put(self, groups: Placed, times: int) -> None:
         for group, where in groups.items():

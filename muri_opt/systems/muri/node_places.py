@@ -17,6 +17,8 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.shares import flat
 
 _NEAR: Final = 8
 """Nodes that are looked at one by one before all others are at once."""
@@ -181,15 +183,10 @@ class NodePlaces(Leftover):
         """
         if not self.no_quota:
             return False
-        rows = [
-            (node, gpus, gpus * cpus, gpus * memory)
-            for places, jobs in groups
-            for cpus, memory in (self.needs(jobs),)
-            for node, gpus in places
-        ]
-        node, gpus, cpus, memory = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        group, node, gpus = flat(places for places, _ in groups)
+        cpus, memory = (summed(need, [jobs for _, jobs in groups])[group] for need in (self.amounts.c, self.amounts.m))
         free = [has.copy() for has in (self.gpus, self.cpus, self.memory)]
-        for has, takes in zip(free, (gpus, cpus, memory), strict=True):
+        for has, takes in zip(free, (gpus, gpus * cpus, gpus * memory), strict=True):
             np.subtract.at(has, node, takes)
             if (has < 0).any():
                 return False
