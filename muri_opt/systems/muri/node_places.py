@@ -81,13 +81,33 @@ class NodePlaces(Leftover):
         if gpus > self._largest:
             share = first_fit(self.room(*jobs), gpus, self.amounts.G)
             return None if share is None else places_of(share)
+        node = self._first_node(gpus, *self.needs(jobs))
+        return None if node is None else ((node, gpus),)
+
+    def place(self, gpus: int, jobs: Sequence[int]) -> Places | None:
+        """Give jobs that share so many GPUs those that first fit finds, and return them; ``None`` if it finds none."""
+        if gpus > self._largest or not self.no_quota:
+            found = self.first(gpus, jobs)
+            if found is None or not self.within_quota(*jobs):
+                return None
+            self.give(found, jobs)
+            return found
         cpus, memory = self.needs(jobs)
-        start = self._from.get((gpus, cpus, memory), 0)
-        if start == len(self.gpus):
+        node = self._first_node(gpus, cpus, memory)
+        if node is None:
+            return None
+        self._take(node, gpus, gpus * cpus, gpus * memory)
+        return ((node, gpus),)
+
+    def _first_node(self, gpus: int, cpus: int, memory: int) -> int | None:
+        """Return the first node that has so many GPUs with CPUs and memory."""
+        key, nodes = (gpus, cpus, memory), len(self._free[0])
+        start = self._from.get(key, 0)
+        if start == nodes:
             return None
         start = max(start, self._first_with(gpus))
-        node = self._from[gpus, cpus, memory] = self._from_node(start, gpus, cpus, memory)
-        return ((node, gpus),) if node < len(self.gpus) else None
+        node = self._from[key] = self._from_node(start, gpus, cpus, memory)
+        return node if node < nodes else None
 
     def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
         """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.

@@ -52,10 +52,11 @@ def running_groups(
     found, parts = list[tuple[Group, int]](), list[_Part]()
     for placement, jobs in members.items():
         places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
-        most = min(len(jobs), now.most[placement])
-        while number < most and all(left[node] >= gpus for node, gpus in places):
-            _take(left, places, 1)
-            number += 1
+        more = min(len(jobs), now.most[placement]) - number
+        if more > 0:  # as many more as there are GPUs left for
+            more = max(0, min([more, *(left[node] // gpus for node, gpus in places)]))
+            _take(left, places, more)
+            number += more
         rest = dict.fromkeys(jobs)
         for group in made.get(placement, ()):
             after = len(rest) - len(group)
