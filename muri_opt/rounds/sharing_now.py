@@ -115,11 +115,13 @@ def on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
     now = homes_now(round_)
     left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
     for home in now.homes:
-        left.subtract({node: home.fewest * gpus for node, gpus in home.held})
+        for node, gpus in home.held:
+            left[node] -= home.fewest * gpus
     found = list[tuple[int, ...]]()
     for home in now.homes:
-        more = _more(left, home.held, len(home.jobs) - home.fewest)
-        left.subtract({node: more * gpus for node, gpus in home.held})
+        more = _more(left, home.held, len(home.jobs) - home.fewest) if len(home.jobs) > home.fewest else 0
+        for node, gpus in home.held:
+            left[node] -= more * gpus
         found += _split(home.jobs, home.fewest + more)
     return found
 

@@ -143,13 +143,11 @@ class _Undoing:
         stopped = [job for job in step.group if job not in self.at]
         if stopped and not self.left.within_quota(*stopped):
             return False
-        self._put(step.old, -1)
-        self._put(step.rest, 1)
-        if not self.left.has(step.where, step.group):
-            self._put(step.rest, -1)
-            self._put(step.old, 1)
+        if not self.left.would_have(step.where, step.group, step.old, step.rest):
             return False
-        self.left.put(step.where, step.group, 1)
+        for groups, times in ((step.old, -1), (step.new, 1)):
+            for one, where in groups.items():
+                self.left.put(where, one, times)
         self.left.charge_jobs(stopped)
         for one in step.old:
             del self.placed[one]
@@ -159,10 +157,6 @@ class _Undoing:
 
     def _asks_for(self, group: Group, where: Places) -> bool:
         return self.places.gpus(group) == sum([gpus for _, gpus in where])
-
-    def _put(self, groups: Placed, times: int) -> None:
-        for group, where in groups.items():
-            self.left.put(where, group, times)
 
     def _values(self, placed: Sequence[tuple[Group, Places]]) -> list[int]:
         """Return what groups are worth where they are."""

@@ -6,7 +6,7 @@ needs there, and only that node is changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +24,10 @@ _NEAR: Final = 8
 """Nodes that are looked at one by one before all others are at once."""
 Places = tuple[tuple[int, int], ...]
 """Nodes, each with GPUs of it, in the order of the nodes."""
+
+
+_Groups = Mapping[tuple[int, ...], Places]
+"""Groups of jobs, each with its GPUs of nodes."""
 
 
 def places_of(share: Ints) -> Places:
@@ -57,6 +61,8 @@ class NodePlaces(Leftover):
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
         self._with: dict[int, int] = {}
         """By GPUs, the first node that has so many for some job."""
+        self._short: dict[int, list[tuple[int, int]]] = {}
+        """By GPUs, the least CPUs and memory that no node has with so many: who needs more need not be looked for."""
         self._least = int(self.amounts.c.min(initial=UNLIMITED)), int(self.amounts.m.min(initial=UNLIMITED))
 
     @cached_property
@@ -105,9 +111,21 @@ class NodePlaces(Leftover):
         start = self._from.get(key, 0)
         if start == nodes:
             return None
-        start = max(start, self._first_with(gpus))
-        node = self._from[key] = self._from_node(start, gpus, cpus, memory)
-        return node if node < nodes else None
+        if not start and any(c <= cpus and m <= memory for c, m in self._short.get(gpus, ())):
+            node = nodes
+        else:
+            node = self._from_node(max(start, self._first_with(gpus)), gpus, cpus, memory)
+        self._from[key] = node
+        if node < nodes:
+            return node
+        self._note_short(gpus, cpus, memory)
+        return None
+
+    def _note_short(self, gpus: int, cpus: int, memory: int) -> None:
+        """Note that no node has so many GPUs with as much."""
+        known = self._short.get(gpus, [])
+        if not any(c <= cpus and m <= memory for c, m in known):
+            self._short[gpus] = [(cpus, memory), *((c, m) for c, m in known if c < cpus or m < memory)]
 
     def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
         """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.
@@ -169,6 +187,20 @@ class NodePlaces(Leftover):
         _, cpus, memory = self._free
         return min([cpus[node] // gpus for node, gpus in places]), min([memory[node] // gpus for node, gpus in places])
 
+    def would_have(self, places: Places, jobs: Sequence[int], gone: _Groups, come: _Groups) -> bool:
+        """Return whether the nodes had these GPUs for jobs if some groups were gone and others had come."""
+        cpus, memory = self.needs(jobs)
+        for node, gpus in places:
+            free = [has[node] for has in self._free]
+            for groups, sign in ((gone, 1), (come, -1)):
+                for group, where in groups.items():
+                    each = (1, *self.needs(group))
+                    for given in [sign * part for at, part in where if at == node]:
+                        free = [has + given * need for has, need in zip(free, each, strict=True)]
+            if free[0] < gpus or free[1] < gpus * cpus or free[2] < gpus * memory:
+                return False
+        return True
+
     def give(self, places: Places, jobs: Sequence[int]) -> None:
         """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
         self.put(places, jobs, 1)
@@ -217,8 +249,8 @@ class NodePlaces(Leftover):
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
         cpus, memory = self.needs(jobs)
         if times < 0:
-            self._from.clear()
-            self._with.clear()
+            for known in (self._from, self._with, self._short):
+                known.clear()
         for node, gpus in places:
             self._take(node, times * gpus, times * gpus * cpus, times * gpus * memory)
 
