@@ -57,10 +57,11 @@ class Still:
     def decided(self) -> Placed:
         """Return the groups that run, with their GPUs.
 
-        What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
+        What is decided would be decided again if it ran: a further look that finds better changes is taken at once. Of
+        many groups some look better again each time, and to follow them costs more restarts than it gains.
         """
         found = self._look(RunningNow.in_round(self.round_), self.worth)
-        for _ in range(LOOKS if len(self.published) <= MANY else 1):
+        for _ in range(LOOKS if len(self.published) <= MANY else 0):
             where = self._where(found)
             runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
