@@ -368,8 +368,13 @@ def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], way
 
 def _timed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Placed]:
     """Yield the groups with their orders and periods; under the ablation, of the worst order."""
-    periods, orders = periods_of(stages, groups, options.pattern, worst=options.worst_order)
-    for group, period, order in zip(groups, periods, orders, strict=True):
-        seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
-        alone = round_.jobs[group[0]].iteration_seconds
-        yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=alone if len(group) == 1 else seconds)
+    shared = [group for group in groups if len(group) > 1]
+    timed = zip(*periods_of(stages, shared, options.pattern, worst=options.worst_order), strict=True)
+    for group in groups:
+        if len(group) == 1:
+            alone = round_.jobs[group[0]].iteration_seconds
+            yield Placed(jobs=group, share=_UNSAID, period_seconds=alone)
+        else:
+            period, order = next(timed)
+            seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
+            yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=seconds)
