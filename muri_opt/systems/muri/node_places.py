@@ -108,13 +108,12 @@ class NodePlaces(Leftover):
     def _first_node(self, gpus: int, cpus: int, memory: int) -> int | None:
         """Return the first node that has so many GPUs with CPUs and memory."""
         key, nodes = (gpus, cpus, memory), len(self._free[0])
-        start = self._from.get(key, 0)
+        start = self._from.get(key)
         if start == nodes:
             return None
-        if not start and any(c <= cpus and m <= memory for c, m in self._short.get(gpus, ())):
-            node = nodes
-        else:
-            node = self._from_node(max(start, self._first_with(gpus)), gpus, cpus, memory)
+        if start is None:
+            start = nodes if self._is_short(gpus, cpus, memory) else self._first_with(gpus)
+        node = self._from_node(start, gpus, cpus, memory)
         self._from[key] = node
         if node < nodes:
             return node
@@ -124,8 +123,12 @@ class NodePlaces(Leftover):
     def _note_short(self, gpus: int, cpus: int, memory: int) -> None:
         """Note that no node has so many GPUs with as much."""
         known = self._short.get(gpus, [])
-        if not any(c <= cpus and m <= memory for c, m in known):
+        if not self._is_short(gpus, cpus, memory):
             self._short[gpus] = [(cpus, memory), *((c, m) for c, m in known if c < cpus or m < memory)]
+
+    def _is_short(self, gpus: int, cpus: int, memory: int) -> bool:
+        """Return whether it is known that no node has so many GPUs with as much."""
+        return any(c <= cpus and m <= memory for c, m in self._short.get(gpus, ()))
 
     def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
         """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.

@@ -26,8 +26,8 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
-from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, periods_alone, slot_count
-from muri_opt.systems.muri.job_weights import worth_order
+from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, periods_alone, slot_count
+from muri_opt.systems.muri.job_weights import all_times_alone, worth_order
 from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
@@ -313,12 +313,6 @@ def _queue(round_: Round, order: str) -> list[int]:
 
 
 @recalled
-def _times_alone(round_: Round) -> Ints:
-    """Return how long an iteration of each job alone takes, in microseconds."""
-    return np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
-
-
-@recalled
 def _worth(round_: Round, rules: GroupRules) -> GroupWorth:
     return GroupWorth.of(round_, rules)
 
@@ -345,7 +339,7 @@ def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: Group
 
 def _slow(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> list[bool]:
     """Return which groups of several jobs are slower in lock step than these one after another, or may not be so."""
-    found, alone = np.zeros(len(groups), dtype=np.bool_), _times_alone(round_)
+    found, alone = np.zeros(len(groups), dtype=np.bool_), all_times_alone(round_)
     for size in {len(group) for group in groups} - {1}:
         at = [place for place, group in enumerate(groups) if len(group) == size]
         rows = np.array([groups[place] for place in at])
