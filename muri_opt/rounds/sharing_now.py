@@ -65,6 +65,8 @@ class SharingNow:
 
 def held_on(gpus: Mapping[str, int]) -> Held:
     """Return GPUs by node as a key."""
+    if len(gpus) == 1:  # as most jobs have them
+        return tuple(gpus.items())
     return tuple(sorted(item for item in gpus.items() if item[1])) or tuple(sorted(gpus.items()))
 
 
@@ -120,7 +122,7 @@ def on_same_gpus(round_: Round) -> list[tuple[int, ...]]:
         if len(home.jobs) == 1:  # most jobs are alone
             found.append(home.jobs)
             continue
-        more = _more(left, home.held, len(home.jobs) - home.fewest)
+        more = _more(left, home.held, len(home.jobs) - home.fewest) if len(home.jobs) > home.fewest else 0
         for node, gpus in home.held:
             left[node] -= more * gpus
         found += _split(home.jobs, home.fewest + more)

@@ -90,11 +90,11 @@ def gang_breaches(
 
 def cpu_breaches(members: Sequence[Job], assignment: Assignment, where: str) -> Iterator[Violation]:
     """Yield where an assignment has other CPUs with its GPUs than each of its jobs needs."""
-    each = sum(need_of(job).milli for job in members)
+    each = sum([need_of(job).milli for job in members])
     for node, gpus in assignment.gpus.items():
         needed = each * gpus
         has = assignment.cpus.get(node, 0.0)
-        if not isfinite(has * 1000) or round(has * 1000) != needed:
+        if has * 1000 != needed and (not isfinite(has * 1000) or round(has * 1000) != needed):
             detail = f"{has:g} CPUs on {node!r}; its {gpus} GPUs take {needed} milli-CPUs"
             yield Violation(rule="cpus-with-gpus", where=where, detail=detail)
 

@@ -46,7 +46,9 @@ class RunningJobs:
             if job.state == "running":
                 size = MOST_TOGETHER if job.stage_seconds is not None else 1
                 where = placed(job.placement or {})
-                same = self.alike.setdefault((where, size), _Alike(where=where, size=size, jobs=[]))
+                same = self.alike.get((where, size))
+                if same is None:
+                    same = self.alike[where, size] = _Alike(where=where, size=size, jobs=[])
                 same.jobs.append(job)
                 self._of[job.id] = same
         self._used = dict.fromkeys(self._has, 0)
@@ -92,6 +94,8 @@ def running_jobs(round_: Round) -> RunningJobs:
 
 def placed(gpus: Mapping[str, int]) -> Where:
     """Return where GPUs are; nodes without any count only where there is no other."""
+    if len(gpus) == 1:
+        return frozenset(gpus.items())
     return frozenset((node, each) for node, each in gpus.items() if each) or frozenset(gpus.items())
 
 

@@ -5,7 +5,8 @@ The dual has a price per vertex and per odd set of vertices (Edmonds' matching p
 """
 
 from muri_opt.algorithms.matching.engines import ENGINES, max_weight_matching
+from muri_opt.algorithms.matching.many_graphs import match_each
 from muri_opt.algorithms.matching.result import Blossom, Matching
 from muri_opt.algorithms.matching.typed_matching import TypeMatching, match_types
 
-__all__ = ["ENGINES", "Blossom", "Matching", "TypeMatching", "match_types", "max_weight_matching"]
+__all__ = ["ENGINES", "Blossom", "Matching", "TypeMatching", "match_each", "match_types", "max_weight_matching"]

@@ -39,7 +39,7 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
     >>> found.value, found.mate.tolist()
     (9, [1, 0, 3, 2])
     """
-    doubled = _doubled(weights)
+    doubled = doubled_weights(weights)
     if engine in REFERENCES:
         mate = REFERENCES[engine](doubled // 2)
         nothing = np.zeros(len(doubled), dtype=np.int64)
@@ -50,7 +50,11 @@ def max_weight_matching(weights: Any, engine: str = "blossom") -> Matching:
         return Matching(
             mate=np.zeros(0, dtype=np.int64), value=0, vertex_duals=np.zeros(0, dtype=np.int64), blossoms=()
         )
-    partner, prices = fractional_matching(doubled)
+    return made_whole(doubled, *fractional_matching(doubled))
+
+
+def made_whole(doubled: Ints, partner: Ints, prices: Ints) -> Matching:
+    """Return the matching of a graph of twice the weights, given an optimal fractional one and its duals."""
     near = NearEdges(doubled, prices)
     nodes = Nodes(_split_cycles(partner, prices))
     _match_exposed(near, nodes)
@@ -99,7 +103,7 @@ def _split_cycles(partner: Ints, duals: Ints) -> list[int]:
     return mate
 
 
-def _doubled(weights: Any) -> Ints:
+def doubled_weights(weights: Any) -> Ints:
     """Return twice the weights, 0 where there is no edge: in half the memory if they are small enough for that."""
     matrix = np.asarray(weights)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:

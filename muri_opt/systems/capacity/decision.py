@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
@@ -207,7 +206,15 @@ def _waiting(
         stops = round_.jobs[job].state == "running" and not round_.waits_by_order[job]
         alike = known[demand]
         reason = WaitingReason.STOPPED if stops else alike.reason
-        found.append(replace(alike, job=round_.jobs[job].id, reason=reason))
+        found.append(
+            Waiting(
+                job=round_.jobs[job].id,
+                reason=reason,
+                detail=alike.detail,
+                remedy=alike.remedy,
+                changes=alike.changes,
+            )
+        )
     return tuple(found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -168,6 +169,8 @@ def entries(shares: Sequence[Ints]) -> Entries:
 
 def summed(needs: Ints, groups: Sequence[Sequence[int]]) -> Ints:
     """Return what the jobs of each group need together."""
-    if all(len(jobs) == 1 for jobs in groups):
-        return needs[[jobs[0] for jobs in groups]] if groups else np.zeros(0, dtype=np.int64)
-    return np.array([sum(int(needs[job]) for job in jobs) for jobs in groups], dtype=np.int64)
+    if not groups:
+        return np.zeros(0, dtype=np.int64)
+    each = needs[np.fromiter(chain.from_iterable(groups), dtype=np.int64)]
+    sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
+    return each if len(each) == len(groups) else np.add.reduceat(each, np.cumsum(sizes) - sizes)

@@ -13,7 +13,8 @@ from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 
-_WINDOW = 64
+_NEAR, _WINDOW = 6, 64
+"""Places of a queue that are looked at one by one, and then together."""
 
 
 def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[int]:
@@ -34,11 +35,13 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         places[turn] = len(bucket)
         bucket.append(job)
     queues = {gpus: _Bucket(round_.amounts, jobs) for gpus, jobs in buckets.items()}
-    chosen: set[int] = set()
-    free = round_.cluster.total_gpus
+    free, asks = round_.cluster.total_gpus, round_.amounts.g.tolist()
+    kinds = _kinds(round_.amounts)
+    chosen, full = bytearray(len(asks)), bytearray(max(kinds, default=-1) + 1)
+    """Of each job whether it is a candidate, and of each kind whether no node has room for it any more."""
     for place, job in zip(places, queue, strict=True):
-        gpus = round_.jobs[job].gpus
-        if job in chosen or gpus > free or not left.within_quota(job):
+        gpus = asks[job]
+        if chosen[job] or full[kinds[job]] or gpus > free or not left.within_quota(job):
             continue
         share = None if spots is None else spots.fit(left, gpus, job)
         found = places_of(share) if share is not None else left.first(gpus, (job,)) if spots is None else None
@@ -47,9 +50,19 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
             may = None if spots is None or share is None else spots.may_use(share)[spots.kind]
             slot = [job, *queues[gpus].partners(left, place, found, largest_group - 1, may)]
             left.give(found, slot)
-            chosen.update(slot)
+            for one in slot:
+                chosen[one] = 1
             free -= gpus
-    return [job for job in queue if job in chosen]
+        elif spots is None:  # all may be anywhere, and room only shrinks
+            full[kinds[job]] = 1
+    return [job for job in queue if chosen[job]]
+
+
+def _kinds(amounts: Amounts) -> list[int]:
+    """Return numbers of jobs, the same for those that ask for as much."""
+    known: dict[tuple[int, int, int], int] = {}
+    rows = zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), strict=True)
+    return [known.setdefault(row, len(known)) for row in rows]
 
 
 class _Bucket:
@@ -59,8 +72,11 @@ class _Bucket:
         self._jobs, self._lines = jobs, amounts.lines
         self._gpus = int(amounts.g[jobs[0]])
         self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
+        self._needs = list(zip(self._cpus.tolist(), self._memory.tolist(), strict=True))
         self._least = int(self._cpus.min()), int(self._memory.min())
         self._open = np.ones(len(jobs), dtype=np.bool_)
+        self._passed: dict[tuple[int, int], tuple[int, int]] = {}
+        """By the CPUs and memory that are left, from where to where no open place has a job that fits."""
 
     def partners(
         self, left: NodePlaces, place: int, found: Places, most: int, may: NDArray[np.bool_] | None
@@ -69,14 +85,14 @@ class _Bucket:
 
         ``may`` says which jobs of the round may be on the nodes of these; ``None``: all.
         """
-        cpus, memory = (min(int(free[node]) // gpus for node, gpus in found) for free in (left.cpus, left.memory))
+        cpus, memory = left.with_each_gpu(found)
         quota = None if left.no_quota else np.append(left.quota, UNLIMITED)  # the last: without a tenant, which is -1
         able = self._open if may is None else self._open & may[self._jobs]
         joined: list[int] = []
         at: int | None = place
         while at is not None:
-            cpus -= int(self._cpus[at])
-            memory -= int(self._memory[at])
+            cpus -= self._needs[at][0]
+            memory -= self._needs[at][1]
             if quota is not None:
                 self._charge(quota, int(self._tenant[at]))
             self._open[at] = able[at] = False
@@ -101,11 +117,24 @@ class _Bucket:
     def _first(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
         """Return the first open place from ``start`` whose job needs no more per GPU, and has the quota.
 
-        It is mostly near: a few places are looked at, and then ever more at a time.
+        It is mostly near: a few places are looked at one by one, and then ever more at a time. Open places only become
+        fewer, so that those which were passed over for as much need no second look.
         """
         if cpus < self._least[0] or memory < self._least[1]:
             return None
-        width = _WINDOW
+        if quota is not None or able is not self._open:
+            return self._look(start, able, cpus, memory, quota)
+        begun, end = self._passed.get((cpus, memory), (len(self._jobs), 0))
+        found = self._look(max(start, end) if begun <= start else start, able, cpus, memory, quota)
+        self._passed[cpus, memory] = start, len(self._jobs) if found is None else found
+        return found
+
+    def _look(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
+        near = start if quota is not None else min(start + _NEAR, len(self._jobs))
+        for at in range(start, near):
+            if able[at] and self._needs[at][0] <= cpus and self._needs[at][1] <= memory:
+                return at
+        start, width = near, _WINDOW
         while start < len(self._jobs):
             part = slice(start, start + width)
             fits = able[part] & (self._cpus[part] <= cpus) & (self._memory[part] <= memory)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, slowed_ratio
+from muri_opt.systems.muri.interleaving import SLOWDOWN, periods_alone, slot_count, slowed_ratio
 from muri_opt.systems.muri.ways import LOCK_STEP, Ways
 from muri_opt.systems.policy import Rules
 
@@ -218,7 +218,7 @@ def running(rules: GroupRules, members: Members) -> Running:
 
 def _periods(rules: GroupRules, members: Members) -> Ints:
     """Return the periods of groups in microseconds, not slowed down."""
-    return group_periods(members.stages, rules.pattern, worst=rules.worst_order).microseconds
+    return periods_alone(members.stages, rules.pattern, worst=rules.worst_order)
 
 
 def _values(rules: GroupRules, members: Members, periods: Ints, gpus: Ints, paid: Ints) -> Ints:

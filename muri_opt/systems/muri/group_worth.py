@@ -16,7 +16,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
 from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.mean_value import MILLION
-from muri_opt.systems.muri.periods import Group, stage_times
+from muri_opt.systems.muri.periods import Group, stages_in
 from muri_opt.systems.muri.priority_classes import class_ranges, class_weights
 from muri_opt.systems.priority_levels import levels_of
 
@@ -53,7 +53,7 @@ class GroupWorth:
         weight = job_weights(round_, rules.objective, rules.order)
         alone = times_alone(round_, rules.objective)
         gpus = np.asarray(round_.amounts.g)
-        stages = stage_times(round_.jobs)
+        stages = stages_in(round_)
         single = Members(stages=stages[:, None], alone=alone[:, None], gpus=gpus[:, None], weight=weight[:, None])
         ranges = class_ranges(rules, single, level, round_.cluster.total_gpus) if level.any() else [0]
         return cls(
@@ -69,40 +69,42 @@ class GroupWorth:
 
     def of_groups(self, groups: Sequence[Group], kept: Sequence[bool]) -> list[int]:
         """Return what each group is worth; those that are not kept as they are lose their longest restart."""
-        found, places = [0] * len(groups), dict[int, list[int]]()
+        found, stays = self._nothing(len(groups)), np.fromiter(kept, dtype=np.bool_, count=len(groups))
+        places: dict[int, list[int]] = {}
         for place, group in enumerate(groups):
             places.setdefault(len(group), []).append(place)
         for at in places.values():
-            jobs = rows_of([groups[place] for place in at])
-            stays = np.fromiter([kept[place] for place in at], dtype=np.bool_, count=len(at))
-            for place, value in zip(at, self._of_rows(jobs, stays), strict=True):
-                found[place] = value
-        return found
+            found[at] = self._of_rows(rows_of([groups[place] for place in at]), stays[at])
+        return [*found.tolist()]
 
-    def of_unions(self, groups: Sequence[Group], first: Ints, second: Ints) -> list[int]:
+    def of_unions(self, groups: Sequence[Group], first: Ints, second: Ints) -> Ints:
         """Return what the union of each group of ``first`` with that of ``second``, by their places, is worth."""
         sizes = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
         table = np.zeros((len(groups), int(sizes.max(initial=0))), dtype=np.int64)
         for size in np.unique(sizes).tolist():
             at = np.flatnonzero(sizes == size)
             table[at, :size] = rows_of([groups[place] for place in at.tolist()])
-        found = np.zeros(len(first), dtype=object)
-        for p, q in sorted(set(zip(sizes[first].tolist(), sizes[second].tolist(), strict=True))):
+        found, both = self._nothing(len(first)), sizes[first] * (table.shape[1] + 1) + sizes[second]
+        for p, q in (divmod(key, table.shape[1] + 1) for key in np.unique(both).tolist()):
             at = np.flatnonzero((sizes[first] == p) & (sizes[second] == q))
             jobs = np.hstack([table[first[at], :p], table[second[at], :q]])
             found[at] = self._of_rows(jobs, np.zeros(len(at), dtype=np.bool_))
-        return [*found.tolist()]
+        return found
 
-    def _of_rows(self, jobs: Ints, stays: NDArray[np.bool_]) -> list[int]:
+    def _nothing(self, groups: int) -> Ints:
+        """Return as many noughts as there are groups: in machine words, unless several classes are counted."""
+        return np.zeros(groups, dtype=np.int64 if self.weights == (1,) else object)
+
+    def _of_rows(self, jobs: Ints, stays: NDArray[np.bool_]) -> Ints:
         """Return what groups of one size are worth, a row of jobs each; who does not stay loses the longest restart."""
         parts = class_values(self.rules, self.members.of(jobs), self.level[jobs], len(self.weights))
         if self.rules.horizon is not None:
             lost = np.where(stays, 0, self.restart[jobs].max(axis=1))
             parts = [after_restart(part, lost, self.rules.horizon) for part in parts]
         if self.weights == (1,):
-            return [*parts[0].tolist()]
+            return parts[0]
         each = zip(*(part.tolist() for part in parts), strict=True)
-        return [sum(map(mul, self.weights, values)) for values in each]
+        return np.array([sum(map(mul, self.weights, values)) for values in each], dtype=object)
 
     def free_rates(self, groups: Sequence[Group]) -> list[tuple[float, ...] | None]:
         """Return the rates, against running alone, of the jobs of each group that runs freely; ``None`` for others."""

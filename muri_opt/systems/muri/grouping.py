@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
-from muri_opt.algorithms.matching import match_types, max_weight_matching
+from muri_opt.algorithms.matching import Matching, match_each, match_types, max_weight_matching
 from muri_opt.rounds import Job
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
@@ -17,7 +17,13 @@ from muri_opt.systems.muri.excess import Excess, PartExcess, TotalExcess
 from muri_opt.systems.muri.group_spots import GroupSpots
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.options import PAPER, GroupingOptions
-from muri_opt.systems.muri.pair_weights import PAIR_WEIGHTS, PARTS_PER_BILLION, weights_in_blocks
+from muri_opt.systems.muri.pair_weights import (
+    PAIR_WEIGHTS,
+    PARTS_PER_BILLION,
+    sizes_of,
+    stages_of,
+    weights_in_blocks,
+)
 from muri_opt.systems.muri.periods import Group, stage_times
 
 MANY, ALIKE = 300, 8
@@ -103,7 +109,7 @@ def group_jobs(
         look_at_clock()
         found = {
             size: _match(
-                tuple(stages[list(group)].tobytes() for group in groups),
+                _times_of(stages, groups),
                 stages.shape[1],
                 options,
                 None if spots is None else _apart(groups, size, spots),
@@ -115,6 +121,14 @@ def group_jobs(
         if not excess.left():
             break
     return Grouping(groups=tuple(chain.from_iterable(buckets.values())), rounds=tuple(rounds))
+
+
+def _times_of(stages: Ints, groups: Sequence[Group]) -> tuple[bytes, ...]:
+    """Return the stage times of each group, job after job."""
+    every = np.fromiter(chain.from_iterable(groups), dtype=np.int64)
+    times, width = stages[every].tobytes(), stages.shape[1] * stages.itemsize
+    ends = [*accumulate(map(len, groups), initial=0)]
+    return tuple(times[start * width : end * width] for start, end in pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +177,7 @@ def _match(
         mate = _mates_by_type(of, match_types(weights, np.bincount(of)).pairs(len(types)))
         return mate, np.where(mate >= 0, weights[of, of[mate]], 0)
     np.fill_diagonal(weights, 0)
-    mate = _first_of_equals(looks, weights)
+    mate = _first_of_equals(looks, max_weight_matching(weights))
     return mate, _of_pairs(weights, mate)
 
 
@@ -178,22 +192,23 @@ def _matched_in_blocks(
     mate, weight = np.full(len(members), -1, dtype=np.int64), np.zeros(len(members), dtype=np.int64)
     line = _by_time(members, stages, apart)
     blocks = [np.sort(line[start : start + BLOCK]) for start in range(0, len(line), BLOCK)]
-    for some, weights in zip(blocks, weights_in_blocks(members, blocks, stages, options), strict=True):
+    edges = weights_in_blocks(members, blocks, stages, options)
+    if apart is not None:
+        edges = [apart.edges(one, [apart.of[place] for place in some]) for one, some in zip(edges, blocks, strict=True)]
+    for some, one, matching in zip(blocks, edges, match_each(edges), strict=True):
         look_at_clock()
-        at = some.tolist()
-        places = [0] * len(at) if apart is None else [apart.of[place] for place in at]
-        edges = weights if apart is None else apart.edges(weights, places)
-        found = _first_of_equals([(members[place], of) for place, of in zip(at, places, strict=True)], edges)
-        mate[some], weight[some] = np.where(found >= 0, some[found], -1), _of_pairs(edges, found)
+        looks = [(members[place], 0 if apart is None else apart.of[place]) for place in some.tolist()]
+        found = _first_of_equals(looks, matching)
+        mate[some], weight[some] = np.where(found >= 0, some[found], -1), _of_pairs(one, found)
     return mate, weight
 
 
 def _by_time(members: Sequence[bytes], stages: int, apart: _Apart | None) -> Ints:
     """Return groups sorted by place, size and the time of all their stages."""
-    rows = [np.frombuffer(group, dtype=np.int64) for group in members]
-    place = np.zeros(len(rows), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
-    time = np.array([int(group.sum()) for group in rows], dtype=np.int64)
-    return np.lexsort((time, np.array([len(group) // stages for group in rows], dtype=np.int64), place))
+    sizes = sizes_of(members, stages)
+    place = np.zeros(len(sizes), dtype=np.int64) if apart is None else np.array(apart.of, dtype=np.int64)
+    time = np.add.reduceat(stages_of(members, stages).sum(axis=1), np.cumsum(sizes) - sizes)
+    return np.lexsort((time, sizes, place))
 
 
 def _mates_by_type(of: Ints, pairs: Ints) -> Ints:
@@ -212,9 +227,9 @@ def _of_pairs(weights: Ints, mate: Ints) -> Ints:
     return np.where(mate >= 0, weights[np.arange(len(mate)), mate], 0)
 
 
-def _first_of_equals(looks: Sequence[tuple[bytes, int]], weights: Ints) -> Ints:
-    """Return a matching of largest weight in which no group stays alone while an equal one after it is matched."""
-    mate = max_weight_matching(weights).mate.copy()
+def _first_of_equals(looks: Sequence[tuple[bytes, int]], matching: Matching) -> Ints:
+    """Return the partners of a matching in which no group stays alone while an equal one after it is matched."""
+    mate = matching.mate.copy()
     for alone in np.flatnonzero(mate < 0).tolist():
         later = [v for v in range(alone + 1, len(mate)) if mate[v] >= 0 and looks[v] == looks[alone]]
         if later:

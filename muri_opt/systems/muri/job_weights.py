@@ -7,6 +7,7 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.completion import SECOND, completion_weights, service_attained, service_left
 from muri_opt.systems.muri.interleaving import alone_microseconds
 from muri_opt.systems.orders import priority_order
@@ -31,7 +32,16 @@ def times_alone(round_: Round, objective: str) -> Ints:
     """Return the time of an iteration alone of each job, in microseconds; 0 where the objective does not look at it."""
     if objective == "efficiency":
         return np.zeros(len(round_.jobs), dtype=np.int64)
-    return np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
+    return all_times_alone(round_)
+
+
+@recalled
+def all_times_alone(round_: Round) -> Ints:
+    """Return the time of an iteration alone of each job, in microseconds."""
+    seconds = [job.iteration_seconds for job in round_.jobs]
+    if None in seconds:
+        return np.array([alone_microseconds(job) for job in round_.jobs], dtype=np.int64)
+    return np.rint(np.array(seconds, dtype=np.float64) * MICROSECONDS_PER_SECOND).astype(np.int64)  # as round() does
 
 
 @recalled

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from muri_opt.rounds.stopping import look_at_clock
@@ -29,14 +30,16 @@ def undone(
     ``running`` are the groups that run, with their GPUs, and no group may have more than ``largest`` jobs. The dearest
     to restart come first.
     """
-    left = places.left_by(placed)
-    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), left=left, largest=largest)
+    work = _Undoing(places=places, now=now, worth=worth, placed=dict(placed), largest=largest)
     of_job = {job: where for group, where in running.items() for job in group}
+    restart: list[int] = worth.restart.tolist()
     while True:
-        changed = [group for group in running if not work.is_as(group, running[group])]
+        changed = work.changed(running)
+        if not changed:
+            return work.placed
         if len(changed) > MOST_CHANGED:
             return placed
-        dearest = sorted(changed, key=lambda group: -int(worth.restart[list(group)].sum()) * places.gpus(group))
+        dearest = sorted(changed, key=lambda group: -sum([restart[job] for job in group]) * places.gpus(group))
         alone = [job for group in dearest for job in group if not work.goes_on(job)]
         steps = [_Step.back(work, group, running[group]) for group in dearest]
         there = work.by_places()
@@ -50,12 +53,13 @@ def undone(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A running group put back: the groups that its jobs are taken from, and what is left of these."""
+    """A running group put back: the groups that its jobs are taken from, what is left of these, and all after it."""
 
     group: Group
     where: Places
     old: Placed
     rest: Placed
+    new: Placed
 
     @classmethod
     def back(cls, work: _Undoing, group: Group, where: Places) -> _Step:
@@ -64,15 +68,10 @@ class _Step:
         inside = frozenset(group)
         rest = {tuple(job for job in one if job not in inside): where for one, where in old.items()}
         rest.pop((), None)
-        return cls(group=group, where=where, old=old, rest=rest)
-
-    @property
-    def new(self) -> Placed:
-        """The groups after the step."""
-        return {**self.rest, self.group: self.where}
+        return cls(group=group, where=where, old=old, rest=rest, new={**rest, group: where})
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class _Undoing:
     """Groups with their GPUs, and what they leave of the nodes."""
 
@@ -80,7 +79,6 @@ class _Undoing:
     now: RunningNow
     worth: GroupWorth
     placed: Placed
-    left: NodePlaces
     largest: int
     at: dict[int, Group] = field(init=False)
     """The group of each job that is placed."""
@@ -88,8 +86,16 @@ class _Undoing:
     def __post_init__(self) -> None:
         self.at = {job: group for group in self.placed for job in group}
 
-    def is_as(self, group: Group, where: Places) -> bool:
-        """Return whether a running group is placed as it is."""
+    @cached_property
+    def left(self) -> NodePlaces:
+        """What they leave; it is asked for before any step is taken, and changed with each."""
+        return self.places.left_by(self.placed)
+
+    def changed(self, running: Placed) -> list[Group]:
+        """Return the running groups that are not placed as they are."""
+        return [group for group, where in running.items() if not self._is_as(group, where)]
+
+    def _is_as(self, group: Group, where: Places) -> bool:
         now = self.at.get(group[0], ())
         return (now == group or sorted(now) == sorted(group)) and self.placed[now] == where
 
@@ -124,8 +130,8 @@ class _Undoing:
         values = iter(self._values(flat))
         found = list[_Step]()
         for step in able:
-            before, then = (sum(next(values) for _ in side) for side in (step.old, step.new))
-            if then >= before:
+            before = sum([next(values) for _ in step.old])
+            if sum([next(values) for _ in step.new]) >= before:
                 found.append(step)
         return found
 
@@ -137,13 +143,11 @@ class _Undoing:
         stopped = [job for job in step.group if job not in self.at]
         if stopped and not self.left.within_quota(*stopped):
             return False
-        self._put(step.old, -1)
-        self._put(step.rest, 1)
-        if not self.left.has(step.where, step.group):
-            self._put(step.rest, -1)
-            self._put(step.old, 1)
+        if not self.left.would_have(step.where, step.group, step.old, step.rest):
             return False
-        self.left.put(step.where, step.group, 1)
+        for groups, times in ((step.old, -1), (step.new, 1)):
+            for one, where in groups.items():
+                self.left.put(where, one, times)
         self.left.charge_jobs(stopped)
         for one in step.old:
             del self.placed[one]
@@ -152,11 +156,7 @@ class _Undoing:
         return True
 
     def _asks_for(self, group: Group, where: Places) -> bool:
-        return self.places.gpus(group) == sum(gpus for _, gpus in where)
-
-    def _put(self, groups: Placed, times: int) -> None:
-        for group, where in groups.items():
-            self.left.put(where, group, times)
+        return self.places.gpus(group) == sum([gpus for _, gpus in where])
 
     def _values(self, placed: Sequence[tuple[Group, Places]]) -> list[int]:
         """Return what groups are worth where they are."""

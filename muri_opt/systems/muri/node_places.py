@@ -6,18 +6,28 @@ needs there, and only that node is changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import UNLIMITED, Ints
+from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.systems.capacity import Leftover, first_fit
+from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.shares import flat
 
+_NEAR: Final = 8
+"""Nodes that are looked at one by one before all others are at once."""
 Places = tuple[tuple[int, int], ...]
 """Nodes, each with GPUs of it, in the order of the nodes."""
+
+
+_Groups = Mapping[tuple[int, ...], Places]
+"""Groups of jobs, each with its GPUs of nodes."""
 
 
 def places_of(share: Ints) -> Places:
@@ -43,7 +53,7 @@ class NodePlaces(Leftover):
 
     def __init__(self, round_: Round) -> None:
         super().__init__(round_)
-        self._c, self._m = self.amounts.c.tolist(), self.amounts.m.tolist()
+        self._c, self._m = _needs_of_jobs(self.amounts)
         self._largest = int(self.amounts.G.max(initial=0))
         self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
@@ -51,6 +61,8 @@ class NodePlaces(Leftover):
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
         self._with: dict[int, int] = {}
         """By GPUs, the first node that has so many for some job."""
+        self._short: dict[int, list[tuple[int, int]]] = {}
+        """By GPUs, the least CPUs and memory that no node has with so many: who needs more need not be looked for."""
         self._least = int(self.amounts.c.min(initial=UNLIMITED)), int(self.amounts.m.min(initial=UNLIMITED))
 
     @cached_property
@@ -75,21 +87,71 @@ class NodePlaces(Leftover):
         if gpus > self._largest:
             share = first_fit(self.room(*jobs), gpus, self.amounts.G)
             return None if share is None else places_of(share)
+        node = self._first_node(gpus, *self.needs(jobs))
+        return None if node is None else ((node, gpus),)
+
+    def place(self, gpus: int, jobs: Sequence[int]) -> Places | None:
+        """Give jobs that share so many GPUs those that first fit finds, and return them; ``None`` if it finds none."""
+        if gpus > self._largest or not self.no_quota:
+            found = self.first(gpus, jobs)
+            if found is None or not self.within_quota(*jobs):
+                return None
+            self.give(found, jobs)
+            return found
         cpus, memory = self.needs(jobs)
-        start = max(self._from.get((gpus, cpus, memory), 0), self._first_with(gpus))
-        if start < len(self.gpus) and not self._has(start, gpus, cpus, memory):
-            able = self._able(gpus, cpus, memory, self.gpus, start)
-            ahead = int(able.argmax())
-            start = start + ahead if able[ahead] else len(self.gpus)
-        self._from[gpus, cpus, memory] = start
-        return ((start, gpus),) if start < len(self.gpus) else None
+        node = self._first_node(gpus, cpus, memory)
+        if node is None:
+            return None
+        self._take(node, gpus, gpus * cpus, gpus * memory)
+        return ((node, gpus),)
+
+    def _first_node(self, gpus: int, cpus: int, memory: int) -> int | None:
+        """Return the first node that has so many GPUs with CPUs and memory."""
+        key, nodes = (gpus, cpus, memory), len(self._free[0])
+        start = self._from.get(key)
+        if start == nodes:
+            return None
+        if start is None:
+            start = nodes if self._is_short(gpus, cpus, memory) else self._first_with(gpus)
+        node = self._from_node(start, gpus, cpus, memory)
+        self._from[key] = node
+        if node < nodes:
+            return node
+        self._note_short(gpus, cpus, memory)
+        return None
+
+    def _note_short(self, gpus: int, cpus: int, memory: int) -> None:
+        """Note that no node has so many GPUs with as much."""
+        known = self._short.get(gpus, [])
+        if not self._is_short(gpus, cpus, memory):
+            self._short[gpus] = [(cpus, memory), *((c, m) for c, m in known if c < cpus or m < memory)]
+
+    def _is_short(self, gpus: int, cpus: int, memory: int) -> bool:
+        """Return whether it is known that no node has so many GPUs with as much."""
+        return any(c <= cpus and m <= memory for c, m in self._short.get(gpus, ()))
+
+    def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
+        """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.
+
+        It is mostly near: a few nodes are looked at one by one, and then all others at once.
+        """
+        free_gpus, free_cpus, free_memory = self._free
+        needs_cpus, needs_memory, nodes = gpus * cpus, gpus * memory, len(free_gpus)
+        for node in range(start, min(start + _NEAR, nodes)):
+            if free_gpus[node] >= gpus and free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
+                return node
+        start += _NEAR
+        if start >= nodes:
+            return nodes
+        able = self._able(gpus, cpus, memory, self.gpus, start)
+        ahead = int(able.argmax())
+        return start + ahead if able[ahead] else nodes
 
     def _first_with(self, gpus: int) -> int:
         """Return the first node that has so many GPUs for the job that needs least, or how many nodes there are."""
         node = self._with.get(gpus, 0)
-        while node < len(self.gpus) and not self._has(node, gpus, *self._least):
-            node += 1
-        self._with[gpus] = node
+        if node < len(self.gpus) and not self._has(node, gpus, *self._least):
+            node = self._with[gpus] = self._from_node(node + 1, gpus, *self._least)
         return node
 
     def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
@@ -123,10 +185,45 @@ class NodePlaces(Leftover):
         cpus, memory = self.needs(jobs)
         return all(self._has(node, gpus, cpus, memory) for node, gpus in places)
 
+    def with_each_gpu(self, places: Places) -> tuple[int, int]:
+        """Return the milli-CPUs and MiB that the nodes have left for each of these GPUs."""
+        _, cpus, memory = self._free
+        return min([cpus[node] // gpus for node, gpus in places]), min([memory[node] // gpus for node, gpus in places])
+
+    def would_have(self, places: Places, jobs: Sequence[int], gone: _Groups, come: _Groups) -> bool:
+        """Return whether the nodes had these GPUs for jobs if some groups were gone and others had come."""
+        cpus, memory = self.needs(jobs)
+        for node, gpus in places:
+            free = [has[node] for has in self._free]
+            for groups, sign in ((gone, 1), (come, -1)):
+                for group, where in groups.items():
+                    each = (1, *self.needs(group))
+                    for given in [sign * part for at, part in where if at == node]:
+                        free = [has + given * need for has, need in zip(free, each, strict=True)]
+            if free[0] < gpus or free[1] < gpus * cpus or free[2] < gpus * memory:
+                return False
+        return True
+
     def give(self, places: Places, jobs: Sequence[int]) -> None:
         """Give jobs that share GPUs these, with the CPUs, memory and quotas they need."""
         self.put(places, jobs, 1)
         self.charge_jobs(jobs)
+
+    def give_if_free(self, places: Places, jobs: Sequence[int]) -> bool:
+        """Give jobs these GPUs if the nodes have them; return whether they do."""
+        if len(places) != 1:
+            free = self.has(places, jobs)
+            if free:
+                self.put(places, jobs, 1)
+        else:  # written out, as it is asked for every group that runs
+            ((node, gpus),) = places
+            cpus, memory = self.needs(jobs)
+            free = self._has(node, gpus, cpus, memory)
+            if free:
+                self._take(node, gpus, gpus * cpus, gpus * memory)
+        if free:
+            self.charge_jobs(jobs)
+        return free
 
     def charge_jobs(self, jobs: Sequence[int]) -> None:
         """Charge the quotas of the tenants of jobs."""
@@ -141,15 +238,10 @@ class NodePlaces(Leftover):
         """
         if not self.no_quota:
             return False
-        rows = [
-            (node, gpus, gpus * cpus, gpus * memory)
-            for places, jobs in groups
-            for cpus, memory in (self.needs(jobs),)
-            for node, gpus in places
-        ]
-        node, gpus, cpus, memory = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        group, node, gpus = flat(places for places, _ in groups)
+        cpus, memory = (summed(need, [jobs for _, jobs in groups])[group] for need in (self.amounts.c, self.amounts.m))
         free = [has.copy() for has in (self.gpus, self.cpus, self.memory)]
-        for has, takes in zip(free, (gpus, cpus, memory), strict=True):
+        for has, takes in zip(free, (gpus, gpus * cpus, gpus * memory), strict=True):
             np.subtract.at(has, node, takes)
             if (has < 0).any():
                 return False
@@ -160,10 +252,19 @@ class NodePlaces(Leftover):
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
         cpus, memory = self.needs(jobs)
         if times < 0:
-            self._from.clear()
-            self._with.clear()
-        free_gpus, free_cpus, free_memory = self._free
+            for known in (self._from, self._with, self._short):
+                known.clear()
         for node, gpus in places:
-            free_gpus[node] -= times * gpus
-            free_cpus[node] -= times * gpus * cpus
-            free_memory[node] -= times * gpus * memory
+            self._take(node, times * gpus, times * gpus * cpus, times * gpus * memory)
+
+    def _take(self, node: int, gpus: int, cpus: int, memory: int) -> None:
+        free_gpus, free_cpus, free_memory = self._free
+        free_gpus[node] -= gpus
+        free_cpus[node] -= cpus
+        free_memory[node] -= memory
+
+
+@recalled
+def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
+    """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
+    return amounts.c.tolist(), amounts.m.tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Final
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.interleaving import SLOWDOWN, group_periods, slot_count, weights_ppm
+from muri_opt.systems.muri.interleaving import SLOWDOWN, periods_alone, slot_count, weights_ppm
 from muri_opt.systems.muri.options import GroupingOptions
 
 PARTS_PER_BILLION: Final = 10**9
@@ -39,10 +40,10 @@ def efficiencies(stages: Ints, groups: Ints, options: GroupingOptions) -> Ints:
     freely = None if ways.run == "lock-step" else ways.efficiencies(members, slots, PARTS_PER_BILLION)
     if freely is not None and ways.run == "free":
         return freely
-    times = members[..., :kinds]
-    periods = group_periods(times, options.pattern, worst=options.worst_order).microseconds
+    periods = periods_alone(members[..., :kinds], options.pattern, worst=options.worst_order)
+    totals = stages[:, :kinds].sum(axis=1)[groups].sum(axis=1)
     slowdown = SLOWDOWN[options.slowdown][groups.shape[1]]
-    in_step = weights_ppm(times.sum(axis=(1, 2)) * _FINER, periods, slots, slowdown)
+    in_step = weights_ppm(totals * _FINER, periods, slots, slowdown)
     return in_step if freely is None else np.maximum(in_step, freely)
 
 
@@ -76,13 +77,22 @@ class PairWeights:
         return max(able, key=lambda one: len(mine & one[0].keys()), default=nothing)
 
 
+def sizes_of(members: Sequence[bytes], stages: int) -> Ints:
+    """Return how many jobs each group has, given the stage times of groups, so many to a job."""
+    return np.array([len(group) for group in members], dtype=np.int64) // (stages * np.dtype(np.int64).itemsize)
+
+
+def stages_of(members: Sequence[bytes], stages: int) -> Ints:
+    """Return the stage times of the jobs of all groups, one after another, a row per job."""
+    return np.frombuffer(b"".join(members), dtype=np.int64).reshape(-1, stages)
+
+
 class _Groups:
     """Groups of jobs by their stage times: all jobs one after another, and which of them are those of a group."""
 
     def __init__(self, members: Sequence[bytes], stages: int, options: GroupingOptions) -> None:
-        rows = [np.frombuffer(group, dtype=np.int64).reshape(-1, stages) for group in members]
-        self.options, self.sizes = options, np.array([len(group) for group in rows], dtype=np.int64)
-        self._jobs = np.concatenate(rows) if rows else np.zeros((0, stages), dtype=np.int64)
+        self.options, self.sizes = options, sizes_of(members, stages)
+        self._jobs = stages_of(members, stages)
         starts = np.cumsum(self.sizes) - self.sizes
         self._table = np.arange(options.largest_group) + starts[:, None]
 
@@ -114,7 +124,7 @@ def weights_in_blocks(
 
     A block is the places of its groups among the ``members``, in ascending order.
     """
-    pairs = [np.triu_indices(len(block), 1) for block in blocks]
+    pairs = [_all_pairs(len(block)) for block in blocks]
     first, second = (
         np.concatenate([block[pair[side]] for block, pair in zip(blocks, pairs, strict=True)]) for side in (0, 1)
     )
@@ -127,6 +137,13 @@ def weights_in_blocks(
         found.append(weights)
         start = end
     return found
+
+
+@lru_cache(maxsize=4)
+def _all_pairs(groups: int) -> tuple[Ints, Ints]:
+    """Return each two of so many groups."""
+    first, second = np.triu_indices(groups, 1)
+    return first, second
 
 
 PAIR_WEIGHTS: Final = PairWeights()

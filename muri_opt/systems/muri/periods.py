@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from muri_opt.errors import InputError
-from muri_opt.rounds import Job
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.muri.interleaving import group_periods
 
@@ -22,6 +23,12 @@ def stage_times(jobs: Sequence[Job]) -> Ints:
         _refuse(jobs)
     seconds = np.array(rows, dtype=np.float64).reshape(len(rows), len(rows[0] or ()) if rows else 0)
     return np.rint(seconds * MICROSECONDS_PER_SECOND).astype(np.int64)  # halves to even, as round() does
+
+
+@recalled
+def stages_in(round_: Round) -> Ints:
+    """Return the stage times of all jobs of a round."""
+    return stage_times(round_.jobs)
 
 
 def _refuse(jobs: Sequence[Job]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
 
@@ -38,13 +38,21 @@ def place_groups(round_: Round, groups: Sequence[Group]) -> dict[Group, Places]:
 def _fill(round_: Round, left: NodePlaces, groups: Iterable[Group]) -> dict[Group, Places]:
     """Return the places of the groups that fit into what is left, tried in order, and take them."""
     placed: dict[Group, Places] = {}
-    spots = group_spots(round_)
+    spots, asks = group_spots(round_), round_.amounts.g.tolist()
     for group in groups:
         look_at_clock()
-        g = round_.jobs[group[0]].gpus
-        share = None if spots is None else spots.fit(left, g, *group)
-        found = places_of(share) if share is not None else left.first(g, group) if spots is None else None
-        if found is not None and left.within_quota(*group):
-            left.give(found, group)
+        gpus = asks[group[0]]
+        found = left.place(gpus, group) if spots is None else _placed_in(spots, left, gpus, group)
+        if found is not None:
             placed[group] = found
     return placed
+
+
+def _placed_in(spots: GroupSpots, left: NodePlaces, gpus: int, group: Group) -> Places | None:
+    """Give a group GPUs where all its members may be, and return them; ``None`` if there are none."""
+    share = spots.fit(left, gpus, *group)
+    if share is None or not left.within_quota(*group):
+        return None
+    found = places_of(share)
+    left.give(found, group)
+    return found

@@ -26,13 +26,14 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
-from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, alone_microseconds, slot_count
-from muri_opt.systems.muri.job_weights import worth_order
+from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, periods_alone, slot_count
+from muri_opt.systems.muri.job_weights import all_times_alone, worth_order
 from muri_opt.systems.muri.mean_value import MILLION
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
-from muri_opt.systems.muri.periods import Group, periods_of, stage_times
+from muri_opt.systems.muri.periods import Group, periods_of, stages_in
 from muri_opt.systems.muri.place_groups import place_groups
+from muri_opt.systems.muri.queue_ranks import in_turn
 from muri_opt.systems.muri.still_groups import Still
 from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
@@ -170,6 +171,9 @@ class MuriPolicy(Policy):
     def check(self, round_: Round) -> None:
         """Refuse a job of no GPUs, without stage times, or that prefers a place; a pattern for other stages."""
         for position, job in enumerate(round_.jobs):
+            prefers = job.within is not None and not job.within.required
+            if job.gpus >= 1 and job.stage_seconds is not None and not prefers:
+                continue
             where = f"jobs[{position}] ({job.id!r})"
             if job.gpus < 1:
                 raise InputError(f"{where}.gpus", "0", "at least 1 to share GPUs")
@@ -177,9 +181,8 @@ class MuriPolicy(Policy):
                 raise InputError(
                     f"{where}.stage_seconds", "nothing", f"a time per stage: {self.name!r} interleaves them"
                 )
-            if job.within is not None and not job.within.required:
-                allowed = f"true: the policy {self.name!r} prefers no place to another"
-                raise RefusalError(f"{where}.within.required", "false", allowed)
+            allowed = f"true: the policy {self.name!r} prefers no place to another"
+            raise RefusalError(f"{where}.within.required", "false", allowed)
         pattern = PATTERNS[self.options.pattern]
         if pattern.stages not in (None, len(round_.resources)):
             found = f"{len(round_.resources)} ({', '.join(round_.resources)})"
@@ -239,28 +242,37 @@ class MuriPolicy(Policy):
         if apart is not None:
             rest = self.unchanged(apart.rest)
             return None if rest is None else apart.joined(rest)
-        if not self._still(round_):
-            return None
-        return self._decision(round_, self._keeping(round_, _published(self, round_)).unchanged())
+        return self._decision(round_, _unchanged(self, round_)) if self._still(round_) else None
+
+    def unchanged_draft(self, round_: Round) -> Decision | None:
+        """Return the same without saying why the others wait."""
+        if self.set_apart(round_) is not None or not self._still(round_):
+            return self.unchanged(round_)
+        found = _unchanged(self, round_)
+        line = in_turn(self._queue(round_), [*found])
+        return Decision(assignments=self._assignments(round_, {group: found[group] for group in line}))
+
+    def beside_what_runs(self, round_: Round) -> dict[Group, Places]:
+        """Return the running groups as they are, and whoever fits beside them alone, with their GPUs of nodes."""
+        return self._keeping(round_, _published(self, round_)).unchanged()
 
     def _still(self, round_: Round) -> bool:
         return self.pays and any(job.state == "running" for job in round_.jobs)
 
     def published(self, round_: Round) -> dict[Group, Places]:
         """Return the groups of the published algorithm, as if nothing ran, with their GPUs of nodes."""
-        rank = {job: place for place, job in enumerate(self._queue(round_))}
         groups = self._packed(round_, self.grouped(round_).groups)
-        return place_groups(round_, sorted(groups, key=lambda group: min(rank[job] for job in group)))
+        return place_groups(round_, in_turn(self._queue(round_), groups))
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
-        stages, options = _stages(round_), self.options_in(round_)
+        stages, options = stages_in(round_), self.options_in(round_)
         return list(_packed(round_, stages, groups, options)) if self.autopack == "on" else list(groups)
 
     def _timed(self, round_: Round, groups: Sequence[Group]) -> Iterator[Placed]:
         """Yield the groups with orders and periods, or with rates if they run freely, and without their GPUs."""
         rates = free_rates_of(round_, GroupRules.of(self.rules), groups)
         in_step = [group for group, own in zip(groups, rates, strict=True) if own is None]
-        timed = _timed(round_, _stages(round_), in_step, self.options)
+        timed = _timed(round_, stages_in(round_), in_step, self.options)
         for group, own in zip(groups, rates, strict=True):
             yield next(timed) if own is None else freely(group, _UNSAID, own)
 
@@ -270,15 +282,14 @@ class MuriPolicy(Policy):
             line=self._queue(round_),
             options=self.options_in(round_),
             largest=min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources))),
-            worth=GroupWorth.of(round_, GroupRules.of(self.rules)),
+            worth=_worth(round_, GroupRules.of(self.rules)),
             published=published,
             pack=lambda groups: self._packed(round_, groups),
         )
 
     def _decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
         """Return the decision of groups with their GPUs, in the order of their priority."""
-        rank = {job: place for place, job in enumerate(self._queue(round_))}
-        line = sorted(found, key=lambda group: min(rank[job] for job in group))
+        line = in_turn(self._queue(round_), [*found])
         where = flat(found[group] for group in line)
         return group_decision(round_, [*self._timed(round_, line)], consolidate=False, of=where)
 
@@ -302,8 +313,8 @@ def _queue(round_: Round, order: str) -> list[int]:
 
 
 @recalled
-def _stages(round_: Round) -> Ints:
-    return stage_times(round_.jobs)
+def _worth(round_: Round, rules: GroupRules) -> GroupWorth:
+    return GroupWorth.of(round_, rules)
 
 
 @recalled
@@ -311,17 +322,30 @@ def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
     return policy.published(round_)
 
 
+@recalled
+def _unchanged(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
+    return policy.beside_what_runs(round_)
+
+
 def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:
     """Yield the groups; one that is slower than its jobs one after another, even in its best order, job by job."""
-    periods, _ = periods_of(stages, groups, options.pattern)
-    worthwhile = _worthwhile_freely(round_, stages, groups, options.ways)
-    for group, period in zip(groups, periods, strict=True):
-        slowed = period * SLOWDOWN[options.slowdown][len(group)]
-        slow = options.ways.run == "free" or slowed > sum(alone_microseconds(round_.jobs[job]) for job in group)
-        if len(group) > 1 and slow and group not in worthwhile:
+    slow, worthwhile = _slow(round_, stages, groups, options), _worthwhile_freely(round_, stages, groups, options.ways)
+    for group, is_slow in zip(groups, slow, strict=True):
+        if is_slow and group not in worthwhile:
             yield from ((job,) for job in group)
         else:
             yield group
+
+
+def _slow(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> list[bool]:
+    """Return which groups of several jobs are slower in lock step than these one after another, or may not be so."""
+    found, alone = np.zeros(len(groups), dtype=np.bool_), all_times_alone(round_)
+    for size in {len(group) for group in groups} - {1}:
+        at = [place for place, group in enumerate(groups) if len(group) == size]
+        rows = np.array([groups[place] for place in at])
+        slowed = periods_alone(stages[rows], options.pattern) * SLOWDOWN[options.slowdown][size]
+        found[at] = (slowed > alone[rows].sum(axis=1)) | (options.ways.run == "free")
+    return [*found.tolist()]
 
 
 def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], ways: Ways) -> set[Group]:
@@ -338,8 +362,13 @@ def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], way
 
 def _timed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Placed]:
     """Yield the groups with their orders and periods; under the ablation, of the worst order."""
-    periods, orders = periods_of(stages, groups, options.pattern, worst=options.worst_order)
-    for group, period, order in zip(groups, periods, orders, strict=True):
-        seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
-        alone = round_.jobs[group[0]].iteration_seconds
-        yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=alone if len(group) == 1 else seconds)
+    shared = [group for group in groups if len(group) > 1]
+    timed = zip(*periods_of(stages, shared, options.pattern, worst=options.worst_order), strict=True)
+    for group in groups:
+        if len(group) == 1:
+            alone = round_.jobs[group[0]].iteration_seconds
+            yield Placed(jobs=group, share=_UNSAID, period_seconds=alone)
+        else:
+            period, order = next(timed)
+            seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
+            yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=seconds)

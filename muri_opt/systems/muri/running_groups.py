@@ -7,6 +7,7 @@ come first, and the others are paired by efficiency. The same jobs at the same p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -40,9 +41,9 @@ def running_groups(
 ) -> dict[Group, Places]:
     """Return groups of the running jobs ``among`` all, with their GPUs of nodes.
 
-    ``line`` are all jobs in the order of the queue, and the groups ``first`` are read as such where they may be. Only
-    jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of ``largest`` jobs at
-    most.
+    ``line`` are these jobs, or more, in the order of the queue, and the groups ``first`` are read as such where they
+    may be. Only jobs with the GPUs they ask for are in a group, and only groups that may be those that run, of
+    ``largest`` jobs at most.
     """
     members, made = _members(round_, now, among, line), _made(now, among, first)
     left = [node.gpus for node in round_.cluster.nodes]
@@ -51,9 +52,11 @@ def running_groups(
     found, parts = list[tuple[Group, int]](), list[_Part]()
     for placement, jobs in members.items():
         places, number = now.places[placement], _least(len(jobs), largest, now.most[placement])
-        while number < min(len(jobs), now.most[placement]) and all(left[node] >= gpus for node, gpus in places):
-            _take(left, places, 1)
-            number += 1
+        more = min(len(jobs), now.most[placement]) - number
+        if more > 0:  # as many more as there are GPUs left for
+            more = max(0, min([more, *(left[node] // gpus for node, gpus in places)]))
+            _take(left, places, more)
+            number += more
         rest = dict.fromkeys(jobs)
         for group in made.get(placement, ()):
             after = len(rest) - len(group)
@@ -76,9 +79,10 @@ def running_groups(
 def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequence[int]) -> dict[int, list[int]]:
     """Return by placement the jobs that have there the GPUs they ask for, in the order of the queue."""
     found: dict[int, list[int]] = {}
+    of, gpus, jobs = now.of, now.gpus, round_.jobs
     for job in line:
-        placement = now.of[job]
-        if placement >= 0 and job in among and round_.jobs[job].gpus == now.gpus[placement]:
+        placement = of[job]
+        if placement >= 0 and job in among and jobs[job].gpus == gpus[placement]:
             found.setdefault(placement, []).append(job)
     return found
 
@@ -86,9 +90,12 @@ def _members(round_: Round, now: RunningNow, among: AbstractSet[int], line: Sequ
 def _made(now: RunningNow, among: AbstractSet[int], groups: Iterable[Group]) -> dict[int, list[Group]]:
     """Return by placement the groups of which all jobs run there."""
     found: dict[int, list[Group]] = {}
+    of = now.of
     for group in groups:
-        placement = now.of[group[0]]
-        if placement >= 0 and all(now.of[job] == placement and job in among for job in group):
+        placement = of[group[0]]
+        if placement < 0 or group[0] not in among:
+            continue
+        if len(group) == 1 or all(of[job] == placement and job in among for job in group):
             found.setdefault(placement, []).append(group)
     return found
 
@@ -127,6 +134,8 @@ def _paired(
 
 def _unions(groups: Sequence[Group], least: int, largest: int, rank: Mapping[int, int]) -> list[Group]:
     """Return the unions of two groups that have at least and at most so many jobs, each in the order of the queue."""
+    if least == 2 <= largest and all(len(group) == 1 for group in groups):  # in the order of the queue already
+        return [*combinations([job for (job,) in groups], 2)]
     both = ((one, other) for at, one in enumerate(groups) for other in groups[at + 1 :])
     fits = (one + other for one, other in both if least <= len(one) + len(other) <= largest)
     return [tuple(sorted(union, key=rank.__getitem__)) for union in fits]
@@ -136,7 +145,8 @@ def _weighed(groups: Sequence[Group], efficiency: Efficiency) -> list[int]:
     weights = [0] * len(groups)
     for size in sorted(set(map(len, groups))):
         at = [place for place, group in enumerate(groups) if len(group) == size]
-        for place, weight in zip(at, efficiency(np.array([groups[place] for place in at])).tolist(), strict=True):
+        found = efficiency(np.array([groups[place] for place in at])).tolist()
+        for place, weight in zip(at, found, strict=True):
             weights[place] = weight
     return weights
 

@@ -56,6 +56,10 @@ class RunningNow:
             largest=[home.largest for home in homes],
         )
 
+    def in_line(self, line: Sequence[int]) -> list[int]:
+        """Return the jobs of a line that run."""
+        return [job for job in line if self.of[job] >= 0]
+
     def goes_on(self, group: Group, places: Places) -> bool:
         """Return whether a group with these GPUs goes on as it is, as far as the round tells."""
         at = self.of[group[0]]

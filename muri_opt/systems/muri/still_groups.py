@@ -9,7 +9,7 @@ At last what can go on as it is, all else as decided, does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -17,9 +17,9 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
+from muri_opt.systems.muri.joined_groups import join_groups
 from muri_opt.systems.muri.needless_changes import undone
 from muri_opt.systems.muri.node_places import NodePlaces, Places
 from muri_opt.systems.muri.options import GroupingOptions
@@ -31,10 +31,6 @@ from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
-MOST_UNIONS: Final = 20_000
-"""Pairs of groups that are looked at together before one joins the other."""
-_EXACT: Final = 1 << 50
-"""Values below this, and their sums, are exact in floats."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -53,14 +49,19 @@ class Still:
     worth: GroupWorth
     published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
+    places: StillPlaces = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
 
     def decided(self) -> Placed:
         """Return the groups that run, with their GPUs.
 
-        What is decided would be decided again if it ran: a further look that finds better changes is taken at once.
+        What is decided would be decided again if it ran: a further look that finds better changes is taken at once. Of
+        many groups some look better again each time, and to follow them costs more restarts than it gains.
         """
         found = self._look(RunningNow.in_round(self.round_), self.worth)
-        for _ in range(LOOKS if len(self.published) <= MANY else 1):
+        for _ in range(LOOKS if len(self.published) <= MANY else 0):
             where = self._where(found)
             runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
@@ -73,24 +74,19 @@ class Still:
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
-        found = self._places.staying(left, self._running(now, set(self.line)))
-        running = {job for job in self.line if now.of[job] >= 0}
+        found = self.places.staying(left, self._running(now, now.in_line(self.line)))
         for job in self.line:
-            if job not in running and left.within_quota(job):
-                places = self._places.fit(left, (job,))
+            if now.of[job] < 0 and left.within_quota(job):
+                places = self.places.fit(left, (job,))
                 if places is not None:
                     left.give(places, (job,))
                     found[job,] = places
         return found
 
-    @property
-    def _places(self) -> StillPlaces:
-        return StillPlaces(round_=self.round_, line=self.line)
-
     def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
         """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
-        among = {job for group in self.published for job in group}
-        running = self._running(now, among)
+        among, runs = {job for group in self.published for job in group}, now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in among])
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
@@ -98,26 +94,25 @@ class Still:
             kept = [frozenset(group) in stays for group in groups]
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
-            placed = self._places.placed(groups, stays)
+            placed = self.places.placed(groups, stays)
             if len(placed) < len(groups) and groups == [*self.published]:
                 placed = self.published
             elif len(placed) < len(groups) <= MANY:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
-            ended = self._with_others(now, self._places.back(placed, stays))
+            ended = self._with_others(now, runs, self.places.back(placed, stays))
             value = self._value(now, worth, ended)
             best = (value, ended) if best is None or value > best[0] else best
-        found = self._nobody_in_vain(now, self.published if best is None else best[1])
-        runs = {job for job in self.line if now.of[job] >= 0}
-        return undone(self._places, now, worth, self._running(now, runs), found, self.largest)
+        all_running = self._running(now, runs)
+        found = self._nobody_in_vain(all_running, runs, self.published if best is None else best[1])
+        return undone(self.places, now, worth, all_running, found, self.largest)
 
-    def _nobody_in_vain(self, now: RunningNow, placed: Placed) -> Placed:
+    def _nobody_in_vain(self, running: Placed, runs: Sequence[int], placed: Placed) -> Placed:
         """Return what is placed or, if it stops jobs and starts none, all running groups as they are, if they fit."""
-        runs = {job for job in self.line if now.of[job] >= 0}
-        jobs = {job for group in placed for job in group}
-        if runs <= jobs or jobs - runs:
+        jobs, run = {job for group in placed for job in group}, set(runs)
+        if run <= jobs or jobs - run:
             return placed
-        stays = self._places.staying(NodePlaces(self.round_), self._running(now, runs))
-        return stays if runs == {job for group in stays for job in group} else placed
+        stays = self.places.staying(NodePlaces(self.round_), running)
+        return stays if run == {job for group in stays for job in group} else placed
 
     def _ways(
         self, worth: GroupWorth, running: Sequence[Group], stays: Collection[frozenset[int]]
@@ -138,9 +133,12 @@ class Still:
         found: list[Group] = []
         open_ = list[tuple[int, int, list[Group], list[Group]]]()
         parts = [*_parts(kept, [*self.published])]
-        flat = [group for part in parts for some in part for group in some]
+        flat = [group for mine, theirs in parts if mine != theirs for group in (*mine, *theirs)]
         values = iter(worth.of_groups(flat, [frozenset(group) in stays for group in flat]))
         for mine, theirs in parts:
+            if mine == theirs:
+                found += mine
+                continue
             own, other = sum(next(values) for _ in mine), sum(next(values) for _ in theirs)
             more = sum(map(self._gpus, theirs)) - sum(map(self._gpus, mine))
             if other > own:
@@ -158,7 +156,7 @@ class Still:
         First the others join each other, or running groups, where the least is lost. Where that does not do, rounds of
         matching begin with the running groups, at last with the full ones alone.
         """
-        if group_spots(self.round_) is None:
+        if self.places.spots is None:
             found = self._joined(worth, running, gpus)
             if found is not None:
                 return found
@@ -173,32 +171,16 @@ class Still:
 
         ``None`` where they do not, or where a group is slower than its jobs one after another.
         """
-        stays = set(running)
         new: list[Group] = [(job,) for job in self._others(running)]
         if len(new) > MOST_NEW:
             return self._beside(running)
-        groups = [*running, *new]
-        over = sum(map(self._gpus, groups)) - gpus
-        values = dict(zip(groups, worth.of_groups(groups, [group in stays for group in groups]), strict=True))
-        while over > 0 and self.options.matching:
-            look_at_clock()
-            first, second = self._unions(groups, new)
-            joint = worth.of_unions(groups, first, second)
-            spent, made = set[Group](), list[Group]()
-            for at in self._from_least_loss(groups, first, second, [*map(values.__getitem__, groups), *joint]):
-                pair = groups[first[at]], groups[second[at]]
-                if spent.isdisjoint(pair):
-                    spent.update(pair)
-                    made.append(pair[0] + pair[1])
-                    values[made[-1]] = joint[at]
-                    over -= self._gpus(pair[0])
-                    if over <= 0:
-                        break
-            if not made:
-                return None
-            groups, new = ([*(group for group in some if group not in spent), *made] for some in (groups, new))
+        over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
+        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest)
+        if found is None:
+            return None
+        stays, new = found
         packed = self.pack(new)
-        return [*(group for group in groups if group in stays), *packed] if len(packed) == len(new) else None
+        return [*stays, *packed] if len(packed) == len(new) else None
 
     def _beside(self, running: Sequence[Group]) -> list[Group] | None:
         """Return running groups and what is left of the published ones without their jobs, if they fit."""
@@ -207,46 +189,13 @@ class Still:
         groups = [*running, *(group for group in rest if group)]
         return groups if sum(map(self._gpus, groups)) <= self.round_.cluster.total_gpus else None
 
-    def _from_least_loss(self, groups: Sequence[Group], first: Ints, second: Ints, values: Sequence[int]) -> list[int]:
-        """Return unions of two groups, by their places, from the one that loses least for each GPU that it spares.
-
-        ``values`` is what all groups are worth, and then all unions.
-        """
-        word = np.int64 if max(map(abs, values), default=0) < _EXACT else object
-        worth = np.array(values, dtype=word)
-        gpus = np.array([self._gpus(group) for group in groups], dtype=word)
-        lost = (worth[first] + worth[second] - worth[len(groups) :]) / gpus[first]
-        return [*np.argsort(lost, kind="stable").tolist()]
-
-    def _unions(self, groups: Sequence[Group], new: Sequence[Group]) -> tuple[Ints, Ints]:
-        """Return which new group may join which of all, by their places; if they are too many, each only some."""
-        place = {group: at for at, group in enumerate(groups)}
-        recent = {place[group] for group in new}
-        by_size: dict[int, list[int]] = {}
-        for at, group in enumerate(groups):
-            if len(group) < self.largest:
-                by_size.setdefault(self._gpus(group), []).append(at)
-        each = max(1, MOST_UNIONS // max(1, len(new)))
-        sizes = list(map(len, groups))
-        first, second = list[int](), list[int]()
-        for turn, group in enumerate(new):
-            one, able = place[group], by_size.get(self._gpus(group), [])
-            if len(able) > each:
-                start = turn * each % len(able)
-                able = [*able[start : start + each], *able[: max(0, start + each - len(able))]]
-            most = self.largest - len(group)
-            others = [other for other in able if sizes[other] <= most and (other not in recent or one < other)]
-            first += [one] * len(others)
-            second += others
-        return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
-
     def _merged(self, running: Sequence[Group], gpus: int) -> list[Group] | None:
         """Return all groups by rounds of matching that begin with the running ones; ``None`` where they do not fit."""
         inside = {job for group in running for job in group}
         rest = set(self._others(running))
         line = [job for job in self.line if job in inside or job in rest]
         place = {job: at for at, job in enumerate(line)}
-        spots = group_spots(self.round_)
+        spots = self.places.spots
         found = group_jobs(
             [self.round_.jobs[job] for job in line],
             gpus,
@@ -265,29 +214,29 @@ class Still:
         jobs.difference_update(job for group in running for job in group)
         return [job for job in self.line if job in jobs]
 
-    def _running(self, now: RunningNow, among: set[int]) -> dict[Group, Places]:
-        """Return the groups that run, of some of the jobs, with their GPUs of nodes."""
+    def _running(self, now: RunningNow, jobs: Sequence[int]) -> dict[Group, Places]:
+        """Return the groups that run, of some of the jobs in the order of the queue, with their GPUs of nodes."""
         look_at_clock()
 
         def efficiency(groups: Ints) -> Ints:
             members, ways = self.worth.members, self.options.ways
             return efficiencies(ways.with_models(members.stages, ways.numbers(self.round_.jobs)), groups, self.options)
 
-        return running_groups(self.round_, now, among, self.line, self.published, self.largest, efficiency)
+        return running_groups(self.round_, now, set(jobs), jobs, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: RunningNow, placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, runs: Sequence[int], placed: Placed) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
         """
         inside = {job for group in placed for job in group}
-        others = {job for job in self.line if now.of[job] >= 0 and job not in inside}
+        others = [job for job in runs if job not in inside]
         if not others:
             return placed
-        left, running = self._places.left_by(placed), self._running(now, others)
-        stays = self._places.staying(left, running)
+        left, running = self.places.left_by(placed), self._running(now, others)
+        stays = self.places.staying(left, running)
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
-        return placed | stays | self._places.staying(left, alone)
+        return placed | stays | self.places.staying(left, alone)
 
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
         """Return what the groups are worth, and what it costs to change others, as less than nothing."""
@@ -315,9 +264,8 @@ def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[lis
     top: dict[int, int] = {}
 
     def root(job: int) -> int:
-        while top.setdefault(job, job) != job:
-            top[job] = top[top[job]]
-            job = top[job]
+        while (above := top.get(job, job)) != job:
+            top[job] = job = top.get(above, above)
         return job
 
     for group in (*mine, *theirs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
 
@@ -12,9 +12,10 @@ import numpy as np
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.muri.group_spots import group_spots
+from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
 from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
 from muri_opt.systems.muri.periods import Group
+from muri_opt.systems.muri.queue_ranks import first_ranks
 
 Placed = dict[Group, Places]
 """Groups with their GPUs of nodes."""
@@ -32,6 +33,10 @@ class StillPlaces:
 
     round_: Round
     line: Sequence[int]
+    spots: GroupSpots | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spots", group_spots(self.round_))
 
     def placed(self, groups: Sequence[Group], running: RunningPlaces) -> Placed:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
@@ -39,10 +44,10 @@ class StillPlaces:
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
         the cost of groups that would stay.
         """
-        rank = {job: turn for turn, job in enumerate(self.line)}
-        now = {group: running[frozenset(group)] for group in groups if frozenset(group) in running}
-        line = sorted(groups, key=lambda group: (-self.gpus(group), min(map(rank.__getitem__, group))))
-        line.sort(key=lambda group: group not in now)
+        now = {group: places for group in groups if (places := running.get(frozenset(group))) is not None}
+        first = first_ranks(self.line, groups)
+        turns = [(group not in now, -self.gpus(group), rank) for group, rank in zip(groups, first, strict=True)]
+        line = [groups[place] for place in sorted(range(len(groups)), key=turns.__getitem__)]
         before, best = set[Group](), Placed()
         for _ in range(TRIES if len(line) <= MANY else 2):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
@@ -78,8 +83,7 @@ class StillPlaces:
         """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
         found = Placed()
         for group, places in groups.items():
-            if left.has(places, group) and left.within_quota(*group):
-                left.give(places, group)
+            if left.within_quota(*group) and left.give_if_free(places, group):
                 found[group] = places
         return found
 
@@ -93,9 +97,9 @@ class StillPlaces:
 
     def fit(self, left: NodePlaces, group: Group, spared: Ints | None = None) -> Places | None:
         """Return GPUs of nodes for a group: first fit beside what is spared, or where the least of that is lost."""
-        spots, gpus = group_spots(self.round_), self.gpus(group)
-        if spots is not None:
-            share = spots.fit(left, gpus, *group)
+        gpus = self.gpus(group)
+        if self.spots is not None:
+            share = self.spots.fit(left, gpus, *group)
             return None if share is None else places_of(share)
         if spared is None:
             return left.first(gpus, group)
@@ -114,26 +118,31 @@ class StillPlaces:
         """Return the places of the groups that fit, tried in order; they spare the GPUs that those to come have now."""
         left, found = NodePlaces(self.round_), Placed()
         spared = np.zeros_like(left.gpus)
+        sparing = memoryview(spared)  # changed one number at a time
         for places in now.values():
             for node, gpus in places:
-                spared[node] += gpus
+                sparing[node] += gpus
         first = [*takewhile(now.__contains__, line)]
         if left.give_all([(now[group], group) for group in first]):
             for group in first:
                 found[group] = now[group]
                 for node, gpus in now[group]:
-                    spared[node] -= gpus
+                    sparing[node] -= gpus
             line = line[len(first) :]
-        sparing = int(spared.sum())
+        spared_gpus = int(spared.sum())
         for group in line:
             look_at_clock()
             own = now.get(group, ())
             for node, gpus in own:
-                spared[node] -= gpus
-                sparing -= gpus
-            if left.within_quota(*group):
-                given = own if own and left.has(own, group) else self.fit(left, group, spared if sparing else None)
-                if given is not None:
-                    left.give(given, group)
-                    found[group] = given
+                sparing[node] -= gpus
+                spared_gpus -= gpus
+            if not left.within_quota(*group):
+                continue
+            if own and left.give_if_free(own, group):
+                found[group] = own
+                continue
+            given = self.fit(left, group, spared if spared_gpus else None)
+            if given is not None:
+                left.give(given, group)
+                found[group] = given
         return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
@@ -112,6 +113,21 @@ def priority_order(round_: Round, by: str | TiresiasOrder) -> list[int]:
 def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
     order = ORDERS[by] if isinstance(by, str) else by
     line = order.line if isinstance(order, Order) else None
+    if any(None in map(attrgetter(field), round_.jobs) for field in order.requires):
+        _refuse(round_, order)
+    key: Key | None = order.key
+    if line is not None:
+        found = [*line(round_)]
+    elif key is not None:
+        keys = list(zip(map(key, round_.jobs), map(_submitted, round_.jobs), strict=True))
+        found = sorted(range(len(keys)), key=keys.__getitem__)  # a stable sort
+    if "job.priority" in round_.used_fields:
+        found.sort(key=lambda j: -round_.jobs[j].priority)  # a stable sort
+    return found
+
+
+def _refuse(round_: Round, order: Order | TiresiasOrder) -> None:
+    """Refuse the first job that does not say what the order sorts by."""
     for position, job in enumerate(round_.jobs):
         for field in order.requires:
             if getattr(job, field) is None:
@@ -120,11 +136,3 @@ def _line(round_: Round, by: str | TiresiasOrder) -> list[int]:
                     "nothing",
                     f"a value: the policy {order.name!r} orders jobs by it",
                 )
-    key: Key | None = order.key
-    if line is not None:
-        found = [*line(round_)]
-    elif key is not None:
-        found = sorted(range(len(round_.jobs)), key=lambda j: (key(round_.jobs[j]), _submitted(round_.jobs[j]), j))
-    if "job.priority" in round_.used_fields:
-        found.sort(key=lambda j: -round_.jobs[j].priority)  # a stable sort
-    return found

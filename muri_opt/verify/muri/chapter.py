@@ -22,7 +22,7 @@ from muri_opt.verify.muri.rules import HONOURED, MEASURED, SETTINGS, Sharing
 from muri_opt.verify.muri.timed_groups import Timed, timed_groups
 from muri_opt.verify.muri.value import Sharers, sharers_of
 from muri_opt.verify.settings import Rules, Setting
-from muri_opt.verify.sharing_now import RunningJobs
+from muri_opt.verify.sharing_now import running_jobs
 from muri_opt.verify.waiting_reasons import true_reasons, wrong_changes
 
 
@@ -56,11 +56,11 @@ class GroupChapter(Chapter):
         """Yield what each group is worth; one without a period adds nothing."""
         alike: dict[int, list[list[int]]] = {}
         stay: dict[int, list[bool]] = {}
-        sharers, now = self._sharers, RunningJobs(self.round_)
-        pays = sharers.pays
+        sharers, now = self._sharers, running_jobs(self.round_)
+        pays, all_jobs, index = sharers.pays, self.round_.jobs, self.round_.job_index
         for assignment in decision.assignments:
-            jobs = [self.round_.job_index[job] for job in assignment.jobs if job in self.jobs]
-            staged = all(self.round_.jobs[job].stage_seconds is not None for job in jobs)
+            jobs = [index[job] for job in assignment.jobs if job in index]
+            staged = None not in [all_jobs[job].stage_seconds for job in jobs]
             if staged and 1 <= len(jobs) <= self.most_jobs:
                 alike.setdefault(len(jobs), []).append(jobs)
                 stay.setdefault(len(jobs), []).append(pays and now.may_be(assignment.jobs, assignment.gpus))
@@ -107,7 +107,8 @@ class GroupChapter(Chapter):
             extreme = "greatest" if self.rules.worst else "least"
             detail = f"{list(assignment.order)} does not reach the {extreme} period"
             yield Violation(rule="order", where=where, detail=detail)
-        expected = float(period * self.rules.slowdown(len(members)) / 1_000_000)
+        slow = self.rules.slowdown(len(members))
+        expected = period * slow.numerator / (1_000_000 * slow.denominator)  # of whole numbers it is rounded once
         if assignment.period_seconds is None or not isclose(assignment.period_seconds, expected, rel_tol=1e-12):
             detail = f"{assignment.period_seconds} s; the group takes {expected} s"
             yield Violation(rule="period", where=where, detail=detail)

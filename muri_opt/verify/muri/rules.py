@@ -39,6 +39,8 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 }
 HONOURED: Final = INFORMATION | PLACES | STATES | {"job.priority", "tenant.parent"}
 """The fields of format 2 that these rules check."""
+_SURELY_SHORT: Final = 1 << 50
+"""Times below this, in microseconds, fit a machine word many times over."""
 MEASURED: Final = "round.together"
 """The one that they check besides where groups may run freely."""
 
@@ -99,6 +101,10 @@ class Sharing:
 def stages_of(jobs: Sequence[Job]) -> Ints:
     """Return the stage times of jobs in whole microseconds, a row per job; as many 0 where a job does not say them."""
     count = max((len(job.stage_seconds or ()) for job in jobs), default=0)
-    rows = [[micro(seconds) for seconds in job.stage_seconds or (0.0,) * count] for job in jobs]
-    longest = max((sum(row) for row in rows), default=0)
-    return np.array(rows, dtype=word_for(8 * longest)).reshape(len(jobs), count)
+    rows = [job.stage_seconds or (0.0,) * count for job in jobs]
+    times = np.rint(np.array(rows, dtype=np.float64).reshape(len(jobs), count) * 1_000_000)  # as round() does
+    if float(times.sum(axis=1).max(initial=0.0)) < _SURELY_SHORT:
+        return times.astype(np.int64)
+    whole = [[micro(seconds) for seconds in row] for row in rows]
+    longest = max(map(sum, whole))
+    return np.array(whole, dtype=word_for(8 * longest)).reshape(len(jobs), count)

@@ -118,6 +118,16 @@ def test_deciding_again_changes_nothing(seed: int) -> None:
     assert stays is None or set(changes(then, stays).counts) <= {"keep", "start"}
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_the_draft_of_what_changes_nobody_has_its_assignments(seed: int) -> None:
+    round_, policy = drawn(seed, 8), policy_from(SPECS[seed % len(SPECS)])
+    whole, draft = policy.unchanged(round_), policy.unchanged_draft(round_)
+    assert (whole is None) == (draft is None)
+    if whole is not None and draft is not None:
+        assert draft.assignments == whole.assignments
+        assert decision_value(round_, policy.rules, draft) == decision_value(round_, policy.rules, whole)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_where_nothing_runs_restarts_make_no_difference(seed: int) -> None:
     round_ = drawn(seed, 10)

@@ -67,10 +67,9 @@ def test_a_step_that_was_thought_of_before_its_group_went_elsewhere_is_not_taken
     round_ = two_that_run(1)
     places, placed = StillPlaces(round_=round_, line=[0, 1]), Placed({(0, 1): ((1, 1),)})
     worth = GroupWorth.of(round_, GroupRules.of(policy_from("muri-s").rules))
-    left = places.left_by(placed)
-    work = _Undoing(places=places, now=RunningNow.in_round(round_), worth=worth, placed=placed, left=left, largest=4)
+    work = _Undoing(places=places, now=RunningNow.in_round(round_), worth=worth, placed=placed, largest=4)
     there, back = _Step.back(work, (0, 1), ((0, 1),)), _Step.back(work, (0, 1), ((1, 1),))
     assert work.take(there)
     assert not work.take(back)
     assert work.placed == {(0, 1): ((0, 1),)}
-    assert left.gpus.tolist() == [0, 1]
+    assert work.left.gpus.tolist() == [0, 1]

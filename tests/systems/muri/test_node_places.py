@@ -92,3 +92,42 @@ def test_all_at_once_are_given_what_one_after_another_would_be(seed: int) -> Non
     expected = in_turn if fits and not quotas else empty
     for name in ("gpus", "cpus", "memory"):
         assert getattr(together, name).tolist() == getattr(expected, name).tolist()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_placing_is_first_fit_and_giving_what_it_finds(seed: int) -> None:
+    draw = Random(seed)
+    round_ = drawn(draw)
+    left, plain = NodePlaces(round_), NodePlaces(round_)
+    for _ in range(40):
+        jobs = tuple(draw.sample(range(20), draw.randint(1, 3)))
+        gpus = round_.jobs[jobs[0]].gpus
+        found = plain.first(gpus, jobs)
+        if found is None or not plain.within_quota(*jobs):
+            assert left.place(gpus, jobs) is None
+        elif draw.random() < 0.5:
+            assert left.place(gpus, jobs) == found
+            plain.give(found, jobs)
+        else:
+            assert left.give_if_free(found, jobs)
+            plain.give(found, jobs)
+        assert (left.left.tolist(), left.quota.tolist()) == (plain.left.tolist(), plain.quota.tolist())
+        if found is not None and not plain.has(found, jobs):
+            assert not left.give_if_free(found, jobs)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_nodes_would_have_is_what_they_have_after_it(seed: int) -> None:
+    draw = Random(seed)
+    round_ = drawn(draw)
+    left, nodes = NodePlaces(round_), range(len(round_.cluster.nodes))
+    for _ in range(20):
+        some = draw.sample(range(20), 6)
+        where = [tuple((node, draw.randint(1, 3)) for node in sorted(draw.sample(nodes, 1))) for _ in range(3)]
+        gone, come = {tuple(some[:2]): where[0]}, {(some[2],): where[1]}
+        asked = tuple(sorted({**dict(where[2]), draw.choice(nodes): 1}.items()))
+        told = left.would_have(asked, some[3:5], gone, come)
+        for groups, times in ((gone, -1), (come, 1)):
+            for jobs, places in groups.items():
+                left.put(places, jobs, times)
+        assert left.has(asked, some[3:5]) == told

@@ -44,4 +44,4 @@ def test_a_union_is_worth_what_the_group_of_its_jobs_is(spec: str, seed: int) ->
     pairs = [(a, b) for a in range(len(groups)) for b in range(len(groups)) if not set(groups[a]) & set(groups[b])]
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     unions = [groups[a] + groups[b] for a, b in pairs]
-    assert worth.of_unions(groups, first, second) == worth.of_groups(unions, [False] * len(unions))
+    assert worth.of_unions(groups, first, second).tolist() == worth.of_groups(unions, [False] * len(unions))

@@ -1,6 +1,6 @@
 """The arithmetic of sharing GPUs in time: period, order, efficiency of jobs that interleave their stages."""
 
-from muri_opt.systems.muri.interleaving.batch_periods import Periods, group_periods, pair_periods
+from muri_opt.systems.muri.interleaving.batch_periods import Periods, group_periods, pair_periods, periods_alone
 from muri_opt.systems.muri.interleaving.best_order import Interleaving, best_period, period_of
 from muri_opt.systems.muri.interleaving.patterns import PATTERNS, slot_count
 from muri_opt.systems.muri.interleaving.timeline import Bar, Timeline, timeline
@@ -25,6 +25,7 @@ __all__ = [
     "pair_periods",
     "pair_weights_ppm",
     "period_of",
+    "periods_alone",
     "slot_count",
     "slowed_ratio",
     "timeline",

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from muri_opt import best_period, group_periods, pair_periods, weights_ppm
-from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, batch_periods as arrays, pair_weights_ppm
+from muri_opt.systems.muri.interleaving import (
+    PATTERNS,
+    SLOWDOWN,
+    batch_periods as arrays,
+    pair_weights_ppm,
+    periods_alone,
+)
 
 KINDS = {"cyclic": 4, "muri-cyclic": 4, "muri-4slot": 3, "muri-4slot-steady": 3}
 
@@ -52,7 +58,21 @@ def test_groups_at_once_are_the_groups_one_by_one(pattern, worst, block, monkeyp
 
 
 @pytest.mark.parametrize("pattern", KINDS)
+@pytest.mark.parametrize("worst", [False, True])
+@pytest.mark.parametrize(("at_once", "orders"), [(arrays._AT_ONCE, arrays._FEW_ORDERS), (7, 24), (1, 24), (7, 1)])
+def test_periods_alone_are_those_of_groups(pattern, worst, at_once, orders, monkeypatch):
+    monkeypatch.setattr(arrays, "_AT_ONCE", at_once)
+    monkeypatch.setattr(arrays, "_FEW_ORDERS", orders)
+    for jobs in range(1, 5 if KINDS[pattern] == 4 or "4slot" in pattern else 4):
+        groups = draw(jobs, 40, jobs, KINDS[pattern])
+        found = periods_alone(groups, pattern, worst=worst)
+        assert found.dtype == np.int64
+        assert found.tolist() == group_periods(groups, pattern, worst=worst).microseconds.tolist()
+
+
+@pytest.mark.parametrize("pattern", KINDS)
 def test_nothing_at_once_is_nothing(pattern):
+    assert periods_alone(np.empty((0, 2, 3), dtype=np.int64), pattern).shape == (0,)
     assert pair_periods(np.empty((0, 3), dtype=np.int64), pattern).shape == (0, 0)
     found = group_periods(np.empty((0, 2, 3), dtype=np.int64), pattern)
     assert (found.microseconds.shape, found.slots.shape) == ((0,), (0, 2))
