@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of, vertices_of
-from muri_opt.algorithms.matching.near_edges import NearEdges
+from muri_opt.algorithms.matching.near_edges import Listed, NearEdges
 
 FREE, OUTER, INNER = 0, 1, 2
 ALONE, TIGHT, OPEN = 0, 1, 2
@@ -84,9 +84,9 @@ class Search:
         """Give every vertex and blossom the dual that it has now."""
         for v in set(self.seen):
             if self.label[v] == OUTER:
-                self.near.add(v, -self.time)
+                self.near.settle(v, -self.time)
             elif self.label[v] == INNER:
-                self.near.add(v, self.time)
+                self.near.settle(v, self.time)
         for cycle in self.outer_cycles.values():
             cycle.dual += 2 * self.time
         for cycle in self.inner_cycles.values():
@@ -137,11 +137,15 @@ class Search:
             if base <= self.end:
                 self.end = base
                 heappush(self.events, (base, ALONE, u, u))
-        if len(new) >= MANY:
+        lists = [self.near.listed(u, 2 * self.end) for u in new]
+        if len(new) >= MANY and None in lists:
             self._note(self.near.of_all(new, 2 * self.end))
-        else:
-            for u in new:
+            return
+        for u, listed in zip(new, lists, strict=True):
+            if listed is None:
                 self._note(self.near.of(u, 2 * self.end))
+            else:
+                self._note_listed(u, *listed)
 
     def _note(self, edges: list[tuple[int, int, int]]) -> None:
         """Note when edges of outer vertices, with their slack, to free and to other outer nodes become tight."""
@@ -153,6 +157,24 @@ class Search:
                     heappush(events, (slack, TIGHT, u, v))
             elif label[v] == OUTER and top[v] is not top[u]:
                 heappush(events, (slack // 2, TIGHT, u, v))
+
+    def _note_listed(self, u: int, listed: Listed, place: int, far: int) -> None:
+        """Do the same for the edges of one outer vertex in a list, of which those beyond ``far`` are not near."""
+        label, duals, end, slacks = self.label, self.duals, self.end, listed.slacks
+        node, base = self.nodes.top[u], duals[u]
+        for at in range(listed.starts[place], listed.ends[place]):
+            if slacks[at] > far:
+                break
+            v = listed.others[at]
+            if label[v] == INNER:
+                continue
+            slack = base + duals[v] - listed.doubled[at]
+            if label[v] == FREE:
+                if slack <= end and slack < self.reach.get(v, FAR):
+                    self.reach[v] = slack
+                    heappush(self.events, (slack, TIGHT, u, v))
+            elif slack <= 2 * end and self.nodes.top[v] is not node:
+                heappush(self.events, (slack // 2, TIGHT, u, v))
 
     def _make_free(self, node: Node) -> None:
         """Note when the vertices of a node that was inside an inner one become tight to outer vertices."""

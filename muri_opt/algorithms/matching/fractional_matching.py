@@ -14,22 +14,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from muri_opt.algorithms.matching.candidate_edges import (
-    FEW_ROWS,
-    alike_in_turn,
-    assigned_by_candidates,
-    cover_rest,
-    covering,
-)
+from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.result import Ints
+from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, is_easy, lowered_prices
 from muri_opt.errors import InputError
 
 SMALL = 400
-"""Graphs up to this size are assigned at once; larger ones by candidates."""
-EASY = 300
-"""Prices by lowering are a good start if those of a sample are off by less than one part in so many."""
-PASSES = 5
-"""How often prices are lowered: after that they hardly change."""
+"""Graphs up to this size can be assigned with all pairs as candidates."""
+FEW_ROWS = 20
+"""Prices to start from may leave pairs of one vertex in so many uncovered."""
 EXACT = 1 << 52
 """Sums of weights along a path stay below this, so that the assignment's floating-point arithmetic is exact."""
 
@@ -43,38 +36,25 @@ def fractional_matching(doubled: Ints) -> tuple[Ints, Ints]:
     if n and int(doubled.max()) * 2 * n >= EXACT:
         found = int(doubled.max()) // 2
         raise InputError("weights", f"up to {found:,} for {n} vertices", f"at most {EXACT // (4 * n):,}")
+    if is_easy(doubled):
+        prices = lowered_prices(doubled)
+        partner, duals, found_soon = assigned_by_candidates(doubled, prices, NearPairs(doubled, prices))
+        if found_soon:
+            return partner, duals
     if n <= SMALL:
         return _of_all_pairs(doubled, lowered_prices(doubled))
     draw = np.random.default_rng(n)
-    prices = lowered_prices(doubled) if _is_easy(doubled, np.random.default_rng(n)) else _prices(doubled, draw)
-    partner, duals, found_soon = assigned_by_candidates(doubled, prices, draw)
+    partner, duals, found_soon = assigned_by_candidates(doubled, _prices(doubled, draw), AllPairs(doubled, draw))
     return (partner, duals) if found_soon else _of_all_pairs(doubled, duals)
 
 
-def lowered_prices(doubled: Ints) -> Ints:
-    """Return even prices that cover all pairs, lowered from half of the best weight of every vertex.
-
-    All prices go at once half of the way to the least that covers the pairs of their vertex. All pairs stay covered by
-    that: two least prices and two prices are at least twice the weight of a pair together.
-    """
-    prices = (doubled.max(axis=1) + 1) // 2
-    for _ in range(PASSES):
-        prices = (prices + np.maximum(covering(doubled, prices), 0) + 1) // 2
-    return np.asarray(prices + (prices & 1), dtype=np.int64)
-
-
-def _is_easy(doubled: Ints, draw: np.random.Generator) -> bool:
-    """Return whether lowered prices are nearly those of an optimum in a sample of the vertices."""
-    n = len(doubled)
-    sample = alike_in_turn(doubled, draw)[:: -(-n // (SMALL // 2))]
-    part = doubled[np.ix_(sample, sample)]
-    prices = lowered_prices(part)
-    best = int(_of_all_pairs(part, prices)[1].sum())
-    return EASY * (int(prices.sum()) - best) < best
-
-
 def _prices(doubled: Ints, draw: np.random.Generator) -> Ints:
-    """Return good prices to start from: those of half of the vertices, extended to the others."""
+    """Return good prices to start from: those of half of the vertices, extended to the others.
+
+    It is a half in which every vertex has one like it among the others: where a few kinds of vertices have to share
+    each other's partners, prices hang on how many there are of each kind, and are those of the whole only if the kinds
+    are in proportion.
+    """
     n = len(doubled)
     order = alike_in_turn(doubled, draw)
     half, rest = order[::2], order[1::2]
@@ -83,7 +63,8 @@ def _prices(doubled: Ints, draw: np.random.Generator) -> Ints:
     if len(half) <= SMALL:
         prices[half] = _of_all_pairs(part, lowered_prices(part))[1]
     else:
-        prices[half] = assigned_by_candidates(part, _prices(part, draw), draw, len(half) // FEW_ROWS)[1]
+        start = _prices(part, draw)
+        prices[half] = assigned_by_candidates(part, start, AllPairs(part, draw), len(half) // FEW_ROWS)[1]
     cover_rest(doubled, half, rest, prices)
     return prices
 

@@ -10,10 +10,11 @@ from muri_opt.algorithms.matching import (
     engines,
     fractional_matching,
     max_weight_matching,
+    start_prices,
 )
-from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
-from muri_opt.algorithms.matching.fractional_matching import lowered_prices
+from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.near_edges import NearEdges
+from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, lowered_prices
 from muri_opt.verify.certificates.matching import matching_breaches
 
 KINDS = ("ones", "ties", "wide", "sparse", "alike", "line")
@@ -41,7 +42,7 @@ def test_candidates_give_the_optimum_of_all_pairs(kind, n):
         weights = graph(kind, n, seed)
         draw = np.random.default_rng(seed)
         start = draw.integers(0, weights.max() + 2, n)
-        partner, duals, soon = assigned_by_candidates(2 * weights, start, draw)
+        partner, duals, soon = assigned_by_candidates(2 * weights, start, AllPairs(2 * weights, draw))
         assert sorted(partner.tolist()) == list(range(n))
         rows, columns = linear_sum_assignment(weights, maximize=True)
         best = weights[rows, columns].sum()
@@ -61,10 +62,10 @@ def test_a_vertex_has_an_uncovered_candidate_if_a_pair_of_it_is_uncovered(kind):
     for scale in (0.5, 0.9, 1.1):
         prices = (draw.random(n) * scale * doubled.max()).astype(np.int64)
         slack = np.add.outer(prices, prices) - doubled + np.where(np.eye(n), 2**40, 0)
-        found = np.divmod(pairs.candidates(prices, uncovered=True), n)
+        found = np.divmod(pairs.uncovered(prices), n)
         assert (slack[found] < 0).all()
         assert sorted(set(found[0].tolist())) == np.flatnonzero((slack < 0).any(axis=1)).tolist()
-        rows, columns = np.divmod(pairs.candidates(prices), n)
+        rows, columns = np.divmod(pairs.first(prices), n)
         assert (rows != columns).all()
         for row in range(n):  # the best partner of all is among the best of each part
             assert slack[row, columns[rows == row]].min() == slack[row].min()
@@ -74,7 +75,7 @@ def test_equal_vertices_do_not_all_have_the_same_candidates(monkeypatch):
     monkeypatch.setattr(candidate_edges, "_BLOCK", 300)
     n = 120
     pairs = AllPairs(2 * graph("ones", n), np.random.default_rng(0))
-    columns = pairs.candidates(np.ones(n, dtype=np.int64)) % n
+    columns = pairs.first(np.ones(n, dtype=np.int64)) % n
     assert len(set(columns.tolist())) > n / 2
 
 
@@ -106,8 +107,8 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
     [
         [(fractional_matching, "SMALL", 12)],
         [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
-        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 10**9)],
-        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 0)],
+        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 2)],
+        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 0)],
         [(engines, "NEAR", 1)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 10**9)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
