@@ -20,8 +20,10 @@ from muri_opt.algorithms.matching.sparse_assignment import assigned
 
 CHUNKS: Final = 24
 """A vertex' candidates are its best partner in each of so many parts of the graph."""
-MOST_PASSES: Final = 12
+MOST_PASSES: Final = 16
 """After so many passes over all pairs it is given up: where nearly everything ties a few candidates do not do."""
+STEPS: Final = 32
+"""A price falls by at most one part in so many of the largest in the first pass."""
 NEAREST: Final = 16
 """So many candidates of a vertex are near on average."""
 SAMPLE: Final = 64
@@ -137,17 +139,26 @@ def assigned_by_candidates(
 
     ``prices`` are the start. It is found when all vertices but ``few`` have all their pairs covered: with 0 it is
     optimal over all pairs.
+
+    No price may fall by more than a step in one pass: to stay alone is made worth that much less than the price. With a
+    few candidates prices would else run away where one vertex too many wants the partners of others like it, and all
+    pairs among these would be uncovered (the box step of Marsten, Hogan and Blankenship 1975).
     """
     n = len(doubled)
-    among = np.eye(n, dtype=np.bool_)  # a vertex may stay alone
-    new, partner = candidates.first(prices), np.arange(n)
+    everybody = np.arange(n)
+    among = np.eye(n, dtype=np.bool_)
+    new, partner, step = candidates.first(prices), everybody, int(prices.max()) // STEPS
     for _ in range(MOST_PASSES):
         rows, columns = np.divmod(new, n)
         among[rows, columns] = among[columns, rows] = True
-        partner, prices = assigned(doubled, np.flatnonzero(among), prices, partner)
+        alone = 2 * np.maximum(0, prices - step)
+        partner, prices = assigned(doubled, np.flatnonzero(among), prices, partner, alone)
         new = candidates.uncovered(prices)
-        if np.count_nonzero(np.bincount(new // n)) <= few:
+        left = np.count_nonzero((partner == everybody) & (alone > 0))
+        if np.count_nonzero(np.bincount(new // n)) + left <= few:
             return partner, prices, True
         if len(new) > CHUNKS * n:
             break
+        if left:
+            step = 2 * step + 1
     return partner, prices, False

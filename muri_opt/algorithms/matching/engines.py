@@ -81,10 +81,12 @@ def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
 
 def _split_cycles(partner: Ints, duals: Ints) -> list[int]:
     """Return the matching of an assignment: neighbours in even cycles; an odd cycle leaves out its least dual."""
+    everybody = np.arange(len(partner))
+    paired = partner[partner] == everybody
+    mate: list[int] = np.where(paired & (partner != everybody), partner, -1).tolist()
     following, price = partner.tolist(), duals.tolist()
-    mate = [-1] * len(following)
-    seen = [False] * len(following)
-    for first in range(len(following)):
+    seen = paired.tolist()
+    for first in np.flatnonzero(~paired).tolist():
         cycle = []
         v = first
         while not seen[v]:

@@ -21,7 +21,7 @@ from muri_opt.errors import InputError
 
 SMALL = 400
 """Graphs up to this size can be assigned with all pairs as candidates."""
-FEW_ROWS = 20
+FEW_ROWS = 6
 """Prices to start from may leave pairs of one vertex in so many uncovered."""
 EXACT = 1 << 52
 """Sums of weights along a path stay below this, so that the assignment's floating-point arithmetic is exact."""
@@ -53,11 +53,11 @@ def _prices(doubled: Ints, draw: np.random.Generator) -> Ints:
 
     It is a half in which every vertex has one like it among the others: where a few kinds of vertices have to share
     each other's partners, prices hang on how many there are of each kind, and are those of the whole only if the kinds
-    are in proportion.
+    are in proportion. They are put in any order, so that candidates of a vertex in parts of it are not all of its kind.
     """
     n = len(doubled)
     order = alike_in_turn(doubled, draw)
-    half, rest = order[::2], order[1::2]
+    half, rest = draw.permutation(order[::2]), order[1::2]
     part = doubled[np.ix_(half, half)]
     prices = np.zeros(n, dtype=np.int64)
     if len(half) <= SMALL:

@@ -29,28 +29,31 @@ class Pairs:
     doubled: Ints
 
     @classmethod
-    def numbered(cls, doubled: Ints, numbers: Ints) -> Pairs:
-        """Return the pairs of these sorted numbers ``u * n + v``."""
+    def numbered(cls, doubled: Ints, numbers: Ints, alone: Ints) -> Pairs:
+        """Return the pairs of these sorted numbers ``u * n + v``; ``alone`` is for a vertex with itself."""
         n = len(doubled)
         rows, columns = np.divmod(numbers, n)
         ends = np.searchsorted(rows, np.arange(n + 1))
-        return cls(ends, rows, columns, doubled.ravel()[numbers])
+        weights = doubled.ravel()[numbers].astype(np.int64)
+        weights[np.searchsorted(numbers, np.arange(n) * (n + 1))] = alone
+        return cls(ends, rows, columns, weights)
 
     def slack(self, prices: Ints) -> Ints:
         """Return how much more than twice the weight of every pair its vertices pay."""
         return np.asarray(prices[self.rows] + prices[self.columns] - self.doubled)
 
 
-def assigned(doubled: Ints, numbers: Ints, prices: Ints, before: Ints | None = None) -> tuple[Ints, Ints]:
+def assigned(doubled: Ints, numbers: Ints, prices: Ints, before: Ints, alone: Ints) -> tuple[Ints, Ints]:
     """Return an optimal assignment on the pairs of these sorted numbers, and its duals a + b, in halves of a weight.
 
-    With ``before``, the partners of an assignment on some of these pairs, ``prices`` must be its duals: the more of
-    them are still right, the less there is to do. Without it any prices will do.
+    ``before`` are the partners of an assignment on some of these pairs: the more of them ``prices`` do not overpay, the
+    less there is to do. ``alone`` is twice what a vertex is worth by itself, an even number.
     """
-    pairs = Pairs.numbered(doubled, numbers)
+    pairs = Pairs.numbered(doubled, numbers, alone)
     prices = raised(pairs, prices)
-    partner = _augmented(pairs, prices, np.arange(len(doubled)) if before is None else before)
-    own = doubled[np.arange(len(doubled)), partner].astype(np.int64) >> 1
+    partner = _augmented(pairs, prices, before)
+    everybody = np.arange(len(doubled))
+    own = np.where(partner == everybody, alone, doubled[everybody, partner]) >> 1
     return partner, potentials(own, partner, -(prices >> 1), pairs)
 
 
@@ -100,7 +103,7 @@ def potentials(own: Ints, partner: Ints, start: Ints, pairs: Pairs) -> Ints:
     all columns look at their rows, which costs less than to find those that need not.
     """
     n, v, changed = len(own), start, np.arange(len(own))
-    weights = pairs.doubled.astype(np.int64) >> 1
+    weights = pairs.doubled >> 1
     for _ in range(2 * n + 2):
         key = own + v[partner]
         if MANY_ROWS * len(changed) > n:
