@@ -16,6 +16,8 @@ from muri_opt.algorithms.matching.result import Ints
 
 AHEAD: Final = 12
 """Edges are listed up to so many times the slack of the search that comes first."""
+Edge = tuple[int, int, int]
+"""Its slack and its two ends."""
 LONG: Final = 32
 """Longer lists on average are not worth it."""
 _BLOCK: Final = 1 << 16
@@ -73,20 +75,12 @@ class NearEdges:
         self._prices = self._now().copy()
         self._blocks: dict[int, list[Listed] | None] = {}
 
-    def listed(self, u: int, most: int) -> tuple[Listed, int, int] | None:
-        """Return a list, the place of u in it, and the slack in it up to which they matter.
-
-        Those beyond have more than ``most`` now. No answer if the list does not go so far. Every other end that is
-        asked for has at least the dual that was settled.
-        """
-        far = most + self._fallen + self._listed_at[u] - self.duals[u]
-        if far > self._most:
-            return None
-        number, place = divmod(u, self._rows)
+    def _block_of(self, u: int) -> Listed | None:
+        """Return the list with the edges of u, or nothing where there would be too many."""
+        number = u // self._rows
         if number not in self._blocks:
             self._blocks[number] = self._block(number * self._rows)
-        block = self._blocks[number]
-        return None if block is None else (block, place, far)
+        return self._blocks[number]
 
     def _block(self, start: int) -> Listed | None:
         """Return the list of the vertices from ``start`` on."""
@@ -113,22 +107,40 @@ class NearEdges:
         """Return the slack of one edge."""
         return self.duals[u] + self.duals[v] - int(self._doubled[u, v])
 
-    def of(self, u: int, most: int) -> list[tuple[int, int, int]]:
-        """Return u, the other end and the slack of the edges of a vertex that have a slack of at most ``most``."""
+    def of(self, u: int, most: int) -> list[Edge]:
+        """Return the edges of a vertex that have a slack of at most ``most``: the slack, u and the other end."""
         base = self.duals[u]
+        far = most + self._fallen + self._listed_at[u] - base
+        if far <= self._most and (block := self._block_of(u)) is not None:
+            return self._listed(u, block, far, most - base)
         beyond = self._now() - self._doubled[u]
         others = (beyond <= most - base).nonzero()[0]
-        return [(u, v, base + more) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
+        return [(base + more, u, v) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
 
-    def of_all(self, vertices: list[int], most: int) -> list[tuple[int, int, int]]:
-        """Return the same of several vertices: to every other end only the edge of least slack."""
+    def of_all(self, vertices: list[int], most: int) -> list[Edge]:
+        """Return the same of several vertices; to every other end the edge of least slack is enough."""
+        far = most + self._fallen + max(self._listed_at[u] - self.duals[u] for u in vertices)
+        if far <= self._most and all(self._block_of(u) is not None for u in vertices):
+            return [edge for u in vertices for edge in self.of(u, most)]
         array = self._now()
         beyond = array[vertices][:, None] - self._doubled[vertices]
         nearest = beyond.argmin(axis=0)
         slack = beyond[nearest, np.arange(len(nearest))] + array
         others = (slack <= most).nonzero()[0]
         first = np.array(vertices)[nearest[others]]
-        return list(zip(first.tolist(), others.tolist(), slack[others].tolist(), strict=True))
+        return list(zip(slack[others].tolist(), first.tolist(), others.tolist(), strict=True))
+
+    def _listed(self, u: int, block: Listed, far: int, most: int) -> list[Edge]:
+        """Return what is asked of one vertex from a list in which no edge beyond ``far`` is near."""
+        duals, slacks, others, doubled = self.duals, block.slacks, block.others, block.doubled
+        base, found = duals[u], []
+        for at in range(block.starts[u % self._rows], block.ends[u % self._rows]):
+            if slacks[at] > far:
+                break
+            beyond = duals[others[at]] - doubled[at]
+            if beyond <= most:
+                found.append((base + beyond, u, others[at]))
+        return found
 
     def _now(self) -> Ints:
         """Return the duals as an array."""
