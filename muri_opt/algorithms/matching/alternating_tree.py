@@ -78,9 +78,9 @@ class Search:
         """Give every vertex and blossom the dual that it has now."""
         for v in set(self.seen):
             if self.label[v] == OUTER:
-                self.near.settle(v, -self.time)
+                self.near.add(v, -self.time)
             elif self.label[v] == INNER:
-                self.near.settle(v, self.time)
+                self.near.add(v, self.time)
         for cycle in self.outer_cycles.values():
             cycle.dual += 2 * self.time
         for cycle in self.inner_cycles.values():

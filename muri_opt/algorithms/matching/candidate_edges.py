@@ -22,8 +22,6 @@ CHUNKS: Final = 24
 """A vertex' candidates are its best partner in each of so many parts of the graph."""
 MOST_PASSES: Final = 16
 """After so many passes over all pairs it is given up: where nearly everything ties a few candidates do not do."""
-STEPS: Final = 32
-"""A price falls by at most one part in so many of the largest in the first pass."""
 NEAREST: Final = 16
 """So many candidates of a vertex are near on average."""
 SAMPLE: Final = 64
@@ -33,6 +31,9 @@ _BLOCK: Final = 1 << 16
 
 class Candidates(Protocol):
     """A way to choose candidates, given as sorted numbers ``u * n + v``; either way round will do."""
+
+    steps: int
+    """A price falls by at most one part in so many of the largest in the first pass."""
 
     def first(self, prices: Ints) -> Ints:
         """Return the candidates to begin with."""
@@ -47,6 +48,8 @@ class NearPairs:
     A pair that is further from that than ``most`` can be uncovered only when one of its two prices has fallen by more
     than half of ``most``: all the others need not be looked at again.
     """
+
+    steps = 1
 
     def __init__(self, doubled: Ints, prices: Ints) -> None:
         self.doubled, self.start = doubled, prices.astype(doubled.dtype)
@@ -85,6 +88,8 @@ class AllPairs:
 
     Columns begin elsewhere in every block of rows, so that of equal partners not all vertices take the same.
     """
+
+    steps = 32
 
     def __init__(self, doubled: Ints, draw: np.random.Generator) -> None:
         self.doubled, self.n = doubled, len(doubled)
@@ -147,7 +152,7 @@ def assigned_by_candidates(
     n = len(doubled)
     everybody = np.arange(n)
     among = np.eye(n, dtype=np.bool_)
-    new, partner, step = candidates.first(prices), everybody, int(prices.max()) // STEPS
+    new, partner, step = candidates.first(prices), everybody, int(prices.max()) // candidates.steps
     for _ in range(MOST_PASSES):
         rows, columns = np.divmod(new, n)
         among[rows, columns] = among[columns, rows] = True

@@ -71,7 +71,6 @@ def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
     roots = [v for v in range(len(mate)) if mate[v] < 0 < duals[v]]
     limit = max(duals) // min(NEAR, 1 + len(duals) // 2)
     while roots:
-        near.prepare(limit)
         for root in roots:
             if mate[root] < 0 < duals[root]:
                 Search(near, nodes, root, limit).run()

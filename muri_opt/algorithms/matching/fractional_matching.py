@@ -16,11 +16,12 @@ import numpy as np
 
 from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.result import Ints
+from muri_opt.algorithms.matching.sparse_assignment import Pairs, potentials
 from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, is_easy, lowered_prices
 from muri_opt.errors import InputError
 
 SMALL = 400
-"""Graphs up to this size can be assigned with all pairs as candidates."""
+"""Graphs up to this size are assigned at once; larger ones by candidates."""
 FEW_ROWS = 6
 """Prices to start from may leave pairs of one vertex in so many uncovered."""
 EXACT = 1 << 52
@@ -36,13 +37,13 @@ def fractional_matching(doubled: Ints) -> tuple[Ints, Ints]:
     if n and int(doubled.max()) * 2 * n >= EXACT:
         found = int(doubled.max()) // 2
         raise InputError("weights", f"up to {found:,} for {n} vertices", f"at most {EXACT // (4 * n):,}")
+    if n <= SMALL:
+        return _of_all_pairs(doubled, lowered_prices(doubled))
     if is_easy(doubled):
         prices = lowered_prices(doubled)
         partner, duals, found_soon = assigned_by_candidates(doubled, prices, NearPairs(doubled, prices))
         if found_soon:
             return partner, duals
-    if n <= SMALL:
-        return _of_all_pairs(doubled, lowered_prices(doubled))
     draw = np.random.default_rng(n)
     partner, duals, found_soon = assigned_by_candidates(doubled, _prices(doubled, draw), AllPairs(doubled, draw))
     return (partner, duals) if found_soon else _of_all_pairs(doubled, duals)
@@ -73,28 +74,23 @@ def _of_all_pairs(doubled: Ints, prices: Ints) -> tuple[Ints, Ints]:
     """Return an optimal assignment and its duals with all pairs as candidates.
 
     Shortest augmenting paths are slow where everybody wants the same partners, but for prices that are nearly right.
+    Duals are found with pairs that are near by these prices; where they have not fallen by more than half of what is
+    near, they cover all other pairs, too.
     """
     from scipy.optimize import linear_sum_assignment  # takes longer to load than a small round to decide
 
-    reduced = prices[:, None] + prices - doubled
-    partner = linear_sum_assignment(reduced)[1].astype(np.int64)
-    return partner, _duals(doubled.astype(np.int64) >> 1, partner, -(prices // 2))
-
-
-def _duals(weights: Ints, partner: Ints, start: Ints) -> Ints:
-    """Return a + b of an optimal assignment: potentials by relaxing the rows that changed until none does.
-
-    ``v`` are the negated column duals; any start will do, a good one saves sweeps.
-    """
-    n = len(weights)
-    own = weights[np.arange(n), partner]
-    v = start.copy()
-    rows = np.arange(n)
-    for _ in range(2 * n + 2):
-        if not len(rows):
-            return np.asarray(own + v[partner] - v)
-        reach = (own[rows] + v[partner[rows]])[:, None] - weights[rows]
-        lower = np.minimum(v, reach.min(axis=0))
-        rows = np.flatnonzero((lower < v)[partner])
-        v = lower
-    raise ArithmeticError("the assignment is not optimal: its potentials do not settle")
+    slack = prices[:, None] + prices - doubled
+    partner = linear_sum_assignment(slack)[1].astype(np.int64)
+    everybody = np.arange(len(doubled))
+    own = doubled[everybody, partner].astype(np.int64) >> 1
+    most = max(0, int(slack[everybody, partner].max()))
+    while True:
+        near = slack <= most
+        near[everybody, everybody] = True
+        pairs = Pairs.numbered(doubled, np.flatnonzero(near), np.zeros_like(own))
+        duals = potentials(own, partner, -(prices >> 1), pairs)
+        fallen = np.flatnonzero(2 * (prices - duals) > most)
+        left = duals[fallen][:, None] + duals - doubled[fallen]
+        if left.min(initial=0) >= 0:
+            return partner, duals
+        most = 2 * int((prices - duals).max())
