@@ -35,14 +35,25 @@ def graph(kind, n, seed=0):
     return upper + upper.T
 
 
+WAYS = {
+    "all pairs": lambda doubled, prices, draw: AllPairs(doubled, draw),
+    "near pairs": lambda doubled, prices, draw: NearPairs(doubled, prices),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("steps", [1, 32, 1000])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [9, 60, 131])
-def test_candidates_give_the_optimum_of_all_pairs(kind, n):
-    for seed in range(4):
+def test_candidates_give_the_optimum_of_all_pairs(monkeypatch, kind, n, steps, way):
+    monkeypatch.setattr(AllPairs, "steps", steps)
+    monkeypatch.setattr(NearPairs, "steps", steps)
+    for seed in range(2):
         weights = graph(kind, n, seed)
         draw = np.random.default_rng(seed)
-        start = draw.integers(0, weights.max() + 2, n)
-        partner, duals, soon = assigned_by_candidates(2 * weights, start, AllPairs(2 * weights, draw))
+        start = draw.integers(0, weights.max() + 2, n) if way == "all pairs" else lowered_prices(2 * weights)
+        candidates = WAYS[way](2 * weights, start, draw)
+        partner, duals, soon = assigned_by_candidates(2 * weights, start, candidates)
         assert sorted(partner.tolist()) == list(range(n))
         rows, columns = linear_sum_assignment(weights, maximize=True)
         best = weights[rows, columns].sum()
@@ -69,6 +80,25 @@ def test_a_vertex_has_an_uncovered_candidate_if_a_pair_of_it_is_uncovered(kind):
         assert (rows != columns).all()
         for row in range(n):  # the best partner of all is among the best of each part
             assert slack[row, columns[rows == row]].min() == slack[row].min()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_pair_that_has_become_uncovered_is_missed_among_the_far_ones(kind):
+    n = 75
+    doubled = 2 * graph(kind, n)
+    draw = np.random.default_rng(1)
+    start = lowered_prices(doubled)
+    pairs = NearPairs(doubled, start)
+    rows, columns = np.divmod(pairs.first(start), n)
+    near = np.eye(n, dtype=bool)
+    near[rows, columns] = True
+    assert (near == near.T).all()
+    for scale in (0, 1, 2, 10):
+        fall = np.minimum(start, draw.integers(0, 1 + scale * (1 + pairs.most) // 2, n))
+        slack = np.add.outer(start - fall, start - fall) - doubled + np.where(near, 2**40, 0)
+        found = np.zeros((n, n), dtype=bool)
+        found[np.divmod(pairs.uncovered(start - fall), n)] = True
+        assert not ((slack < 0) & ~(found | found.T)).any()
 
 
 def test_equal_vertices_do_not_all_have_the_same_candidates(monkeypatch):
@@ -159,8 +189,8 @@ def test_edges_of_a_slack_that_is_asked_for_are_near(kind):
     slack = np.add.outer(near.duals, near.duals) - doubled
     for most in (0, 5, int(doubled.max())):
         for u in some:
-            assert near.of(u, most) == [(u, v, slack[u, v]) for v in range(n) if slack[u, v] <= most]
-        found = {v: (u, least) for u, v, least in near.of_all(some, most)}
+            assert near.of(u, most) == [(slack[u, v], u, v) for v in range(n) if slack[u, v] <= most]
+        found = {v: (u, least) for least, u, v in near.of_all(some, most)}
         assert sorted(found) == [v for v in range(n) if slack[some, v].min() <= most]
         for v, (u, least) in found.items():
             assert u in some
