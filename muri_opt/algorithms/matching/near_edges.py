@@ -34,6 +34,12 @@ class NearEdges:
         """Return the slack of one edge."""
         return self.duals[u] + self.duals[v] - int(self._doubled[u, v])
 
+    def slack_of_nearest(self, many: int, vertices: list[int]) -> int:
+        """Return the slack up to which one of these vertices has so many edges."""
+        slack = self._array[vertices][:, None] - self._doubled[vertices] + self._array
+        place = min(many, slack.shape[1]) - 1
+        return int(np.partition(slack, place, axis=1)[:, place].max())
+
     def of(self, u: int, most: int) -> list[Edge]:
         """Return the edges of a vertex that have a slack of at most ``most``, u first."""
         base = self.duals[u]
