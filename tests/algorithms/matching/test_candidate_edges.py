@@ -36,8 +36,8 @@ def graph(kind, n, seed=0):
 
 
 WAYS = {
-    "all pairs": lambda doubled, prices, draw: AllPairs(doubled, draw),
-    "near pairs": lambda doubled, prices, draw: NearPairs(doubled, prices),
+    "all pairs": lambda doubled, _prices, draw: AllPairs(doubled, draw),
+    "near pairs": lambda doubled, prices, _draw: NearPairs(doubled, prices),
 }
 
 
