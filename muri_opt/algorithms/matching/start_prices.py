@@ -50,7 +50,7 @@ def is_easy(doubled: Ints) -> bool:
     slack = lowered_prices(part) - part
     np.fill_diagonal(slack, far_of(doubled))
     wanted = np.bincount(slack.argmin(axis=1))
-    return np.count_nonzero(wanted) >= DISTINCT * len(part)
+    return bool(np.count_nonzero(wanted) >= DISTINCT * len(part))
 
 
 def alike_in_turn(doubled: Ints, draw: np.random.Generator) -> Ints:
