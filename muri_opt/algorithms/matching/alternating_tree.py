@@ -19,11 +19,11 @@ from heapq import heappop, heappush
 from typing import Final
 
 from muri_opt.algorithms.matching.blossoms import Node, Nodes, OddCycle, base_of, key_of, vertices_of
-from muri_opt.algorithms.matching.near_edges import NearEdges
+from muri_opt.algorithms.matching.near_edges import Edge, NearEdges
 
 FREE, OUTER, INNER = 0, 1, 2
-ALONE, TIGHT, OPEN = 0, 1, 2
-"""What may happen: an outer vertex has dual 0, an edge becomes tight, an inner blossom has dual 0."""
+ALONE, TIGHT, OPEN, LOOK = 0, 1, 2, 3
+"""What may happen: an outer vertex has dual 0, an edge becomes tight, an inner blossom has dual 0, edges are near."""
 FAR: Final = 1 << 60
 MANY: Final = 3
 """So many vertices of one node are looked at together, one edge of all of them to every other vertex."""
@@ -45,6 +45,7 @@ class Search:
         self.seen: list[int] = []
         self.reach: dict[int, int] = {}
         self.events: list[tuple[int, int, int, int]] = []
+        self.waiting: list[list[Edge]] = []
         self.entry: dict[int, tuple[int, int]] = {}
         self.outer_cycles: dict[int, OddCycle] = {}
         self.inner_cycles: dict[int, OddCycle] = {}
@@ -55,30 +56,23 @@ class Search:
 
         At the time ``limit`` the search ends, with the matching as it was and duals that are nearer to the end.
         """
-        top, events, done = self.nodes.top, self.events, False
+        events, done = self.events, False
         while events and not done:
             self.time, what, u, v = heappop(events)
             if what == TIGHT:
-                done = top[u] is not top[v] and self._join(u, v)
+                done = self.label[v] == FREE and self.near.slack(u, v) == self.time and self._reach(u, v)
             elif what == ALONE:
                 self._flip(u)
                 self.nodes.mate[u] = -1
                 done = True
+            elif what == LOOK:
+                self._look(u)
             elif (cycle := self.inner_cycles.get(u)) is not None and cycle.dual == 2 * self.time:
                 self._open_inner(cycle)
         if not done:
             self.time = self.limit
         self._settle()
         self.nodes.open_idle()
-
-    def _join(self, u: int, v: int) -> bool:
-        """Act on the edge of the outer vertex u to another node if it is tight now; return if the search has ended."""
-        label, slack = self.label[v], self.near.slack(u, v)
-        if label == FREE and slack == self.time:
-            return self._reach(u, v)
-        if label == OUTER and slack == 2 * self.time:
-            self._close(u, v)
-        return False
 
     def _settle(self) -> None:
         """Give every vertex and blossom the dual that it has now."""
@@ -137,28 +131,48 @@ class Search:
             if base <= self.end:
                 self.end = base
                 heappush(self.events, (base, ALONE, u, u))
-        if len(new) >= MANY:
-            self._note(self.near.of_all(new, 2 * self.end))
-        else:
+        if len(new) < MANY:
             for u in new:
                 self._note(self.near.of(u, 2 * self.end))
+        else:
+            self._note(self.near.of_all(new, 2 * self.end))
 
-    def _note(self, edges: list[tuple[int, int, int]]) -> None:
-        """Note when edges of outer vertices, with their slack, to free and to other outer nodes become tight."""
-        label, reach, top, end, events = self.label, self.reach, self.nodes.top, self.end, self.events
-        for u, v, slack in edges:
+    def _note(self, edges: list[Edge]) -> None:
+        """Note when edges of outer vertices to free vertices become tight, and those to other outer nodes first do."""
+        label, reach, top, end, both_outer = self.label, self.reach, self.nodes.top, self.end, []
+        for edge in edges:
+            slack, u, v = edge
             if label[v] == FREE:
                 if slack <= end and slack < reach.get(v, FAR):
                     reach[v] = slack
-                    heappush(events, (slack, TIGHT, u, v))
+                    heappush(self.events, (slack, TIGHT, u, v))
             elif label[v] == OUTER and top[v] is not top[u]:
-                heappush(events, (slack // 2, TIGHT, u, v))
+                both_outer.append(edge)
+        if both_outer:
+            both_outer.sort(reverse=True)
+            self.waiting.append(both_outer)
+            heappush(self.events, (both_outer[-1][0] // 2, LOOK, len(self.waiting) - 1, 0))
+
+    def _look(self, number: int) -> None:
+        """Act on edges between outer vertices that are tight now, and note when the next of their list is.
+
+        One at a time, because most of them are inside a node when their time comes.
+        """
+        edges, top, slack_now = self.waiting[number], self.nodes.top, 2 * self.time
+        while edges:
+            slack, u, v = edges[-1]
+            if top[u] is not top[v]:
+                if slack > slack_now:
+                    heappush(self.events, (slack // 2, LOOK, number, 0))
+                    return
+                self._close(u, v)
+            edges.pop()
 
     def _make_free(self, node: Node) -> None:
         """Note when the vertices of a node that was inside an inner one become tight to outer vertices."""
         for v in vertices_of(node):
             self.reach.pop(v, None)
-            self._note([(u, v, slack) for _, u, slack in self.near.of(v, self.end) if self.label[u] == OUTER])
+            self._note([(slack, u, v) for slack, _, u in self.near.of(v, self.end) if self.label[u] == OUTER])
 
     def _flip(self, u: int) -> None:
         """Exchange matched and unmatched edges from the outer vertex ``u`` to the root, leaving ``u`` to be matched."""

@@ -23,6 +23,8 @@ NEAR, FURTHER = 256, 4
 """Each search of a large graph first goes one part in so many of the largest dual, then one part in so many further."""
 FEW = 2
 """Of so many that are left each goes twice as far: they are far apart, and to begin anew costs more than to go on."""
+CROWD = 32
+"""So many edges of a vertex are looked at first where more are nearly tight."""
 NARROW = 1 << 26
 """Below this, weights, prices and their sums fit 32 bits."""
 _BLOCK = 128
@@ -69,11 +71,14 @@ def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
     """Search from every vertex that is alone and pays for it, in place, until none is.
 
     They are searched from a little way first, then those that are left further: two that are far apart then meet
-    half-way, and two trees of half the depth have far fewer vertices than one.
+    half-way, and two trees of half the depth have far fewer vertices than one. Where a vertex has many edges that are
+    nearly tight, the first way is so short that only some of them are looked at.
     """
     mate, duals = nodes.mate, near.duals
     roots = [v for v in range(len(mate)) if mate[v] < 0 < duals[v]]
-    limit = max(duals) // min(NEAR, 1 + len(duals) // 2)
+    if not roots:
+        return
+    limit = min(max(duals) // min(NEAR, 1 + len(duals) // 2), 1 + near.slack_of_nearest(CROWD, roots[:FEW]) // 2)
     while roots:
         for root in roots:
             if mate[root] < 0 < duals[root]:
@@ -84,10 +89,12 @@ def _match_exposed(near: NearEdges, nodes: Nodes) -> None:
 
 def _split_cycles(partner: Ints, duals: Ints) -> list[int]:
     """Return the matching of an assignment: neighbours in even cycles; an odd cycle leaves out its least dual."""
+    everybody = np.arange(len(partner))
+    paired = partner[partner] == everybody
+    mate: list[int] = np.where(paired & (partner != everybody), partner, -1).tolist()
     following, price = partner.tolist(), duals.tolist()
-    mate = [-1] * len(following)
-    seen = [False] * len(following)
-    for first in range(len(following)):
+    seen = paired.tolist()
+    for first in np.flatnonzero(~paired).tolist():
         cycle = []
         v = first
         while not seen[v]:

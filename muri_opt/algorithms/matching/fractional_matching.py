@@ -14,22 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from muri_opt.algorithms.matching.candidate_edges import (
-    FEW_ROWS,
-    alike_in_turn,
-    assigned_by_candidates,
-    cover_rest,
-    covering,
-)
+from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.result import Ints
+from muri_opt.algorithms.matching.sparse_assignment import Pairs, potentials
+from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, is_easy, lowered_prices
 from muri_opt.errors import InputError
 
 SMALL = 400
 """Graphs up to this size are assigned at once; larger ones by candidates."""
-EASY = 300
-"""Prices by lowering are a good start if those of a sample are off by less than one part in so many."""
-PASSES = 5
-"""How often prices are lowered: after that they hardly change."""
+FEW_ROWS = 6
+"""Prices to start from may leave pairs of one vertex in so many uncovered."""
 EXACT = 1 << 52
 """Sums of weights along a path stay below this, so that the assignment's floating-point arithmetic is exact."""
 
@@ -45,45 +39,33 @@ def fractional_matching(doubled: Ints) -> tuple[Ints, Ints]:
         raise InputError("weights", f"up to {found:,} for {n} vertices", f"at most {EXACT // (4 * n):,}")
     if n <= SMALL:
         return _of_all_pairs(doubled, lowered_prices(doubled))
+    if is_easy(doubled):
+        prices = lowered_prices(doubled)
+        partner, duals, found_soon = assigned_by_candidates(doubled, prices, NearPairs(doubled, prices))
+        if found_soon:
+            return partner, duals
     draw = np.random.default_rng(n)
-    prices = lowered_prices(doubled) if _is_easy(doubled, np.random.default_rng(n)) else _prices(doubled, draw)
-    partner, duals, found_soon = assigned_by_candidates(doubled, prices, draw)
+    partner, duals, found_soon = assigned_by_candidates(doubled, _prices(doubled, draw), AllPairs(doubled, draw))
     return (partner, duals) if found_soon else _of_all_pairs(doubled, duals)
 
 
-def lowered_prices(doubled: Ints) -> Ints:
-    """Return even prices that cover all pairs, lowered from half of the best weight of every vertex.
-
-    All prices go at once half of the way to the least that covers the pairs of their vertex. All pairs stay covered by
-    that: two least prices and two prices are at least twice the weight of a pair together.
-    """
-    prices = (doubled.max(axis=1) + 1) // 2
-    for _ in range(PASSES):
-        prices = (prices + np.maximum(covering(doubled, prices), 0) + 1) // 2
-    return np.asarray(prices + (prices & 1), dtype=np.int64)
-
-
-def _is_easy(doubled: Ints, draw: np.random.Generator) -> bool:
-    """Return whether lowered prices are nearly those of an optimum in a sample of the vertices."""
-    n = len(doubled)
-    sample = alike_in_turn(doubled, draw)[:: -(-n // (SMALL // 2))]
-    part = doubled[np.ix_(sample, sample)]
-    prices = lowered_prices(part)
-    best = int(_of_all_pairs(part, prices)[1].sum())
-    return EASY * (int(prices.sum()) - best) < best
-
-
 def _prices(doubled: Ints, draw: np.random.Generator) -> Ints:
-    """Return good prices to start from: those of half of the vertices, extended to the others."""
+    """Return good prices to start from: those of half of the vertices, extended to the others.
+
+    It is a half in which every vertex has one like it among the others: where a few kinds of vertices have to share
+    each other's partners, prices hang on how many there are of each kind, and are those of the whole only if the kinds
+    are in proportion. They are put in any order, so that candidates of a vertex in parts of it are not all of its kind.
+    """
     n = len(doubled)
     order = alike_in_turn(doubled, draw)
-    half, rest = order[::2], order[1::2]
+    half, rest = draw.permutation(order[::2]), order[1::2]
     part = doubled[np.ix_(half, half)]
     prices = np.zeros(n, dtype=np.int64)
     if len(half) <= SMALL:
         prices[half] = _of_all_pairs(part, lowered_prices(part))[1]
     else:
-        prices[half] = assigned_by_candidates(part, _prices(part, draw), draw, len(half) // FEW_ROWS)[1]
+        start = _prices(part, draw)
+        prices[half] = assigned_by_candidates(part, start, AllPairs(part, draw), len(half) // FEW_ROWS)[1]
     cover_rest(doubled, half, rest, prices)
     return prices
 
@@ -92,28 +74,23 @@ def _of_all_pairs(doubled: Ints, prices: Ints) -> tuple[Ints, Ints]:
     """Return an optimal assignment and its duals with all pairs as candidates.
 
     Shortest augmenting paths are slow where everybody wants the same partners, but for prices that are nearly right.
+    Duals are found with pairs that are near by these prices; where they have not fallen by more than half of what is
+    near, they cover all other pairs, too.
     """
     from scipy.optimize import linear_sum_assignment  # takes longer to load than a small round to decide
 
-    reduced = prices[:, None] + prices - doubled
-    partner = linear_sum_assignment(reduced)[1].astype(np.int64)
-    return partner, _duals(doubled.astype(np.int64) >> 1, partner, -(prices // 2))
-
-
-def _duals(weights: Ints, partner: Ints, start: Ints) -> Ints:
-    """Return a + b of an optimal assignment: potentials by relaxing the rows that changed until none does.
-
-    ``v`` are the negated column duals; any start will do, a good one saves sweeps.
-    """
-    n = len(weights)
-    own = weights[np.arange(n), partner]
-    v = start.copy()
-    rows = np.arange(n)
-    for _ in range(2 * n + 2):
-        if not len(rows):
-            return np.asarray(own + v[partner] - v)
-        reach = (own[rows] + v[partner[rows]])[:, None] - weights[rows]
-        lower = np.minimum(v, reach.min(axis=0))
-        rows = np.flatnonzero((lower < v)[partner])
-        v = lower
-    raise ArithmeticError("the assignment is not optimal: its potentials do not settle")
+    slack = prices[:, None] + prices - doubled
+    partner = linear_sum_assignment(slack)[1].astype(np.int64)
+    everybody = np.arange(len(doubled))
+    own = doubled[everybody, partner].astype(np.int64) >> 1
+    most = max(0, int(slack[everybody, partner].max()))
+    while True:
+        near = slack <= most
+        near[everybody, everybody] = True
+        pairs = Pairs.numbered(doubled, np.flatnonzero(near), np.zeros_like(own))
+        duals = potentials(own, partner, -(prices >> 1), pairs)
+        fallen = np.flatnonzero(2 * (prices - duals) > most)
+        left = duals[fallen][:, None] + duals - doubled[fallen]
+        if left.min(initial=0) >= 0:
+            return partner, duals
+        most = 2 * int((prices - duals).max())

@@ -10,6 +10,9 @@ import numpy as np
 
 from muri_opt.algorithms.matching.result import Ints
 
+Edge = tuple[int, int, int]
+"""Its slack and its two ends."""
+
 
 class NearEdges:
     """Twice the weights of a graph, and the duals of its vertices in halves of a weight unit.
@@ -31,18 +34,24 @@ class NearEdges:
         """Return the slack of one edge."""
         return self.duals[u] + self.duals[v] - int(self._doubled[u, v])
 
-    def of(self, u: int, most: int) -> list[tuple[int, int, int]]:
-        """Return u, the other end and the slack of the edges of a vertex that have a slack of at most ``most``."""
+    def slack_of_nearest(self, many: int, vertices: list[int]) -> int:
+        """Return the slack up to which one of these vertices has so many edges."""
+        slack = self._array[vertices][:, None] - self._doubled[vertices] + self._array
+        place = min(many, slack.shape[1]) - 1
+        return int(np.partition(slack, place, axis=1)[:, place].max())
+
+    def of(self, u: int, most: int) -> list[Edge]:
+        """Return the edges of a vertex that have a slack of at most ``most``, u first."""
         base = self.duals[u]
         beyond = self._array - self._doubled[u]
         others = (beyond <= most - base).nonzero()[0]
-        return [(u, v, base + more) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
+        return [(base + more, u, v) for v, more in zip(others.tolist(), beyond[others].tolist(), strict=True)]
 
-    def of_all(self, vertices: list[int], most: int) -> list[tuple[int, int, int]]:
+    def of_all(self, vertices: list[int], most: int) -> list[Edge]:
         """Return the same of several vertices: to every other end only the edge of least slack."""
         beyond = self._array[vertices][:, None] - self._doubled[vertices]
         nearest = beyond.argmin(axis=0)
         slack = beyond[nearest, np.arange(len(nearest))] + self._array
         others = (slack <= most).nonzero()[0]
         first = np.array(vertices)[nearest[others]]
-        return list(zip(first.tolist(), others.tolist(), slack[others].tolist(), strict=True))
+        return list(zip(slack[others].tolist(), first.tolist(), others.tolist(), strict=True))

@@ -10,10 +10,11 @@ from muri_opt.algorithms.matching import (
     engines,
     fractional_matching,
     max_weight_matching,
+    start_prices,
 )
-from muri_opt.algorithms.matching.candidate_edges import AllPairs, alike_in_turn, assigned_by_candidates, cover_rest
-from muri_opt.algorithms.matching.fractional_matching import lowered_prices
+from muri_opt.algorithms.matching.candidate_edges import AllPairs, NearPairs, assigned_by_candidates
 from muri_opt.algorithms.matching.near_edges import NearEdges
+from muri_opt.algorithms.matching.start_prices import alike_in_turn, cover_rest, lowered_prices
 from muri_opt.verify.certificates.matching import matching_breaches
 
 KINDS = ("ones", "ties", "wide", "sparse", "alike", "line")
@@ -34,14 +35,25 @@ def graph(kind, n, seed=0):
     return upper + upper.T
 
 
+WAYS = {
+    "all pairs": lambda doubled, _prices, draw: AllPairs(doubled, draw),
+    "near pairs": lambda doubled, prices, _draw: NearPairs(doubled, prices),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("steps", [1, 32, 1000])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [9, 60, 131])
-def test_candidates_give_the_optimum_of_all_pairs(kind, n):
-    for seed in range(4):
+def test_candidates_give_the_optimum_of_all_pairs(monkeypatch, kind, n, steps, way):
+    monkeypatch.setattr(AllPairs, "steps", steps)
+    monkeypatch.setattr(NearPairs, "steps", steps)
+    for seed in range(2):
         weights = graph(kind, n, seed)
         draw = np.random.default_rng(seed)
-        start = draw.integers(0, weights.max() + 2, n)
-        partner, duals, soon = assigned_by_candidates(2 * weights, start, draw)
+        start = draw.integers(0, weights.max() + 2, n) if way == "all pairs" else lowered_prices(2 * weights)
+        candidates = WAYS[way](2 * weights, start, draw)
+        partner, duals, soon = assigned_by_candidates(2 * weights, start, candidates)
         assert sorted(partner.tolist()) == list(range(n))
         rows, columns = linear_sum_assignment(weights, maximize=True)
         best = weights[rows, columns].sum()
@@ -61,20 +73,39 @@ def test_a_vertex_has_an_uncovered_candidate_if_a_pair_of_it_is_uncovered(kind):
     for scale in (0.5, 0.9, 1.1):
         prices = (draw.random(n) * scale * doubled.max()).astype(np.int64)
         slack = np.add.outer(prices, prices) - doubled + np.where(np.eye(n), 2**40, 0)
-        found = np.divmod(pairs.candidates(prices, uncovered=True), n)
+        found = np.divmod(pairs.uncovered(prices), n)
         assert (slack[found] < 0).all()
         assert sorted(set(found[0].tolist())) == np.flatnonzero((slack < 0).any(axis=1)).tolist()
-        rows, columns = np.divmod(pairs.candidates(prices), n)
+        rows, columns = np.divmod(pairs.first(prices), n)
         assert (rows != columns).all()
         for row in range(n):  # the best partner of all is among the best of each part
             assert slack[row, columns[rows == row]].min() == slack[row].min()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_pair_that_has_become_uncovered_is_missed_among_the_far_ones(kind):
+    n = 75
+    doubled = 2 * graph(kind, n)
+    draw = np.random.default_rng(1)
+    start = lowered_prices(doubled)
+    pairs = NearPairs(doubled, start)
+    rows, columns = np.divmod(pairs.first(start), n)
+    near = np.eye(n, dtype=bool)
+    near[rows, columns] = True
+    assert (near == near.T).all()
+    for scale in (0, 1, 2, 10):
+        fall = np.minimum(start, draw.integers(0, 1 + scale * (1 + pairs.most) // 2, n))
+        slack = np.add.outer(start - fall, start - fall) - doubled + np.where(near, 2**40, 0)
+        found = np.zeros((n, n), dtype=bool)
+        found[np.divmod(pairs.uncovered(start - fall), n)] = True
+        assert not ((slack < 0) & ~(found | found.T)).any()
 
 
 def test_equal_vertices_do_not_all_have_the_same_candidates(monkeypatch):
     monkeypatch.setattr(candidate_edges, "_BLOCK", 300)
     n = 120
     pairs = AllPairs(2 * graph("ones", n), np.random.default_rng(0))
-    columns = pairs.candidates(np.ones(n, dtype=np.int64)) % n
+    columns = pairs.first(np.ones(n, dtype=np.int64)) % n
     assert len(set(columns.tolist())) > n / 2
 
 
@@ -106,8 +137,8 @@ def test_the_rest_gets_the_least_prices_that_cover_it():
     [
         [(fractional_matching, "SMALL", 12)],
         [(fractional_matching, "SMALL", 12), (candidate_edges, "MOST_PASSES", 1), (candidate_edges, "CHUNKS", 2)],
-        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 10**9)],
-        [(fractional_matching, "SMALL", 12), (fractional_matching, "EASY", 0)],
+        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 2)],
+        [(fractional_matching, "SMALL", 12), (start_prices, "DISTINCT", 0)],
         [(engines, "NEAR", 1)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 10**9)],
         [(engines, "NEAR", 10**9), (alternating_tree, "MANY", 1)],
@@ -158,8 +189,8 @@ def test_edges_of_a_slack_that_is_asked_for_are_near(kind):
     slack = np.add.outer(near.duals, near.duals) - doubled
     for most in (0, 5, int(doubled.max())):
         for u in some:
-            assert near.of(u, most) == [(u, v, slack[u, v]) for v in range(n) if slack[u, v] <= most]
-        found = {v: (u, least) for u, v, least in near.of_all(some, most)}
+            assert near.of(u, most) == [(slack[u, v], u, v) for v in range(n) if slack[u, v] <= most]
+        found = {v: (u, least) for least, u, v in near.of_all(some, most)}
         assert sorted(found) == [v for v in range(n) if slack[some, v].min() <= most]
         for v, (u, least) in found.items():
             assert u in some
