@@ -197,10 +197,10 @@ class _Placing:
 
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
-        alone = len(kinds) == 1
-        able: NDArray[np.bool_] = (
-            self._faster[kinds[0]] if alone else (self._models.period[list(kinds)] > 0).all(axis=0)
-        )
+        if len(kinds) == 1:
+            able = self._faster[kinds[0]]
+        else:
+            able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
 
