@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Budget, unlimited
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.group_keys import different, keys
+from muri_opt.systems.muri.group_keys import different
 from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
 from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
@@ -35,12 +35,12 @@ PER_STEP: Final = 7e-8
 """Work of a step: two jobs with a third."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
-MOST_SUITED: Final = 16
+MOST_SUITED: Final = 32
 """Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
-MOST_EXCHANGED: Final = 200_000
-"""Groups that are looked at in one turn of exchanging members."""
-_EXCHANGES: Final = 2
-_STEPS_OF_GROUP: Final = 15
+WIDE_PAIRS: Final = 2_000
+"""Pairs of a wide look, about."""
+TRIED_PAIRS: Final = 150
+"""Pairs of which the work of a full look is told, about."""
 _STEPS_OF_TWO: Final = 0.3
 OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
@@ -50,9 +50,9 @@ _NEVER: Final = -1e300
 
 
 class Reach(Enum):
-    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all.
+    """What is looked at: the best pairs of each job; some of all that could pay, with the jobs that suit best; or all.
 
-    The second also exchanges members of the best groups.
+    Every wide look takes other pairs.
     """
 
     QUICK = 1
@@ -88,7 +88,7 @@ class GroupPricing:
 
     def __init__(self, types: GroupTypes, able: Ints) -> None:
         self.types, self.able = types, able
-        self.spent, self.budget = 0.0, unlimited()
+        self.spent, self.budget, self.complete, self.turn = 0.0, unlimited(), True, 0
         rules = types.rules
         self.rule, self.slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
         amount = adds_alone(rules, types.members(np.arange(len(types.g))))
@@ -107,69 +107,36 @@ class GroupPricing:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
 
         A full look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
-        The best pairs come first, and when the budget is over the others are looked at as in a wide one. ``spent`` is
-        the work of the last look.
+        The best pairs come first, and when the budget is over it ends: then it is not ``complete``. ``spent`` is the
+        work of the last look.
         """
+        self.spent, self.budget, self.complete = 0.0, budget, True
+        self.turn += 1
         able = self.able if among is None else among
+        parts = [groups for bucket in self._buckets(charges, least, able) for groups in bucket.groups(reach)]
+        none = np.zeros((0, self.types.largest), dtype=np.int64)
+        groups = different(np.concatenate([none, *parts]))
+        values = self.types.values(groups, np.full(len(groups), -1))[0]
+        return Seen(groups, values - charges.of(self.types, groups))
+
+    def full_work(self, charges: Charges, budget: Budget) -> float:
+        """Return about how much work a full look is, from some of its pairs."""
         self.spent, self.budget = 0.0, budget
-        parts = []
+        return sum(bucket.full_work() for bucket in self._buckets(charges, 0.0, self.able))
+
+    def _buckets(self, charges: Charges, least: float, able: Ints) -> Iterator[_Bucket]:
+        """Yield the jobs that may share, by the GPUs of their largest."""
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             kinds = kinds[np.argsort(self.alike[kinds], kind="stable")]
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
-        seen = self._seen(
-            different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
-        )
-        return self._exchanged(seen, charges, able) if reach is Reach.WIDE else seen
+            yield _Bucket(self, units, gpus, charges, least)
 
     def spend(self, steps: float) -> None:
         """Count steps of a look."""
         self.spent += PER_STEP * steps
         self.budget.spend(PER_STEP * steps)
-
-    def _seen(self, groups: Ints, charges: Charges) -> Seen:
-        values = self.types.values(groups, np.full(len(groups), -1))[0]
-        return Seen(groups, values - charges.of(self.types, groups))
-
-    def _exchanged(self, seen: Seen, charges: Charges, able: Ints) -> Seen:
-        """Return groups with those that are better by one member, from the best of them on, as long as there are any.
-
-        Bounds by three jobs tell little where many jobs are alike: the best fourth may be far down their line.
-        """
-        every, tried = [seen], np.zeros(0, dtype=np.int64)
-        start = seen
-        for _ in range(_EXCHANGES):
-            kinds = np.flatnonzero(able > 0)
-            most = max(1, MOST_EXCHANGED // max(1, len(kinds) * self.types.largest))
-            best = start.groups[np.argsort(-start.profit, kind="stable")[:most]]
-            best = best[~np.isin(keys(best, len(able)), tried)]
-            if not len(best):
-                break
-            tried = np.append(tried, keys(best, len(able)))
-            self.spend(_STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest)
-            found = self._seen(self._with_one_other(best, kinds, able), charges)
-            better = found.profit > 0
-            start = Seen(found.groups[better], found.profit[better])
-            every.append(start)
-        return Seen(np.concatenate([one.groups for one in every]), np.concatenate([one.profit for one in every]))
-
-    def _with_one_other(self, groups: Ints, kinds: Ints, able: Ints) -> Ints:
-        """Return all groups in which one member is another job, or one more."""
-        types, none = self.types, len(able)
-        made = np.repeat(np.where(groups < 0, none, groups)[:, None, None], types.largest, axis=1)
-        made = np.repeat(made, len(kinds), axis=2)
-        for place in range(types.largest):
-            made[:, place, :, place] = kinds
-        made = np.sort(made.reshape(-1, types.largest), axis=1)  # no job is last
-        made = np.where(made == none, -1, made)
-        used = (made[:, :, None] == made[:, None, :]).sum(axis=2)
-        allowed = ((used <= able[made]) | (made < 0)).all(axis=1)
-        if types.rules.sizes == "equal":
-            asked = types.g[made]
-            allowed &= ((asked == asked[:, :1]) | (made < 0)).all(axis=1)
-        return different(made[allowed])
 
 
 def _best_places(suits: Floats, most: int) -> Ints:
@@ -219,25 +186,48 @@ class _Bucket:
 
     def groups(self, reach: Reach) -> Iterator[Ints]:
         """Yield groups of types that may be worth more than they pay."""
-        wide = reach is not Reach.QUICK
         if self.count < 2 or self.largest < 2:
             return
-        if wide:
-            self.score = np.empty((self.count, self.count))
-        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
+        first, second, score = self._all_pairs(wide=reach is not Reach.QUICK)
         yield self._types(first, second)
         if self.largest == 2:
             return
+        first, second = self._in_line(first, second, score)
+        if reach is Reach.WIDE:
+            step = max(1, -(-len(first) // WIDE_PAIRS))
+            first, second = first[self.pricing.turn % step :: step], second[self.pricing.turn % step :: step]
+        step = max(1, _BLOCK // self.count)
+        for begin in range(0, len(first), step):
+            if reach is Reach.FULL and self.pricing.budget.over():
+                self.pricing.complete = False
+                return
+            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
+
+    def full_work(self) -> float:
+        """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
+        if self.count < 2 or self.largest < 3:
+            return 0.0
+        first, second = self._in_line(*self._all_pairs(wide=True))
+        step = max(1, -(-len(first) // TRIED_PAIRS))
+        before = self.pricing.spent
+        for _ in self._filled(first[step // 2 :: step], second[step // 2 :: step], Reach.FULL):
+            pass
+        return step * (self.pricing.spent - before)
+
+    def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats]:
+        """Return pairs with what they are above their own prices."""
+        if wide:
+            self.score = np.empty((self.count, self.count))
+        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
+        return first, second, score
+
+    def _in_line(self, first: Ints, second: Ints, score: Floats) -> tuple[Ints, Ints]:
+        """Return pairs, the best first, no more than may be looked at."""
         if self.slots == 4:  # turned by half a cycle, the second is the first
             key = np.unique(np.minimum(first, second) * self.count + np.maximum(first, second), return_index=True)[1]
             first, second, score = first[key], second[key], score[key]
-        most = max(1, MOST_STEPS // self.count)
-        best = np.argsort(-score, kind="stable")[:most]
-        first, second = first[best], second[best]
-        self.pricing.spend(2 * len(first) * self.count)
-        step = max(1, _BLOCK // self.count)
-        for begin in range(0, len(first), step):
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
+        best = np.argsort(-score, kind="stable")[: max(1, MOST_STEPS // self.count)]
+        return first[best], second[best]
 
     def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
@@ -280,6 +270,7 @@ class _Bucket:
 
     def _filled(self, first: Ints, second: Ints, reach: Reach) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
+        self.pricing.spend(2 * len(first) * self.count)
         rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
         pays = self.pays[first] + self.pays[second] + self.fixed
         suits = []
@@ -327,8 +318,6 @@ class _Bucket:
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
             yield self._best_fours(groups, row, _NEVER, 2)
             return
-        if self.pricing.budget.over():
-            reach = Reach.WIDE
         thirds = one.half[able] > (pays - top)[able, None]
         fourths = other.half[able] > (pays - high)[able, None]
         if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:

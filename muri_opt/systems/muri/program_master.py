@@ -28,13 +28,15 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.6
+QUICK_UNTIL: Final = 0.5
 """Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.2
-"""Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
-that it leads to need another one."""
-FULL_UNTIL: Final = 0.85
-"""Part of it from which a full look goes on as a wide one: its groups are of use only if there is time for prices."""
+WIDE_UNTIL: Final = 0.6
+"""Part of it from which no wide look begins."""
+GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
+"""Parts of the value by which GPUs may be dearer than prices tell, so that groups that are hardly above are left out:
+the last is as good as no bound."""
+FULL_PART: Final = 0.3
+"""Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
@@ -98,8 +100,10 @@ class Master:
         """What programs may take that tell rises of prices: more than looks, which are worth little without them."""
         self.looking = unlimited()
         """What looks may take."""
-        self.took = 0.0
-        """Seconds that the last look took, where they are limited."""
+        self.pace = 1.0
+        """Seconds that a unit of work takes in looks, where seconds are limited; else they are not looked at."""
+        self.granted = 0
+        """Which of the grants the last full look had."""
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
         self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
         self._columns: GroupColumns | None = None
@@ -163,7 +167,7 @@ class Master:
         self.look_quickly(budget.until(QUICK_UNTIL))
         self.reach = Reach.WIDE
         self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
-        self.reach, self.looking = Reach.FULL, budget.until(FULL_UNTIL)
+        self.reach, self.looking = Reach.FULL, budget
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
             if self._ends(budget):
@@ -176,16 +180,62 @@ class Master:
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
+        if self.reach is Reach.FULL:
+            return self._price_fully(multipliers)
         seen = self.look(multipliers)
         new = self.take(self.chosen(seen))
-        total = sum(float(price @ self._supply(label)) for label, price in multipliers.items())
-        risen = self._risen(multipliers, seen) if self.reach is Reach.FULL else None
-        more = float(self._equal_rise(seen) @ self.able) if risen is None else risen.more
-        bound = total + min(more, self.most * float(seen.profit.max(initial=0.0)))
-        self.dry = self.reach is not Reach.FULL and new < len(self.types.g) / _DRY
-        if bound < self.bound and risen is not None:
-            self.bound, self.best = bound, risen.prices
-        return Turn(bound, max(1, new) if risen is None else new)
+        more = float(self._equal_rise(seen) @ self.able)
+        bound = self._total(multipliers) + min(more, self.most * float(seen.profit.max(initial=0.0)))
+        self.dry = new < len(self.types.g) / _DRY
+        return Turn(bound, max(1, new))
+
+    def _price_fully(self, multipliers: Prices) -> Turn:
+        """Do the same by a full look, at dearer GPUs where that would be too much work, until that is of no use."""
+        prices = self._dearer(multipliers)
+        self.dry = self._total(prices) - self._total(multipliers) + self.value >= self.bound
+        if self.dry:
+            return Turn(self.bound, 0)
+        seen = self.look(prices)
+        new = self.take(self.chosen(seen))
+        risen = self._risen(prices, seen)
+        bound = self._total(risen.prices)
+        if not self.best or (self.pricing.complete and bound < self.bound):
+            self.bound, self.best = bound if self.pricing.complete else float("inf"), risen.prices
+        return Turn(bound, new)
+
+    def _dearer(self, prices: Prices) -> Prices:
+        """Return prices with GPUs just so much dearer that a full look is not too much work."""
+        left = self._units_left(self.looking)
+        gpus = self.round_.cluster.total_gpus
+
+        def with_grant(place: int) -> Prices:
+            return dict(prices) | {"gpus": prices["gpus"] + GRANTS[place] * self.value / gpus}
+
+        def too_much(place: int) -> bool:
+            work = self.pricing.full_work(self._charges(with_grant(place)), self.looking)
+            return work > FULL_PART * left
+
+        place = self.granted
+        if left == float("inf"):
+            place = 0
+        elif too_much(place):
+            while place < len(GRANTS) - 1 and too_much(place):
+                place += 1
+        else:
+            while place > 0 and not too_much(place - 1):
+                place -= 1
+        self.granted = place
+        return with_grant(place)
+
+    def _units_left(self, budget: Budget) -> float:
+        """Return how much work may still be done, by the pace of looks where seconds are limited."""
+        left = budget.left()
+        by_clock = float("inf") if left.seconds is None else left.seconds / self.pace
+        return min(by_clock, float("inf") if left.work is None else left.work)
+
+    def _total(self, prices: Prices) -> float:
+        """Return what all that has a price costs together."""
+        return sum(float(price @ self._supply(label)) for label, price in prices.items())
 
     def _risen(self, prices: Prices, seen: Seen) -> _Risen:
         """Return prices that cover the groups that were seen, at the least cost: those of a program over these groups.
@@ -245,7 +295,8 @@ class Master:
         before = self.rising.left().seconds
         seen = self.pricing.look(self._charges(prices), self.reach, self.looking, least=least)
         after = self.rising.left().seconds
-        self.took = 0.0 if before is None or after is None else before - after
+        if self.reach is not Reach.QUICK and before is not None and after is not None and self.pricing.spent > 0:
+            self.pace = (before - after) / self.pricing.spent
         return seen
 
     def chosen(self, seen: Seen) -> Ints:
@@ -282,9 +333,7 @@ class Master:
 
     def _ends(self, budget: Budget) -> bool:
         """Return whether another look as dear as the last one would be too late."""
-        left, cost = budget.left(), self.pricing.spent
-        ample = (left.seconds is None or left.seconds > self.took) and (left.work is None or left.work > cost)
-        return budget.over() or (self.reach is Reach.FULL and not ample)
+        return budget.over() or (self.reach is Reach.FULL and self._units_left(budget) < self.pricing.spent)
 
     def remember(self, relaxed: Relaxed) -> None:
         """Remember for which part groups run in the last relaxation that was solved."""
