@@ -39,12 +39,13 @@ MOST_SUITED: Final = 32
 """Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
 WIDE_PAIRS: Final = 2_000
 """Pairs of a wide look, about."""
-TRIED_PAIRS: Final = 150
-"""Pairs of which the work of a full look is told, about."""
+TRIED: Final = (12, 16)
+"""Parts of the line of pairs from which the work of a full look is told, and how many pairs each has."""
 _STEPS_OF_TWO: Final = 0.3
 OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
+_TOGETHER: Final = 1 << 12
 _CELLS: Final = 1 << 21
 _NEVER: Final = -1e300
 
@@ -208,11 +209,13 @@ class _Bucket:
         if self.count < 2 or self.largest < 3:
             return 0.0
         first, second = self._in_line(*self._all_pairs(wide=True))
-        step = max(1, -(-len(first) // TRIED_PAIRS))
+        parts, each = TRIED
+        step = max(each, len(first) // parts)
+        some = np.flatnonzero(np.arange(len(first)) % step < each)
         before = self.pricing.spent
-        for _ in self._filled(first[step // 2 :: step], second[step // 2 :: step], Reach.FULL):
+        for _ in self._filled(first[some], second[some], Reach.FULL):
             pass
-        return step * (self.pricing.spent - before)
+        return (self.pricing.spent - before) * len(first) / max(1, len(some))
 
     def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats]:
         """Return pairs with what they are above their own prices."""
@@ -222,11 +225,12 @@ class _Bucket:
         return first, second, score
 
     def _in_line(self, first: Ints, second: Ints, score: Floats) -> tuple[Ints, Ints]:
-        """Return pairs, the best first, no more than may be looked at."""
+        """Return pairs, no more than may be looked at: the best first, but of some thousands those alike together."""
         if self.slots == 4:  # turned by half a cycle, the second is the first
             key = np.unique(np.minimum(first, second) * self.count + np.maximum(first, second), return_index=True)[1]
             first, second, score = first[key], second[key], score[key]
         best = np.argsort(-score, kind="stable")[: max(1, MOST_STEPS // self.count)]
+        best = best[np.lexsort((second[best], first[best], np.arange(len(best)) // _TOGETHER))]
         return first[best], second[best]
 
     def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.muri.opposite_pairs import OppositePairs
+from muri_opt.verify.muri.opposite_pairs import OppositePairs, Suits
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, slot_count, steady_periods
 
 Floats = NDArray[np.float64]
@@ -38,6 +38,7 @@ LARGEST: Final = 1e36
 _MANY: Final = 0.04
 """Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
 _BLOCK: Final = 1 << 15
+_TOGETHER: Final = 1 << 12
 _MARGIN: Final = 1e-9
 _NEVER: Final = -1e300
 
@@ -141,11 +142,13 @@ class _Scan:
         self._concede(score, best, opposite=opposite)
         self.pairs = self._opposite_pairs(seats, best) if opposite else None
         step = max(1, _BLOCK // max(1, len(self.times[0])))
+        # The best first, but of some thousands those together that have jobs in common.
+        line = np.lexsort((second, first, np.arange(len(first)) // _TOGETHER))
         for begin in range(0, len(first), step):
-            if score[begin] < self._needs(best, opposite=opposite):
-                break
-            places = np.arange(begin, min(begin + step, len(first)))
-            self._extend(first[places], second[places], seats, places)
+            places = line[begin : begin + step]
+            places = places[score[places] >= self._needs(best, opposite=opposite)]
+            if len(places):
+                self._extend(first[places], second[places], seats, places)
 
     def _opposite_pairs(self, seats: tuple[int, ...], best: float) -> OppositePairs | None:
         """Return all pairs that can make up a group with the best one, the best first, if they can be kept.
@@ -233,14 +236,14 @@ class _Scan:
         one, other = (self._with(first, second, seats, slot, part=0.5) for slot in (seats[1], seats[3]))
         high, top = one.max(axis=1), other.max(axis=1)
         paid = pays + bidders.fixed
+        need = paid + self.floor - self.margin
+        next_to = Suits(one + top[:, None] > need[:, None], other + high[:, None] > need[:, None])
         wide = []
-        for row in np.flatnonzero(high + top > paid + self.floor - self.margin).tolist():
-            need = paid[row] + self.floor - self.margin
-            third = np.flatnonzero(one[row] + top[row] > need)
-            fourth = np.flatnonzero(other[row] + high[row] > need)
-            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need)
+        for row in np.flatnonzero(high + top > need).tolist():
+            third, fourth = (np.flatnonzero(suits[row]) for suits in next_to)
+            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need[row])
             if self.pairs is not None and len(enough) > _MANY * len(self.pairs.first):
-                wide.append(int(places[row]))
+                wide.append(row)
                 continue
             some, others = third[enough // len(fourth)], fourth[enough % len(fourth)]
             some, others = some[some != others], others[some != others]
@@ -249,10 +252,11 @@ class _Scan:
                 self._fours(np.column_stack([*same, some, others]), seats)
         if self.pairs is not None and wide:
             least = bidders.fixed + self.floor - self.margin
-            starts, stops = self.pairs.met(np.array(wide), least)
-            self.fours += int(_MANY * (stops - starts).sum())
-            for groups in self.pairs.above(np.array(wide), least):
-                self._fours(groups, seats)
+            suits = Suits(next_to.next[wide], next_to.last[wide])
+            self.fours += int(_MANY * (suits.next.sum(axis=1) * suits.last.sum(axis=1)).sum())
+            for groups in self.pairs.above(places[wide], least, suits):
+                if len(groups):
+                    self._fours(groups, seats)
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:
         """Return what every third job adds above its price, with a part of what the two add, at the period of three."""
