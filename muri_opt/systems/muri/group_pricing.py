@@ -26,7 +26,7 @@ from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 PER_JOB: Final = 4
 """Pairs that a quick look takes of each job."""
 MOST_STEPS: Final = 500_000_000
@@ -47,7 +47,7 @@ OF_PAIR: Final = 32
 _BLOCK: Final = 1 << 15
 _TOGETHER: Final = 1 << 12
 _CELLS: Final = 1 << 21
-_NEVER: Final = -1e300
+_NEVER: Final = -1e30
 
 
 class Reach(Enum):
@@ -174,11 +174,13 @@ class _Bucket:
         types, rules = pricing.types, pricing.types.rules
         self.pricing, self.units, self.largest = pricing, units, types.largest
         self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
-        self.times = [times[units] for times in pricing.times]
-        self.adds = pricing.adds[units] * pricing.unit
+        # Floats of 32 bits take half the time; what groups are worth is counted anew.
+        self.times = [times[units].astype(np.float32) for times in pricing.times]
+        adds = pricing.adds[units] * pricing.unit
         if rules.objective == "efficiency":
-            self.adds = self.adds * types.g[units] / gpus
-        self.pays = charges.job[units] + gpus * charges.per_gpu[units]
+            adds = adds * types.g[units] / gpus
+        self.adds = adds.astype(np.float32)
+        self.pays = (charges.job[units] + gpus * charges.per_gpu[units]).astype(np.float32)
         self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
         self.slow = SLOWDOWN[rules.slowdown]
         shortest = np.maximum(pricing.unit, sum(self.times))
@@ -220,7 +222,7 @@ class _Bucket:
     def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats]:
         """Return pairs with what they are above their own prices."""
         if wide:
-            self.score = np.empty((self.count, self.count))
+            self.score = np.empty((self.count, self.count), dtype=np.float32)
         first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
         return first, second, score
 
@@ -279,9 +281,7 @@ class _Bucket:
         pays = self.pays[first] + self.pays[second] + self.fixed
         suits = []
         for one, other, free in self.third_seats:
-            seats = {one: [times[first, None] for times in self.times], free: self._every}
-            seats[other] = [times[second, None] for times in self.times]
-            period = self._period(dict(sorted(seats.items())))
+            period = self._period(self._sitting(first, second, one, other) | {free: self._every})
             # Threes are rare: only pairs that pay nearly all by themselves become one.
             near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
             if len(near):
@@ -298,6 +298,16 @@ class _Bucket:
         if self.largest < 4 or self.count < 4:
             return
         yield from self._fours(first, second, suits[0], suits[1], reach)
+
+    def _sitting(self, first: Ints, second: Ints, one: int, other: int) -> dict[int, Sequence[Any]]:
+        """Return pairs of jobs in two seats; as one job in the first, if a slot takes as long as the longer stage."""
+        if not self.rule.adds_up:
+            pair = {one: first, other: second}
+            return {seat: [times[jobs, None] for times in self.times] for seat, jobs in pair.items()}
+        stages = [(slot - one) % self.slots for slot in range(self.slots)]
+        later = [(slot - other) % self.slots for slot in range(self.slots)]
+        both = zip(stages, later, strict=True)
+        return {0: [np.maximum(self.times[a][first], self.times[b][second])[:, None] for a, b in both]}
 
     def _at_most(self, two: Floats, period: Floats) -> Floats:
         """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""

@@ -6,6 +6,7 @@ more than they pay (:mod:`.group_pricing`), and so on until there are none (:mod
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
@@ -97,13 +98,11 @@ class Master:
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
         self.rising = unlimited()
-        """What programs may take that tell rises of prices: more than looks, which are worth little without them."""
+        """What programs may take that tell rises of prices, and looks once they have begun."""
         self.looking = unlimited()
-        """What looks may take."""
+        """What looks should take."""
         self.pace = 1.0
         """Seconds that a unit of work takes in looks, where seconds are limited; else they are not looked at."""
-        self.granted = 0
-        """Which of the grants the last full look had."""
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
         self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
         self._columns: GroupColumns | None = None
@@ -205,33 +204,29 @@ class Master:
 
     def _dearer(self, prices: Prices) -> Prices:
         """Return prices with GPUs just so much dearer that a full look is not too much work."""
-        left = self._units_left(self.looking)
-        gpus = self.round_.cluster.total_gpus
+        left, gpus = self._units_left(self.looking), self.round_.cluster.total_gpus
 
         def with_grant(place: int) -> Prices:
             return dict(prices) | {"gpus": prices["gpus"] + GRANTS[place] * self.value / gpus}
 
-        def too_much(place: int) -> bool:
-            work = self.pricing.full_work(self._charges(with_grant(place)), self.looking)
-            return work > FULL_PART * left
+        def is_enough(place: int) -> bool:
+            return self.pricing.full_work(self._charges(with_grant(place)), self.rising) <= FULL_PART * left
 
-        place = self.granted
+        if left <= 0:
+            return with_grant(len(GRANTS) - 1)
         if left == float("inf"):
-            place = 0
-        elif too_much(place):
-            while place < len(GRANTS) - 1 and too_much(place):
-                place += 1
-        else:
-            while place > 0 and not too_much(place - 1):
-                place -= 1
-        self.granted = place
-        return with_grant(place)
+            return with_grant(0)
+        return with_grant(bisect_left(range(len(GRANTS) - 1), True, key=is_enough))
 
     def _units_left(self, budget: Budget) -> float:
         """Return how much work may still be done, by the pace of looks where seconds are limited."""
         left = budget.left()
         by_clock = float("inf") if left.seconds is None else left.seconds / self.pace
         return min(by_clock, float("inf") if left.work is None else left.work)
+
+    def seconds_of_look(self) -> float:
+        """Return about how long a full look at the best prices takes, where seconds are limited."""
+        return self.pace * self.pricing.full_work(self._charges(self.best), self.rising)
 
     def _total(self, prices: Prices) -> float:
         """Return what all that has a price costs together."""
@@ -290,10 +285,10 @@ class Master:
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
         """Return groups at prices, of all jobs or quickly ``among`` some."""
         if among is not None:
-            return self.pricing.look(self._charges(prices), Reach.QUICK, self.looking, among=among)
+            return self.pricing.look(self._charges(prices), Reach.QUICK, self.rising, among=among)
         least = self._least if self.reach is Reach.FULL else 0.0
         before = self.rising.left().seconds
-        seen = self.pricing.look(self._charges(prices), self.reach, self.looking, least=least)
+        seen = self.pricing.look(self._charges(prices), self.reach, self.rising, least=least)
         after = self.rising.left().seconds
         if self.reach is not Reach.QUICK and before is not None and after is not None and self.pricing.spent > 0:
             self.pace = (before - after) / self.pricing.spent
