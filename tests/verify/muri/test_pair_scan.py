@@ -79,11 +79,17 @@ def test_the_bound_is_the_same_as_by_listing_all_groups(
     assert unpaid  # some prices were too low, so that groups were found
 
 
-@pytest.mark.parametrize("many", [-1.0, 0.04])
+@pytest.mark.parametrize(("many", "together"), [(-1.0, 1), (-1.0, 5), (-1.0, 100), (0.04, 100)])
 @pytest.mark.parametrize("pattern", ["cyclic", "muri-cyclic"])
-def test_pairs_that_meet_all_others_miss_no_group(pattern: str, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices are such that hardly a group is above them: either pair of it may be the one that is found."""
+def test_pairs_that_meet_all_others_miss_no_group(
+    pattern: str, many: float, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prices are such that hardly a group is above them: either pair of it may be the one that is found.
+
+    Pairs are looked at in the order of what they are above their price, or of their jobs.
+    """
     monkeypatch.setattr(pair_scan, "_MANY", many)
+    monkeypatch.setattr(pair_scan, "_TOGETHER", together)
     rng = np.random.default_rng(len(pattern))
     for _ in range(30):
         times = rng.integers(1, 100, (4, 4))[rng.integers(0, 4, 9)] + rng.integers(0, 5, (9, 4))
