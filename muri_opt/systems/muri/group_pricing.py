@@ -183,8 +183,10 @@ class _Bucket:
         self.pays = (charges.job[units] + gpus * charges.per_gpu[units]).astype(np.float32)
         self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
         self.slow = SLOWDOWN[rules.slowdown]
+        self.idle = bool((sum(self.times) < pricing.unit).any())
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
+        self.step = max(1, _BLOCK // max(1, self.count))
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
     def groups(self, reach: Reach) -> Iterator[Ints]:
@@ -199,12 +201,11 @@ class _Bucket:
         if reach is Reach.WIDE:
             step = max(1, -(-len(first) // WIDE_PAIRS))
             first, second = first[self.pricing.turn % step :: step], second[self.pricing.turn % step :: step]
-        step = max(1, _BLOCK // self.count)
-        for begin in range(0, len(first), step):
+        for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
                 self.pricing.complete = False
                 return
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
+            yield from self._filled(first[begin : begin + self.step], second[begin : begin + self.step], reach)
 
     def full_work(self) -> float:
         """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
@@ -215,8 +216,9 @@ class _Bucket:
         step = max(each, len(first) // parts)
         some = np.flatnonzero(np.arange(len(first)) % step < each)
         before = self.pricing.spent
-        for _ in self._filled(first[some], second[some], Reach.FULL):
-            pass
+        for at in np.array_split(some, len(some) // self.step + 1):
+            for _ in self._filled(first[at], second[at], Reach.FULL):
+                pass
         return (self.pricing.spent - before) * len(first) / max(1, len(some))
 
     def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats]:
@@ -261,18 +263,25 @@ class _Bucket:
 
     def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
         """Return what some jobs and every other, so many slots apart, are above their prices."""
-        period = self._period({0: [times[rows, None] for times in self.times], apart: self._every})
+        seats = {0: [times[rows, None] for times in self.times], apart: [times[None] for times in self.times]}
+        period = self._period(seats)
         score: Floats = (self.adds[rows, None] + self.adds) / (period * slow) - self.pays[rows, None] - self.pays
         score[np.arange(len(rows)), rows] = _NEVER
         return score
 
-    @property
-    def _every(self) -> list[Floats]:
-        return [times[None] for times in self.times]
+    @cached_property
+    def every(self) -> list[Floats]:
+        """Stage times of all jobs, then what they add and pay, written out for all pairs that are looked at at once."""
+        return [np.tile(values, (self.step, 1)) for values in (*self.times, self.adds, self.pays)]
+
+    def _for_all(self, values: Floats) -> Floats:
+        """Return numbers of pairs written out for all jobs: numpy takes far less time if nothing is broadcast."""
+        return np.repeat(values, self.count).reshape(len(values), self.count)
 
     def _period(self, seats: Mapping[int, Sequence[Any]]) -> Any:
         sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
-        return np.maximum(self.pricing.unit, self.rule.periods(sitting))
+        period = self.rule.periods(sitting)
+        return np.maximum(self.pricing.unit, period) if self.idle else period
 
     def _filled(self, first: Ints, second: Ints, reach: Reach) -> Iterator[Ints]:
         """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
@@ -280,8 +289,9 @@ class _Bucket:
         rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
         pays = self.pays[first] + self.pays[second] + self.fixed
         suits = []
+        *every, all_add, all_pay = (values[: len(first)] for values in self.every)
         for one, other, free in self.third_seats:
-            period = self._period(self._sitting(first, second, one, other) | {free: self._every})
+            period = self._period(self._sitting(first, second, one, other) | {free: every})
             # Threes are rare: only pairs that pay nearly all by themselves become one.
             near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
             if len(near):
@@ -290,9 +300,10 @@ class _Bucket:
                 yield self._types(first[near], second[near], three.argmax(axis=1))
             if self.largest > 3:
                 period = period if self.slow[4] == 1.0 else period * self.slow[4]
-                half = two[:, None] / 2 + self.adds
+                half = self._for_all(two / 2)
+                half += all_add
                 half /= period
-                half -= self.pays
+                half -= all_pay
                 half[rows, first] = half[rows, second] = _NEVER
                 suits.append(_Suits(half, period))
         if self.largest < 4 or self.count < 4:
@@ -303,11 +314,11 @@ class _Bucket:
         """Return pairs of jobs in two seats; as one job in the first, if a slot takes as long as the longer stage."""
         if not self.rule.adds_up:
             pair = {one: first, other: second}
-            return {seat: [times[jobs, None] for times in self.times] for seat, jobs in pair.items()}
+            return {seat: [self._for_all(times[jobs]) for times in self.times] for seat, jobs in pair.items()}
         stages = [(slot - one) % self.slots for slot in range(self.slots)]
         later = [(slot - other) % self.slots for slot in range(self.slots)]
         both = zip(stages, later, strict=True)
-        return {0: [np.maximum(self.times[a][first], self.times[b][second])[:, None] for a, b in both]}
+        return {0: [self._for_all(np.maximum(self.times[a][first], self.times[b][second])) for a, b in both]}
 
     def _at_most(self, two: Floats, period: Floats) -> Floats:
         """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""

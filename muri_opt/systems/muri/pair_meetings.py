@@ -21,7 +21,7 @@ MANY: Final = 0.1
 STEPS: Final = 0.05
 """Steps of work for two pairs that meet."""
 _ROWS: Final = 16
-_COLUMNS: Final = 1024
+_COLUMNS: Final = 4096
 _ROUNDING: Final = 2e-6
 
 
@@ -71,25 +71,31 @@ class PairMeetings:
             start, stop = np.searchsorted(-self.score, (-both[rows].max(), both[rows].max() - self.fixed)).tolist()
             third, fourth = (np.logical_or.reduce(every[rows], axis=0) for every in suits)
             others = start + np.flatnonzero(third[self.third[start:stop]] & fourth[self.fourth[start:stop]])
+            mine = _longest(self.times, first[rows], second[rows], later=0)
+            wide = min(_COLUMNS, len(others))
+            mine = [np.repeat(slot, wide).reshape(len(rows), wide) for slot in mine]
             for at in range(0, len(others), _COLUMNS):
-                row, other = self._paying(first[rows], second[rows], others[at : at + _COLUMNS])
+                row, other = self._paying(first[rows], second[rows], mine, others[at : at + _COLUMNS])
                 no_better = self.score[other] <= both[rows[row]]
                 row, other = rows[row[no_better]], other[no_better]
                 found.append(Met(row, self.third[other], self.fourth[other]))
         return Met(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
-    def _paying(self, first: Ints, second: Ints, others: Ints) -> tuple[Ints, Ints]:
-        """Return which pairs, by their place, pay with which of the others."""
-        mine = _longest(self.times, first, second, later=0)
-        period: Any = np.maximum(mine[0][:, None], self._slots[0][others])
+    def _paying(self, first: Ints, second: Ints, mine: Sequence[Any], others: Ints) -> tuple[Ints, Ints]:
+        """Return which pairs, by their place, pay with which of the others.
+
+        How long ``mine`` take in each slot is written out for every other one: so numpy takes a fourth of the time.
+        """
+        wide = len(others)
+        period: Any = np.maximum(mine[0][:, :wide], self._slots[0][others])
         for own, other in zip(mine[1:], self._slots[1:], strict=True):
-            period += np.maximum(own[:, None], other[others])
+            period += np.maximum(own[:, :wide], other[others])
         pays = (1 - _ROUNDING) * (self.pays[first] + self.pays[second] + self.fixed)
         period *= pays.astype(np.float32)[:, None] + self._pays[others]
         adds = (self.adds[first] + self.adds[second]).astype(np.float32)
         found = np.flatnonzero(adds[:, None] + self._adds[others] > period)
-        row, other = np.divmod(found, len(others))
-        return row, others[other]
+        row, place = np.divmod(found, wide)
+        return row, others[place]
 
 
 def _longest(times: Sequence[Floats], first: Ints, second: Ints, *, later: int) -> list[NDArray[np.float32]]:

@@ -18,7 +18,7 @@ from muri_opt.verify.muri.periods import Ints
 Floats = NDArray[np.float64]
 _SLOTS: Final = 4
 _ROWS: Final = 16
-_COLUMNS: Final = 2048
+_COLUMNS: Final = 4096
 _ROUNDING: Final = 2e-6
 """Above what a dozen operations on floats of 32 bits can be off, as a part of their terms."""
 
@@ -71,15 +71,18 @@ class OppositePairs:
             first, second = self.first[every], self.second[every]
             for later, fits in ((1, following[first] & last[second]), (3, last[first] & following[second])):
                 others = every.start + np.flatnonzero(fits)
+                wide = min(_COLUMNS, len(others))  # written out for all others, rows are compared far faster
+                mine = [np.repeat(slot[rows[some]], wide).reshape(-1, wide) for slot in self._slots if wide]
                 for at in range(0, len(others), _COLUMNS):
-                    yield self._met(rows[some], others[at : at + _COLUMNS], least, later)
+                    yield self._met(rows[some], mine, others[at : at + _COLUMNS], least, later)
 
-    def _met(self, rows: Ints, others: Ints, least: float, later: int) -> Ints:
+    def _met(self, rows: Ints, mine: Sequence[Any], others: Ints, least: float, later: int) -> Ints:
         """Return the groups of rows with others, of which the first begins so much later, that may be above."""
         pays = self.pays[rows] + least - _ROUNDING * (np.abs(self.pays[rows]) + abs(least))
-        period: Any = np.maximum(self._slots[0][rows, None], self._slots[-later % _SLOTS][others])
+        wide = len(others)
+        period: Any = np.maximum(mine[0][:, :wide], self._slots[-later % _SLOTS][others])
         for slot in range(1, _SLOTS):
-            period += np.maximum(self._slots[slot][rows, None], self._slots[(slot - later) % _SLOTS][others])
+            period += np.maximum(mine[slot][:, :wide], self._slots[(slot - later) % _SLOTS][others])
         period *= pays.astype(np.float32)[:, None] + self._pays[others]
         added = self._adds[rows, None] + self._adds[others]
         row, other = np.divmod(np.flatnonzero(added > period), len(others))

@@ -116,6 +116,13 @@ class _Scan:
         self.times = [np.ascontiguousarray(bidders.stages[:, stage]) for stage in range(bidders.stages.shape[1])]
         self.kept: list[tuple[Ints, Floats]] = []
         self.pairs: OppositePairs | None = None
+        self.step = max(1, _BLOCK // max(1, len(self.times[0])))
+        self.every = {name: self._tiled(getattr(bidders, name)) for name in ("adds", "pays", "left")}
+        self.every_time = [self._tiled(times) for times in self.times]
+
+    def _tiled(self, values: Floats) -> Floats:
+        """Return numbers of all jobs for as many pairs as are looked at at once."""
+        return np.tile(values, (self.step, 1))
 
     def found(self) -> Found:
         """Return what was found so far."""
@@ -141,11 +148,10 @@ class _Scan:
         best = float(score[0]) if opposite and len(score) else best
         self._concede(score, best, opposite=opposite)
         self.pairs = self._opposite_pairs(seats, best) if opposite else None
-        step = max(1, _BLOCK // max(1, len(self.times[0])))
         # The best first, but of some thousands those together that have jobs in common.
         line = np.lexsort((second, first, np.arange(len(first)) // _TOGETHER))
-        for begin in range(0, len(first), step):
-            places = line[begin : begin + step]
+        for begin in range(0, len(first), self.step):
+            places = line[begin : begin + self.step]
             places = places[score[places] >= self._needs(best, opposite=opposite)]
             if len(places):
                 self._extend(first[places], second[places], seats, places)
@@ -260,22 +266,41 @@ class _Scan:
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:
         """Return what every third job adds above its price, with a part of what the two add, at the period of three."""
-        bidders = self.bidders
-        sitting = {
-            seats[0]: [times[first, None] for times in self.times],
-            seats[2]: [times[second, None] for times in self.times],
-            slot: [times[None] for times in self.times],
+        bidders, every = self.bidders, self.every
+        pair = {
+            seats[0]: [times[first] for times in self.times],
+            seats[2]: [times[second] for times in self.times],
         }
-        period = self._period(sitting)
-        two = part * (bidders.adds[first] + bidders.adds[second])
-        worth: Floats = two[:, None] + bidders.adds
+        period = self._with_all(pair, slot)
+        worth = self._for_all(part * (bidders.adds[first] + bidders.adds[second]))
+        worth += every["adds"][: len(first)]
         worth /= period
         if self.loses:
-            worth *= np.minimum(np.minimum(bidders.left[first], bidders.left[second])[:, None], bidders.left)
-        worth -= bidders.pays
+            least = self._for_all(np.minimum(bidders.left[first], bidders.left[second]))
+            worth *= np.minimum(least, every["left"][: len(first)])
+        worth -= every["pays"][: len(first)]
         rows = np.arange(len(first))
         worth[rows, first] = worth[rows, second] = _NEVER
         return worth
+
+    def _with_all(self, pair: Mapping[int, Sequence[Floats]], slot: int) -> Any:
+        """Return the periods of pairs, by the slots they begin in, with every job in another slot."""
+        rows = len(next(iter(pair.values()))[0])
+        third = [times[:rows] for times in self.every_time]
+        if self.bidders.pattern in FOUR_SLOTS:
+            seats = {seat: [self._for_all(times) for times in jobs] for seat, jobs in pair.items()}
+            return self._period({**seats, slot: third})
+        total: Any = None
+        for now in range(self.slots):
+            longest = reduce(np.maximum, [times[(now - seat) % self.slots] for seat, times in pair.items()])
+            both = np.maximum(self._for_all(longest), third[(now - slot) % self.slots])
+            total = both if total is None else np.add(total, both, out=total)
+        return np.maximum(1.0, total) if self.idle else total
+
+    def _for_all(self, values: Floats) -> Floats:
+        """Return numbers of pairs written out for every job: numpy takes far less time if nothing is broadcast."""
+        count = len(self.times[0])
+        return np.repeat(values, count).reshape(len(values), count)
 
     def _fours(self, groups: Ints, seats: tuple[int, ...]) -> None:
         bidders = self.bidders
