@@ -22,7 +22,7 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_keys import different
 from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
-from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
+from muri_opt.systems.muri.pair_meetings import STEPS, PairMeetings, Suits
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -41,7 +41,9 @@ WIDE_PAIRS: Final = 2_000
 """Pairs of a wide look, about."""
 TRIED: Final = (12, 16)
 """Parts of the line of pairs from which the work of a full look is told, and how many pairs each has."""
-_STEPS_OF_TWO: Final = 0.3
+_STEPS_OF_TWO: Final = 0.45
+_STEPS_OF_FOUR: Final = 3
+_STEPS_OF_SEEN: Final = 40
 OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
@@ -117,6 +119,7 @@ class GroupPricing:
         parts = [groups for bucket in self._buckets(charges, least, able) for groups in bucket.groups(reach)]
         none = np.zeros((0, self.types.largest), dtype=np.int64)
         groups = different(np.concatenate([none, *parts]))
+        self.spend(_STEPS_OF_SEEN * len(groups))
         values = self.types.values(groups, np.full(len(groups), -1))[0]
         return Seen(groups, values - charges.of(self.types, groups))
 
@@ -346,9 +349,8 @@ class _Bucket:
         thirds = one.half[able] > (pays - top)[able, None]
         fourths = other.half[able] > (pays - high)[able, None]
         if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:
-            many = thirds.sum(axis=1) * fourths.sum(axis=1) > MANY * len(self.meetings)
-            yield self._met(first[able[many]], second[able[many]], Suits(thirds[many], fourths[many]))
-            able, thirds, fourths = able[~many], thirds[~many], fourths[~many]
+            yield self._met(first[able], second[able], Suits(thirds, fourths))
+            return
         most = MOST_SUITED if reach is Reach.WIDE else self.count
         for wide, rows in _alike(np.minimum(thirds.sum(axis=1), most), np.minimum(fourths.sum(axis=1), most)):
             self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
@@ -362,8 +364,8 @@ class _Bucket:
 
     def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
         """Return the best groups of pairs with all others."""
-        self.pricing.spend(STEPS * len(first) * len(self.meetings))
         met = self.meetings.of(first, second, self.score[first, second], suits)
+        self.pricing.spend(STEPS * self.meetings.last)
         groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
         return self._best_fours(groups, met.row, self.fixed, OF_PAIR)
 
@@ -392,6 +394,7 @@ class _Bucket:
 
     def _best_fours(self, groups: Ints, row: Ints, least: float, most: int) -> Ints:
         """Return so many of the best groups of each row, of those above what they have to be."""
+        self.pricing.spend(_STEPS_OF_FOUR * len(groups))
         apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
         row, groups = row[apart], groups[apart]
         seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}

@@ -1,8 +1,8 @@
 """Two pairs of jobs, each half a cycle apart, that are worth more together than they pay.
 
 In a cycle of four slots that add up, the period of two pairs is the sum over slots of the longer of the two times that
-they take there. Where jobs are alike, bounds by three jobs rule out few fourth ones: then a pair meets all that are no
-better than itself, by a dozen operations on long arrays of 32-bit floats.
+they take there. A pair meets all that are no better than itself and whose jobs suit it, by a dozen operations on long
+arrays of 32-bit floats: picking out for each pair just those that suit it takes longer.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds.amounts import Ints
 
 Floats = NDArray[np.float64]
-MANY: Final = 0.1
-"""Part of all pairs from which on those that could suit a pair are not picked out."""
-STEPS: Final = 0.05
+STEPS: Final = 0.08
 """Steps of work for two pairs that meet."""
 _ROWS: Final = 16
 _COLUMNS: Final = 4096
@@ -43,7 +41,8 @@ class Suits(NamedTuple):
 class PairMeetings:
     """All pairs that could be a half of a group: jobs in slots 1 and 3, the best first.
 
-    ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides.
+    ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides, and
+    ``last`` how often two pairs met in the last call.
     """
 
     def __init__(self, times: Sequence[Floats], adds: Floats, pays: Floats, score: Floats, fixed: float) -> None:
@@ -51,7 +50,7 @@ class PairMeetings:
         line = np.argsort(-score[self.third, self.fourth], kind="stable")
         self.third, self.fourth = self.third[line], self.fourth[line]
         self.score = score[self.third, self.fourth]
-        self.times, self.adds, self.pays, self.fixed = times, adds, pays, fixed
+        self.times, self.adds, self.pays, self.fixed, self.last = times, adds, pays, fixed, 0
         self._slots = _longest(times, self.third, self.fourth, later=1)
         self._adds = (adds[self.third] + adds[self.fourth]).astype(np.float32)
         self._pays = ((1 - _ROUNDING) * (pays[self.third] + pays[self.fourth])).astype(np.float32)
@@ -65,7 +64,7 @@ class PairMeetings:
         Turning the cycle makes the better pair the first one: others that are better are left out. So are those with a
         job that suits none of a few jobs that are looked at together, which is the more the more these are alike.
         """
-        found = [Met(*np.zeros((3, 0), dtype=np.int64))]
+        found, self.last = [Met(*np.zeros((3, 0), dtype=np.int64))], 0
         for begin in range(0, len(first), _ROWS):
             rows = np.arange(begin, min(begin + _ROWS, len(first)))
             start, stop = np.searchsorted(-self.score, (-both[rows].max(), both[rows].max() - self.fixed)).tolist()
@@ -73,6 +72,7 @@ class PairMeetings:
             others = start + np.flatnonzero(third[self.third[start:stop]] & fourth[self.fourth[start:stop]])
             mine = _longest(self.times, first[rows], second[rows], later=0)
             wide = min(_COLUMNS, len(others))
+            self.last += len(rows) * len(others)
             mine = [np.repeat(slot, wide).reshape(len(rows), wide) for slot in mine]
             for at in range(0, len(others), _COLUMNS):
                 row, other = self._paying(first[rows], second[rows], mine, others[at : at + _COLUMNS])

@@ -29,14 +29,14 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.5
+QUICK_UNTIL: Final = 0.25
 """Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.6
+WIDE_UNTIL: Final = 0.45
 """Part of it from which no wide look begins."""
 GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
 """Parts of the value by which GPUs may be dearer than prices tell, so that groups that are hardly above are left out:
 the last is as good as no bound."""
-FULL_PART: Final = 0.3
+FULL_PART: Final = 0.6
 """Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
@@ -97,6 +97,8 @@ class Master:
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
+        self.covered = False
+        """Whether no group was seen that is above the best prices."""
         self.rising = unlimited()
         """What programs may take that tell rises of prices, and looks once they have begun."""
         self.looking = unlimited()
@@ -169,11 +171,10 @@ class Master:
         self.reach, self.looking = Reach.FULL, budget
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
-            if self._ends(budget):
+            if self.covered or self._ends(budget):
                 break
             seen = self.look(self.best)
-            if not (seen.profit > self._least).any():
-                break
+            self.covered = not (seen.profit > self._least).any()
             self.best = self._risen(self.best, seen).prices
         return self.best
 
@@ -200,6 +201,7 @@ class Master:
         bound = self._total(risen.prices)
         if not self.best or (self.pricing.complete and bound < self.bound):
             self.bound, self.best = bound if self.pricing.complete else float("inf"), risen.prices
+            self.covered = not (seen.profit > self._least).any()
         return Turn(bound, new)
 
     def _dearer(self, prices: Prices) -> Prices:

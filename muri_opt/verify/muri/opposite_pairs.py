@@ -33,12 +33,14 @@ class Suits(NamedTuple):
 class OppositePairs:
     """Pairs that begin half a cycle apart, the best first.
 
-    ``times[r]`` is stage r of every job, ``score`` what a pair is above its price at its own period.
+    ``times[r]`` is stage r of every job, ``score`` what a pair is above its price at its own period. ``looked`` is how
+    many groups were looked at for the last that were yielded.
     """
 
     def __init__(
         self, times: Sequence[Floats], adds: Floats, pays: Floats, first: Ints, second: Ints, score: Floats
     ) -> None:
+        self.looked = 0
         line = np.argsort(-score, kind="stable")
         self.first, self.second, self.score = first[line], second[line], score[line]
         self.adds, self.pays = (every[self.first] + every[self.second] for every in (adds, pays))
@@ -74,6 +76,7 @@ class OppositePairs:
                 wide = min(_COLUMNS, len(others))  # written out for all others, rows are compared far faster
                 mine = [np.repeat(slot[rows[some]], wide).reshape(-1, wide) for slot in self._slots if wide]
                 for at in range(0, len(others), _COLUMNS):
+                    self.looked = len(rows[some]) * len(others[at : at + _COLUMNS])
                     yield self._met(rows[some], mine, others[at : at + _COLUMNS], least, later)
 
     def _met(self, rows: Ints, mine: Sequence[Any], others: Ints, least: float, later: int) -> Ints:

@@ -35,8 +35,8 @@ MOST_PAIRS: Final = 2_000_000
 """Pairs that are kept to be looked at with one another."""
 LARGEST: Final = 1e36
 """Numbers up to which floats of 32 bits hold the sum of some."""
-_MANY: Final = 0.04
-"""Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
+_OF_A_GROUP: Final = 0.04
+"""Part of the time that a group of four takes alone, where pairs are looked at with one another."""
 _BLOCK: Final = 1 << 15
 _TOGETHER: Final = 1 << 12
 _MARGIN: Final = 1e-9
@@ -230,7 +230,7 @@ class _Scan:
     def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...], places: Ints) -> None:
         """Look at pairs with every third job, and with those two that may make up for what is missing.
 
-        Where these are many, all other pairs are looked at instead.
+        Where all pairs are kept, these are looked at with one another instead.
         """
         bidders = self.bidders
         pays = bidders.pays[first] + bidders.pays[second]
@@ -244,25 +244,30 @@ class _Scan:
         paid = pays + bidders.fixed
         need = paid + self.floor - self.margin
         next_to = Suits(one + top[:, None] > need[:, None], other + high[:, None] > need[:, None])
-        wide = []
-        for row in np.flatnonzero(high + top > need).tolist():
+        rows = np.flatnonzero(high + top > need)
+        if self.pairs is not None:
+            suits = Suits(next_to.next[rows], next_to.last[rows])
+            for groups in self.pairs.above(places[rows], bidders.fixed + self.floor - self.margin, suits):
+                self._count(int(_OF_A_GROUP * self.pairs.looked))
+                if len(groups):
+                    self._fours(groups, seats)
+            return
+        for row in rows.tolist():
             third, fourth = (np.flatnonzero(suits[row]) for suits in next_to)
             enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need[row])
-            if self.pairs is not None and len(enough) > _MANY * len(self.pairs.first):
-                wide.append(row)
-                continue
             some, others = third[enough // len(fourth)], fourth[enough % len(fourth)]
             some, others = some[some != others], others[some != others]
             if len(some):
                 same = np.full(len(some), first[row]), np.full(len(some), second[row])
+                self._count(len(some))
                 self._fours(np.column_stack([*same, some, others]), seats)
-        if self.pairs is not None and wide:
-            least = bidders.fixed + self.floor - self.margin
-            suits = Suits(next_to.next[wide], next_to.last[wide])
-            self.fours += int(_MANY * (suits.next.sum(axis=1) * suits.last.sum(axis=1)).sum())
-            for groups in self.pairs.above(places[wide], least, suits):
-                if len(groups):
-                    self._fours(groups, seats)
+
+    def _count(self, groups: int) -> None:
+        """Count groups that are looked at; after too many more is conceded."""
+        self.fours += groups
+        if self.fours > MOST_FOURS:
+            self.fours = 0
+            self._raise(max(2 * self.floor, self.floor + self.bidders.fixed / 200))
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:
         """Return what every third job adds above its price, with a part of what the two add, at the period of three."""
@@ -304,10 +309,6 @@ class _Scan:
 
     def _fours(self, groups: Ints, seats: tuple[int, ...]) -> None:
         bidders = self.bidders
-        self.fours += len(groups)
-        if self.fours > MOST_FOURS:
-            self.fours = 0
-            self._raise(max(2 * self.floor, self.floor + bidders.fixed / 200))
         order = (seats[0], seats[2], seats[1], seats[3])
         period = self._period(
             {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate(order)}

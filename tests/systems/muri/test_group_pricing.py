@@ -10,7 +10,7 @@ import pytest
 from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
-from muri_opt.systems.muri import group_pricing, program_master
+from muri_opt.systems.muri import pair_meetings, program_master
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
 from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
 from muri_opt.systems.muri.group_values import GroupRules
@@ -35,14 +35,14 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
-@pytest.mark.parametrize("many", [-1.0, 10.0])
+@pytest.mark.parametrize("columns_at_once", [3, 4096])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_full_look_finds_the_group_that_is_most_above_its_price(
-    kind: str, objective: str, many: float, monkeypatch: pytest.MonkeyPatch
+    kind: str, objective: str, columns_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the prices of the relaxation, lowered for some jobs; pairs meet all others, or only those that suit them."""
-    monkeypatch.setattr(group_pricing, "MANY", many)
+    """At the prices of the relaxation, lowered for some jobs."""
+    monkeypatch.setattr(pair_meetings, "_COLUMNS", columns_at_once)
     round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
