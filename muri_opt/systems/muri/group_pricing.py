@@ -35,9 +35,7 @@ PER_STEP: Final = 7e-8
 """Work of a step: two jobs with a third."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
-MOST_SUITED: Final = 32
-"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
-WIDE_PAIRS: Final = 2_000
+WIDE_PAIRS: Final = 1_500
 """Pairs of a wide look, about."""
 TRIED: Final = (12, 16)
 """Parts of the line of pairs from which the work of a full look is told, and how many pairs each has."""
@@ -53,10 +51,7 @@ _NEVER: Final = -1e30
 
 
 class Reach(Enum):
-    """What is looked at: the best pairs of each job; some of all that could pay, with the jobs that suit best; or all.
-
-    Every wide look takes other pairs.
-    """
+    """What is looked at: the best pairs of each job; some of all that could pay, each time others; or all of them."""
 
     QUICK = 1
     WIDE = 2
@@ -196,8 +191,8 @@ class _Bucket:
         """Yield groups of types that may be worth more than they pay."""
         if self.count < 2 or self.largest < 2:
             return
-        first, second, score = self._all_pairs(wide=reach is not Reach.QUICK)
-        yield self._types(first, second)
+        first, second, score, alone = self._all_pairs(wide=reach is not Reach.QUICK)
+        yield self._types(first[alone], second[alone])
         if self.largest == 2:
             return
         first, second = self._in_line(first, second, score)
@@ -214,7 +209,8 @@ class _Bucket:
         """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
         if self.count < 2 or self.largest < 3:
             return 0.0
-        first, second = self._in_line(*self._all_pairs(wide=True))
+        first, second, score, _ = self._all_pairs(wide=True)
+        first, second = self._in_line(first, second, score)
         parts, each = TRIED
         step = max(each, len(first) // parts)
         some = np.flatnonzero(np.arange(len(first)) % step < each)
@@ -224,12 +220,12 @@ class _Bucket:
                 pass
         return (self.pricing.spent - before) * len(first) / max(1, len(some))
 
-    def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats]:
-        """Return pairs with what they are above their own prices."""
+    def _all_pairs(self, *, wide: bool) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
+        """Return pairs with what they are above their own prices, and whether they may pay without others."""
         if wide:
             self.score = np.empty((self.count, self.count), dtype=np.float32)
-        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
-        return first, second, score
+        first, second, score, alone = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
+        return first, second, score, alone
 
     def _in_line(self, first: Ints, second: Ints, score: Floats) -> tuple[Ints, Ints]:
         """Return pairs, no more than may be looked at: the best first, but of some thousands those alike together."""
@@ -240,7 +236,7 @@ class _Bucket:
         best = best[np.lexsort((second[best], first[best], np.arange(len(best)) // _TOGETHER))]
         return first[best], second[best]
 
-    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
+    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats, NDArray[np.bool_]]]:
         """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
 
         Or all that could make a group pay: one of the two pairs of four jobs is above half of what its GPUs cost, and
@@ -254,15 +250,16 @@ class _Bucket:
                 best = min(PER_JOB, self.count - 1)
                 row = np.repeat(np.arange(len(rows)), best)
                 second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
-                yield rows[row], second, score[row, second]
+                yield rows[row], second, score[row, second], np.ones(len(row), dtype=np.bool_)
                 continue
             self.score[rows] = score
-            pays = self._scores(rows, 1, self.slow[2]) >= self.fixed
-            pays |= score >= (self.fixed / 2 if self.largest > 3 else self.fixed)
+            alone = self._scores(rows, 1, self.slow[2]) >= self.fixed
+            alone |= score * (self.slow[self.largest] / self.slow[2]) >= self.fixed
+            pays = alone | (score >= (self.fixed / 2 if self.largest > 3 else self.fixed))
             if self.largest > 2:
                 pays |= score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
             row, second = np.nonzero(pays)
-            yield rows[row], second, score[row, second]
+            yield rows[row], second, score[row, second], alone[row, second]
 
     def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
         """Return what some jobs and every other, so many slots apart, are above their prices."""
@@ -331,7 +328,7 @@ class _Bucket:
     def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, reach: Reach) -> Iterator[Ints]:
         """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
 
-        In a full look, all jobs are tried that could make a group pay with the best one in the other seat.
+        But for quick looks, all jobs are tried that could make a group pay with the best one in the other seat.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
         high, top = one.half.max(axis=1), other.half.max(axis=1)
@@ -348,11 +345,10 @@ class _Bucket:
             return
         thirds = one.half[able] > (pays - top)[able, None]
         fourths = other.half[able] > (pays - high)[able, None]
-        if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:
+        if self.rule.adds_up and self.slots == 4:
             yield self._met(first[able], second[able], Suits(thirds, fourths))
             return
-        most = MOST_SUITED if reach is Reach.WIDE else self.count
-        for wide, rows in _alike(np.minimum(thirds.sum(axis=1), most), np.minimum(fourths.sum(axis=1), most)):
+        for wide, rows in _alike(thirds.sum(axis=1), fourths.sum(axis=1)):
             self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
             for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
                 yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)

@@ -29,14 +29,14 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.25
+QUICK_UNTIL: Final = 0.22
 """Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.45
+WIDE_UNTIL: Final = 0.55
 """Part of it from which no wide look begins."""
 GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
 """Parts of the value by which GPUs may be dearer than prices tell, so that groups that are hardly above are left out:
 the last is as good as no bound."""
-FULL_PART: Final = 0.6
+FULL_PART: Final = 0.65
 """Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
@@ -53,9 +53,9 @@ _COVERED: Final = 3
 """Times that the best prices are looked at again, and rise where groups are above them."""
 _AT_ONCE: Final = 500
 """Groups that are looked through between two looks at which types have enough."""
-_RISEN: Final = 10_000
+_RISEN: Final = 4_000
 """Groups that are added at once to the program that tells by how much prices rise."""
-_RISES: Final = 6
+_RISES: Final = 4
 """Times that it is solved."""
 
 
@@ -154,10 +154,14 @@ class Master:
         self.told = self.first_prices(budget)
         self._generate(budget, share=0.5, few=len(self.types.g) / 5)
 
-    def _generate(self, budget: Budget, *, share: float, few: float) -> None:
-        """Take up groups from the prices that were told last, until there are few new ones or prices are close."""
+    def _generate(self, budget: Budget, *, share: float, few: float) -> Prices:
+        """Take up groups from the prices that were told last, until there are few new ones or prices are close.
+
+        Return the prices that looks liked best.
+        """
         mixed: Smoothing[Prices] = Smoothing(between=_between, share=share, few=few, least=0.05)
-        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        best = generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        return best.multipliers
 
     def priced(self, budget: Budget) -> Prices:
         """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
@@ -167,8 +171,10 @@ class Master:
         """
         self.look_quickly(budget.until(QUICK_UNTIL))
         self.reach = Reach.WIDE
-        self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
+        good = self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
         self.reach, self.looking = Reach.FULL, budget
+        self.solve_master(budget)  # with the groups of the last wide look
+        self.told = _between(good, self.told, 0.5)  # a full look is dear: prices should not jump before it
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
             if self.covered or self._ends(budget):

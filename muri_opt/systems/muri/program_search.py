@@ -24,7 +24,7 @@ CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
 CHECKING: Final = 1.3
 """How much longer it takes than a full look at the same prices, at most."""
-PRICING: Final = 0.65
+PRICING: Final = 0.7
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
 SHORT: Final = 0.75
 """Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
