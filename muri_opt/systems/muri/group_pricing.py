@@ -35,10 +35,14 @@ PER_STEP: Final = 7e-8
 """Work of a step: two jobs with a third."""
 SUITED: Final = 8
 """Jobs that are tried for each of the two free seats of a pair in a quick look."""
-WIDE_PAIRS: Final = 1_500
-"""Pairs of a wide look, about."""
-TRIED: Final = (12, 16)
-"""Parts of the line of pairs from which the work of a full look is told, and how many pairs each has."""
+MOST_SUITED: Final = 96
+"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
+WIDE_PARTS: Final = 96
+"""Parts of the line of pairs that a wide look takes."""
+TRIED_PARTS: Final = 12
+"""Parts of it from which the work of a full look is told."""
+OF_PART: Final = 16
+"""Pairs of each of them."""
 _STEPS_OF_TWO: Final = 0.45
 _STEPS_OF_FOUR: Final = 3
 _STEPS_OF_SEEN: Final = 40
@@ -51,7 +55,10 @@ _NEVER: Final = -1e30
 
 
 class Reach(Enum):
-    """What is looked at: the best pairs of each job; some of all that could pay, each time others; or all of them."""
+    """What is looked at: the best pairs of each job; some of all that could pay, with the jobs that suit best; or all.
+
+    Every wide look takes other pairs.
+    """
 
     QUICK = 1
     WIDE = 2
@@ -144,6 +151,20 @@ def _best_places(suits: Floats, most: int) -> Ints:
     return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
 
 
+def _suited(suits: Floats, least: Floats, most: int) -> NDArray[np.bool_]:
+    """Return which jobs suit each row by more than the least, of those no more than so many of the best."""
+    if most < suits.shape[1]:
+        least = np.maximum(least, np.partition(suits, -most - 1, axis=1)[:, -most - 1])
+    able: NDArray[np.bool_] = suits > least[:, None]
+    return able
+
+
+def _parts(count: int, parts: int, turn: int) -> Ints:
+    """Return places in a line of so many: parts of it at equal distances, each turn others."""
+    step = max(OF_PART, count // parts)
+    return np.flatnonzero((np.arange(count) - turn * OF_PART) % step < OF_PART)
+
+
 def _alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Yield rows with nearly as many thirds and fourths, and how many that is at most: powers of two."""
     steps = [np.ceil(np.log2(np.maximum(1, counts))).astype(np.int64) for counts in (thirds, fourths)]
@@ -185,6 +206,7 @@ class _Bucket:
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.step = max(1, _BLOCK // max(1, self.count))
+        self.is_tried = False
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
     def groups(self, reach: Reach) -> Iterator[Ints]:
@@ -197,8 +219,8 @@ class _Bucket:
             return
         first, second = self._in_line(first, second, score)
         if reach is Reach.WIDE:
-            step = max(1, -(-len(first) // WIDE_PAIRS))
-            first, second = first[self.pricing.turn % step :: step], second[self.pricing.turn % step :: step]
+            some = _parts(len(first), WIDE_PARTS, self.pricing.turn)
+            first, second = first[some], second[some]
         for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
                 self.pricing.complete = False
@@ -209,11 +231,10 @@ class _Bucket:
         """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
         if self.count < 2 or self.largest < 3:
             return 0.0
+        self.is_tried = True
         first, second, score, _ = self._all_pairs(wide=True)
         first, second = self._in_line(first, second, score)
-        parts, each = TRIED
-        step = max(each, len(first) // parts)
-        some = np.flatnonzero(np.arange(len(first)) % step < each)
+        some = _parts(len(first), TRIED_PARTS, 0)
         before = self.pricing.spent
         for at in np.array_split(some, len(some) // self.step + 1):
             for _ in self._filled(first[at], second[at], Reach.FULL):
@@ -328,7 +349,7 @@ class _Bucket:
     def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, reach: Reach) -> Iterator[Ints]:
         """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
 
-        But for quick looks, all jobs are tried that could make a group pay with the best one in the other seat.
+        In a full look, all jobs are tried that could make a group pay with the best one in the other seat.
         """
         pays = self.pays[first] + self.pays[second] + self.fixed
         high, top = one.half.max(axis=1), other.half.max(axis=1)
@@ -343,8 +364,9 @@ class _Bucket:
             groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
             yield self._best_fours(groups, row, _NEVER, 2)
             return
-        thirds = one.half[able] > (pays - top)[able, None]
-        fourths = other.half[able] > (pays - high)[able, None]
+        most = min(MOST_SUITED, self.count) if reach is Reach.WIDE else self.count
+        thirds = _suited(one.half[able], (pays - top)[able], most)
+        fourths = _suited(other.half[able], (pays - high)[able], most)
         if self.rule.adds_up and self.slots == 4:
             yield self._met(first[able], second[able], Suits(thirds, fourths))
             return
@@ -360,7 +382,11 @@ class _Bucket:
 
     def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
         """Return the best groups of pairs with all others."""
-        met = self.meetings.of(first, second, self.score[first, second], suits)
+        score = self.score[first, second]
+        if self.is_tried:
+            self.pricing.spend(STEPS * self.meetings.count(score, suits))
+            return self._types(*np.zeros((4, 0), dtype=np.int64))
+        met = self.meetings.of(first, second, score, suits)
         self.pricing.spend(STEPS * self.meetings.last)
         groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
         return self._best_fours(groups, met.row, self.fixed, OF_PAIR)

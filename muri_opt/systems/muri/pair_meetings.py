@@ -7,7 +7,7 @@ arrays of 32-bit floats: picking out for each pair just those that suit it takes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 STEPS: Final = 0.08
 """Steps of work for two pairs that meet."""
 _ROWS: Final = 16
@@ -39,47 +39,51 @@ class Suits(NamedTuple):
 
 
 class PairMeetings:
-    """All pairs that could be a half of a group: jobs in slots 1 and 3, the best first.
+    """All pairs that could be a half of a group, jobs in slots 1 and 3, by a number for each two jobs.
 
     ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides, and
     ``last`` how often two pairs met in the last call.
     """
 
     def __init__(self, times: Sequence[Floats], adds: Floats, pays: Floats, score: Floats, fixed: float) -> None:
-        self.third, self.fourth = np.nonzero(score > fixed - score.max())
-        line = np.argsort(-score[self.third, self.fourth], kind="stable")
-        self.third, self.fourth = self.third[line], self.fourth[line]
-        self.score = score[self.third, self.fourth]
         self.times, self.adds, self.pays, self.fixed, self.last = times, adds, pays, fixed, 0
-        self._slots = _longest(times, self.third, self.fourth, later=1)
-        self._adds = (adds[self.third] + adds[self.fourth]).astype(np.float32)
-        self._pays = ((1 - _ROUNDING) * (pays[self.third] + pays[self.fourth])).astype(np.float32)
-
-    def __len__(self) -> int:
-        return len(self.third)
+        self.score = score.ravel()
+        third, fourth = (jobs.ravel() for jobs in np.indices(score.shape))
+        self._slots = _longest(times, third, fourth, later=1)
+        self._adds = (adds[third] + adds[fourth]).astype(np.float32)
+        self._pays = ((1 - _ROUNDING) * (pays[third] + pays[fourth])).astype(np.float32)
 
     def of(self, first: Ints, second: Ints, both: Floats, suits: Suits) -> Met:
-        """Return the pairs that may make a group pay with jobs in slots 0 and 2, whose score is ``both``.
-
-        Turning the cycle makes the better pair the first one: others that are better are left out. So are those with a
-        job that suits none of a few jobs that are looked at together, which is the more the more these are alike.
-        """
+        """Return the pairs that may make a group pay with jobs in slots 0 and 2, whose score is ``both``."""
         found, self.last = [Met(*np.zeros((3, 0), dtype=np.int64))], 0
-        for begin in range(0, len(first), _ROWS):
-            rows = np.arange(begin, min(begin + _ROWS, len(first)))
-            start, stop = np.searchsorted(-self.score, (-both[rows].max(), both[rows].max() - self.fixed)).tolist()
-            third, fourth = (np.logical_or.reduce(every[rows], axis=0) for every in suits)
-            others = start + np.flatnonzero(third[self.third[start:stop]] & fourth[self.fourth[start:stop]])
+        for rows, others in self._others(both, suits):
             mine = _longest(self.times, first[rows], second[rows], later=0)
             wide = min(_COLUMNS, len(others))
-            self.last += len(rows) * len(others)
             mine = [np.repeat(slot, wide).reshape(len(rows), wide) for slot in mine]
+            self.last += len(rows) * len(others)
             for at in range(0, len(others), _COLUMNS):
                 row, other = self._paying(first[rows], second[rows], mine, others[at : at + _COLUMNS])
                 no_better = self.score[other] <= both[rows[row]]
                 row, other = rows[row[no_better]], other[no_better]
-                found.append(Met(row, self.third[other], self.fourth[other]))
+                found.append(Met(row, *np.divmod(other, len(self.adds))))
         return Met(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+    def count(self, both: Floats, suits: Suits) -> int:
+        """Return how often two pairs meet for that."""
+        return sum(len(rows) * len(others) for rows, others in self._others(both, suits))
+
+    def _others(self, both: Floats, suits: Suits) -> Iterator[tuple[Ints, Ints]]:
+        """Yield a few rows at a time, and the pairs that they meet.
+
+        Turning the cycle makes the better pair the first one: others that are better are left out. So are those with a
+        job that suits none of the rows, which is the more the more these are alike.
+        """
+        for begin in range(0, len(both), _ROWS):
+            rows = np.arange(begin, min(begin + _ROWS, len(both)))
+            third, fourth = (np.flatnonzero(np.logical_or.reduce(every[rows], axis=0)) for every in suits)
+            others = (len(self.adds) * third[:, None] + fourth).ravel()
+            score, most = self.score[others], float(both[rows].max())
+            yield rows, others[(score <= most) & (score > self.fixed - most)]
 
     def _paying(self, first: Ints, second: Ints, mine: Sequence[Any], others: Ints) -> tuple[Ints, Ints]:
         """Return which pairs, by their place, pay with which of the others.

@@ -22,7 +22,7 @@ from muri_opt.systems.program import Searched
 
 CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
-CHECKING: Final = 1.3
+CHECKING: Final = 1.6
 """How much longer it takes than a full look at the same prices, at most."""
 PRICING: Final = 0.7
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""

@@ -47,6 +47,8 @@ class OppositePairs:
         self._slots = [self._longest(times, slot).astype(np.float32) for slot in range(_SLOTS)]
         self._adds = self.adds.astype(np.float32)
         self._pays = (self.pays - _ROUNDING * np.abs(self.pays)).astype(np.float32)
+        self._place = np.full((len(adds), len(adds)), -1, dtype=np.int32)
+        self._place[self.first, self.second] = np.arange(len(self.first))
 
     def _longest(self, times: Sequence[Floats], slot: int) -> Floats:
         """Return how long each pair takes in a slot: the second of it is two stages behind the first."""
@@ -68,11 +70,10 @@ class OppositePairs:
         for begin in range(0, len(rows), _ROWS):
             some = slice(begin, begin + _ROWS)
             starts, stops = self.met(rows[some], least)
-            every = slice(int(starts.min()), int(stops.max()))
-            following, last = (np.logical_or.reduce(suit[some], axis=0) for suit in suits)
-            first, second = self.first[every], self.second[every]
-            for later, fits in ((1, following[first] & last[second]), (3, last[first] & following[second])):
-                others = every.start + np.flatnonzero(fits)
+            following, last = (np.flatnonzero(np.logical_or.reduce(suit[some], axis=0)) for suit in suits)
+            for later, first, second in ((1, following, last), (3, last, following)):
+                others = self._place[np.ix_(first, second)].ravel()
+                others = others[(others >= starts.min()) & (others < stops.max())]  # those that are no pair have -1
                 wide = min(_COLUMNS, len(others))  # written out for all others, rows are compared far faster
                 mine = [np.repeat(slot[rows[some]], wide).reshape(-1, wide) for slot in self._slots if wide]
                 for at in range(0, len(others), _COLUMNS):
