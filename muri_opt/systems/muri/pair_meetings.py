@@ -41,8 +41,8 @@ class Suits(NamedTuple):
 class PairMeetings:
     """All pairs that could be a half of a group, jobs in slots 1 and 3, by a number for each two jobs.
 
-    ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides, and
-    ``last`` how often two pairs met in the last call.
+    ``score[u, v]`` is what two jobs are above their prices at their own period, ``fixed`` what a group pays besides,
+    and ``last`` how often two pairs met in the last call.
     """
 
     def __init__(self, times: Sequence[Floats], adds: Floats, pays: Floats, score: Floats, fixed: float) -> None:

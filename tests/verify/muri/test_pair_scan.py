@@ -86,8 +86,8 @@ def test_pairs_that_meet_all_others_miss_no_group(
 ) -> None:
     """Prices are such that hardly a group is above them: either pair of it may be the one that is found.
 
-    Pairs are looked at in the order of what they are above their price, or of their jobs, and with jobs one by one where
-    they cannot all be kept.
+    Pairs are looked at in the order of what they are above their price, or of their jobs; and with jobs one by one,
+    where they cannot all be kept.
     """
     monkeypatch.setattr(pair_scan, "MOST_PAIRS", most)
     monkeypatch.setattr(pair_scan, "_TOGETHER", together)
