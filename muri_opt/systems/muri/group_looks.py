@@ -42,7 +42,7 @@ _STEPS_OF_FOUR: Final = 3
 OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
 _BLOCK: Final = 1 << 15
-_TOGETHER: Final = 1 << 12
+_TOGETHER: Final = 1 << 16
 _CELLS: Final = 1 << 21
 _NEVER: Final = -1e30
 

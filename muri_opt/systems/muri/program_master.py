@@ -29,7 +29,7 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.22
+QUICK_UNTIL: Final = 0.2
 """Part of the budget for prices that quick looks may take."""
 WIDE_UNTIL: Final = 0.55
 """Part of it from which no wide look begins."""
@@ -145,14 +145,15 @@ class Master:
         each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
         return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
 
-    def look_quickly(self, budget: Budget) -> None:
-        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over.
+    def look_quickly(self, budget: Budget) -> Prices:
+        """Take up groups by quick looks, until these find few or the budget is over; return the first prices.
 
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
-        self.told = self.first_prices(budget)
+        self.told = first = self.first_prices(budget)
         self._generate(budget, share=0.5, few=len(self.types.g) / 5)
+        return first
 
     def _generate(self, budget: Budget, *, share: float, few: float) -> Prices:
         """Take up groups from the prices that were told last, until there are few new ones or prices are close.
@@ -169,8 +170,8 @@ class Master:
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
         less than a higher price of all GPUs.
         """
-        self.look_quickly(budget.until(QUICK_UNTIL))
-        self.reach = Reach.WIDE
+        first = self.look_quickly(budget.until(QUICK_UNTIL))
+        self.reach, self.told = Reach.WIDE, _between(first, self.told, 0.5)  # quick looks tell little of which are better
         good = self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
         self.reach, self.looking = Reach.FULL, budget
         self.solve_master(budget)  # with the groups of the last wide look

@@ -24,7 +24,7 @@ CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
 CHECKING: Final = 1.6
 """How much longer it takes than a full look at the same prices, at most."""
-PRICING: Final = 0.7
+PRICING: Final = 0.65
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
 SHORT: Final = 0.75
 """Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
@@ -67,8 +67,7 @@ def search_groups(
         duals = job_prices(round_, types.rules)
     else:
         duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
-        if left is not None:
-            within = budget.until(max(PRICING, 1 - CHECKING * master.seconds_of_look() / left))
+        within = _without_check(budget, CHECKING * master.seconds_of_look())
     values = Rounding(master, solve).values(within)
     found = f"{len(master.groups):,} groups were priced of those that there are"
     return Searched(
@@ -76,6 +75,12 @@ def search_groups(
         duals=duals,
         detail=found,
     )
+
+
+def _without_check(budget: Budget, check: float) -> Budget:
+    """Return what is left of a budget but for the seconds of the check, or half of it."""
+    left = budget.left().seconds
+    return budget.share(1.0 if left is None else max(0.5, 1 - check / max(left, check)))
 
 
 def _started(round_: Round, types: GroupTypes, start: Decision | None) -> Ints:

@@ -38,7 +38,7 @@ LARGEST: Final = 1e36
 _OF_A_GROUP: Final = 0.04
 """Part of the time that a group of four takes alone, where pairs are looked at with one another."""
 _BLOCK: Final = 1 << 15
-_TOGETHER: Final = 1 << 12
+_TOGETHER: Final = 1 << 16
 _MARGIN: Final = 1e-9
 _NEVER: Final = -1e300
 
