@@ -168,10 +168,12 @@ class Master:
         """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
 
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
-        less than a higher price of all GPUs.
+        less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
+        not: then the check, which looks at as much, is quick enough, too.
         """
         first = self.look_quickly(budget.until(QUICK_UNTIL))
-        self.reach, self.told = Reach.WIDE, _between(first, self.told, 0.5)  # quick looks tell little of which are better
+        self.reach = Reach.WIDE
+        self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
         good = self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
         self.reach, self.looking = Reach.FULL, budget
         self.solve_master(budget)  # with the groups of the last wide look
