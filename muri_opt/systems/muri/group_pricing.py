@@ -91,7 +91,7 @@ class GroupPricing:
         return Seen(groups, values - charges.of(self.types, groups))
 
     def full_work(self, charges: Charges, budget: Budget) -> float:
-        """Return about how much work a full look is, from some of its pairs."""
+        """Return about how much work a full look is that finds few groups, from some of its pairs."""
         self.spent, self.budget = 0.0, budget
         return sum(bucket.full_work() for bucket in self._buckets(charges, 0.0, self.able))
 

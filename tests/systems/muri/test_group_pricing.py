@@ -127,13 +127,14 @@ def test_where_full_looks_are_too_much_work_dearer_gpus_cover_what_is_left_out(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_work_of_a_full_look_is_told_by_some_pairs(kind: str) -> None:
+    """At prices that hardly a group is above."""
     round_ = different_jobs(kind, 70, 2)
     types = GroupTypes.of(round_, rules_of("efficiency"))
     pricing = GroupPricing(types, types.able(round_))
-    charges = charges_of(types, np.full(70, 80_000.0), 500_000.0)
+    charges = charges_of(types, np.full(70, 80_000.0), 550_000.0)
     told = pricing.full_work(charges, unlimited())
     pricing.look(charges, Reach.FULL, unlimited())
-    assert 0.5 * pricing.spent <= told <= 2 * pricing.spent
+    assert 0.7 * pricing.spent <= told <= 1.3 * pricing.spent
 
 
 def test_a_full_look_that_ends_too_early_says_so() -> None:
