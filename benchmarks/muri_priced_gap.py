@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--cpu", action="store_true", help="count CPU seconds of this process in that limit")
     given = parser.parse_args(arguments)
     if given.cpu:
-        budget.time = SimpleNamespace(monotonic=time.process_time)  # type: ignore[assignment]
+        budget.time = SimpleNamespace(monotonic=time.process_time)  # type: ignore[attr-defined,assignment]
     limits = Limits(work=given.work) if given.seconds is None else Limits(seconds=given.seconds)
     print(f"{'kind':9} {'objective':10} seed {'value':>13} {'bound':>13} {'gap':>7} {'search':>8} {'check':>7}")
     for kind in given.kinds:

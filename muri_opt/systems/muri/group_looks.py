@@ -115,7 +115,7 @@ class Bucket:
         self.pays = (charges.job[units] + gpus * charges.per_gpu[units]).astype(np.float32)
         self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
         self.slow = SLOWDOWN[rules.slowdown]
-        self.idle = bool((sum(self.times) < pricing.unit).any())
+        self.idle = bool(np.any(sum(self.times) < pricing.unit))
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.step = max(1, _BLOCK // max(1, self.count))

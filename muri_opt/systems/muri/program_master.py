@@ -20,7 +20,8 @@ from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_keys import different
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach, Seen
+from muri_opt.systems.muri.group_looks import Reach
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 

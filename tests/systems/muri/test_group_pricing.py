@@ -12,7 +12,8 @@ from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.muri import pair_meetings, program_master
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
+from muri_opt.systems.muri.group_looks import Reach
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.program import GroupingFormulation
 from muri_opt.systems.muri.program_columns import GroupColumns
