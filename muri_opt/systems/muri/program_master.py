@@ -30,10 +30,10 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.2
-"""Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.55
-"""Part of it from which no wide look begins."""
+QUICK_PART: Final = 0.35
+"""Part of the budget for prices that quick looks may take, of what the first prices leave."""
+WIDE_PART: Final = 0.45
+"""Part of what they leave that wide looks may take."""
 GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
 """Parts of the value by which GPUs may be dearer than prices tell, so that groups that are hardly above are left out:
 the last is as good as no bound."""
@@ -146,14 +146,14 @@ class Master:
         each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
         return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
 
-    def look_quickly(self, budget: Budget) -> Prices:
-        """Take up groups by quick looks, until these find few or the budget is over; return the first prices.
+    def look_quickly(self, budget: Budget, part: float = 1.0) -> Prices:
+        """Take up groups by quick looks, in a part of what is left or until they find few; return the first prices.
 
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
         self.told = first = self.first_prices(budget)
-        self._generate(budget, share=0.5, few=len(self.types.g) / 5)
+        self._generate(budget.share(part), share=0.5, few=len(self.types.g) / 5)
         return first
 
     def _generate(self, budget: Budget, *, share: float, few: float) -> Prices:
@@ -172,10 +172,10 @@ class Master:
         less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
         not: then the check, which looks at as much, is quick enough, too.
         """
-        first = self.look_quickly(budget.until(QUICK_UNTIL))
+        first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
         self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
-        good = self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
+        good = self._generate(budget.share(WIDE_PART), share=0.4, few=5)
         self.reach, self.looking = Reach.FULL, budget
         self.solve_master(budget)  # with the groups of the last wide look
         self.told = _between(good, self.told, 0.5)  # a full look is dear: prices should not jump before it
