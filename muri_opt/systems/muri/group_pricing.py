@@ -8,56 +8,26 @@ bounds; which pairs are looked at decides whether it is quick or finds nearly al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Budget, unlimited
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.muri.group_keys import different, keys
-from muri_opt.systems.muri.interleaving import SLOWDOWN, slot_count
+from muri_opt.systems.muri.group_keys import different
+from muri_opt.systems.muri.group_looks import Bucket, Reach
+from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
-from muri_opt.systems.muri.pair_meetings import MANY, STEPS, PairMeetings, Suits
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
-PER_JOB: Final = 4
-"""Pairs that a quick look takes of each job."""
-MOST_STEPS: Final = 500_000_000
-"""Pairs times third jobs of one look."""
 PER_STEP: Final = 7e-8
 """Work of a step: two jobs with a third."""
-SUITED: Final = 8
-"""Jobs that are tried for each of the two free seats of a pair in a quick look."""
-MOST_SUITED: Final = 16
-"""Jobs that are tried for each of them in a wide look, at most, of those that could make the group pay."""
-MOST_EXCHANGED: Final = 200_000
-"""Groups that are looked at in one turn of exchanging members."""
-_EXCHANGES: Final = 2
-_STEPS_OF_GROUP: Final = 15
-_STEPS_OF_TWO: Final = 0.3
-OF_PAIR: Final = 32
-"""Groups of a pair that are found in wide and full looks."""
-_BLOCK: Final = 1 << 15
-_CELLS: Final = 1 << 21
-_NEVER: Final = -1e300
-
-
-class Reach(Enum):
-    """What is looked at: the best pairs of each job; all that could pay, with the jobs that suit best; or with all.
-
-    The second also exchanges members of the best groups.
-    """
-
-    QUICK = 1
-    WIDE = 2
-    FULL = 3
+_STEPS_OF_SEEN: Final = 40
 
 
 class Seen(NamedTuple):
@@ -88,7 +58,7 @@ class GroupPricing:
 
     def __init__(self, types: GroupTypes, able: Ints) -> None:
         self.types, self.able = types, able
-        self.spent, self.budget = 0.0, unlimited()
+        self.spent, self.budget, self.complete, self.turn = 0.0, unlimited(), True, 0
         rules = types.rules
         self.rule, self.slots = pattern_named(rules.pattern), slot_count(rules.pattern, types.stages.shape[1])
         amount = adds_alone(rules, types.members(np.arange(len(types.g))))
@@ -107,286 +77,34 @@ class GroupPricing:
         """Return groups and their profits; with those ``among`` so many jobs of each type, all if not said.
 
         A full look finds, of every two jobs half a cycle apart, the groups with most profit, if that is the ``least``.
-        The best pairs come first, and when the budget is over the others are looked at as in a wide one. ``spent`` is
-        the work of the last look.
+        The best pairs come first, and when the budget is over it ends: then it is not ``complete``. ``spent`` is the
+        work of the last look.
         """
+        self.spent, self.budget, self.complete = 0.0, budget, True
+        self.turn += 1
         able = self.able if among is None else among
+        parts = [groups for bucket in self._buckets(charges, least, able) for groups in bucket.groups(reach)]
+        none = np.zeros((0, self.types.largest), dtype=np.int64)
+        groups = different(np.concatenate([none, *parts]))
+        self.spend(_STEPS_OF_SEEN * len(groups))
+        values = self.types.values(groups, np.full(len(groups), -1))[0]
+        return Seen(groups, values - charges.of(self.types, groups))
+
+    def full_work(self, charges: Charges, budget: Budget) -> float:
+        """Return about how much work a full look is that finds few groups, from some of its pairs."""
         self.spent, self.budget = 0.0, budget
-        parts = []
+        return sum(bucket.full_work() for bucket in self._buckets(charges, 0.0, self.able))
+
+    def _buckets(self, charges: Charges, least: float, able: Ints) -> Iterator[Bucket]:
+        """Yield the jobs that may share, by the GPUs of their largest."""
         for gpus in np.unique(self.types.g[able > 0]).tolist():
             fits = (self.types.g == gpus) if self.types.rules.sizes == "equal" else (self.types.g <= gpus)
             kinds = np.flatnonzero(fits & (able > 0))
             kinds = kinds[np.argsort(self.alike[kinds], kind="stable")]
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
-            parts += [*_Bucket(self, units, gpus, charges, least).groups(reach)]
-        seen = self._seen(
-            different(np.concatenate([np.zeros((0, self.types.largest), dtype=np.int64), *parts])), charges
-        )
-        return self._exchanged(seen, charges, able) if reach is Reach.WIDE else seen
+            yield Bucket(self, units, gpus, charges, least)
 
     def spend(self, steps: float) -> None:
         """Count steps of a look."""
         self.spent += PER_STEP * steps
         self.budget.spend(PER_STEP * steps)
-
-    def _seen(self, groups: Ints, charges: Charges) -> Seen:
-        values = self.types.values(groups, np.full(len(groups), -1))[0]
-        return Seen(groups, values - charges.of(self.types, groups))
-
-    def _exchanged(self, seen: Seen, charges: Charges, able: Ints) -> Seen:
-        """Return groups with those that are better by one member, from the best of them on, as long as there are any.
-
-        Bounds by three jobs tell little where many jobs are alike: the best fourth may be far down their line.
-        """
-        every, tried = [seen], np.zeros(0, dtype=np.int64)
-        start = seen
-        for _ in range(_EXCHANGES):
-            kinds = np.flatnonzero(able > 0)
-            most = max(1, MOST_EXCHANGED // max(1, len(kinds) * self.types.largest))
-            best = start.groups[np.argsort(-start.profit, kind="stable")[:most]]
-            best = best[~np.isin(keys(best, len(able)), tried)]
-            if not len(best):
-                break
-            tried = np.append(tried, keys(best, len(able)))
-            self.spend(_STEPS_OF_GROUP * len(best) * len(kinds) * self.types.largest)
-            found = self._seen(self._with_one_other(best, kinds, able), charges)
-            better = found.profit > 0
-            start = Seen(found.groups[better], found.profit[better])
-            every.append(start)
-        return Seen(np.concatenate([one.groups for one in every]), np.concatenate([one.profit for one in every]))
-
-    def _with_one_other(self, groups: Ints, kinds: Ints, able: Ints) -> Ints:
-        """Return all groups in which one member is another job, or one more."""
-        types, none = self.types, len(able)
-        made = np.repeat(np.where(groups < 0, none, groups)[:, None, None], types.largest, axis=1)
-        made = np.repeat(made, len(kinds), axis=2)
-        for place in range(types.largest):
-            made[:, place, :, place] = kinds
-        made = np.sort(made.reshape(-1, types.largest), axis=1)  # no job is last
-        made = np.where(made == none, -1, made)
-        used = (made[:, :, None] == made[:, None, :]).sum(axis=2)
-        allowed = ((used <= able[made]) | (made < 0)).all(axis=1)
-        if types.rules.sizes == "equal":
-            asked = types.g[made]
-            allowed &= ((asked == asked[:, :1]) | (made < 0)).all(axis=1)
-        return different(made[allowed])
-
-
-def _best_places(suits: Floats, most: int) -> Ints:
-    """Return so many places with the largest numbers of each row."""
-    places = suits.shape[1]
-    return np.argpartition(-suits, min(most, places) - 1, axis=1)[:, :most]
-
-
-def _alike(thirds: Ints, fourths: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
-    """Yield rows with nearly as many thirds and fourths, and how many that is at most: powers of two."""
-    steps = [np.ceil(np.log2(np.maximum(1, counts))).astype(np.int64) for counts in (thirds, fourths)]
-    key = 64 * steps[0] + steps[1]
-    some = (thirds > 0) & (fourths > 0)
-    for one in np.unique(key[some]).tolist():
-        rows = np.flatnonzero(some & (key == one))
-        yield (int(thirds[rows].max()), int(fourths[rows].max())), rows
-
-
-class _Suits(NamedTuple):
-    """Every job in one free seat of pairs: what it is above its price with half of what the two add, and the period."""
-
-    half: Floats
-    period: Floats
-
-    def of(self, pairs: Ints) -> _Suits:
-        """Return the same of some of the pairs."""
-        return _Suits(self.half[pairs], self.period[pairs])
-
-
-class _Bucket:
-    """Jobs that may share so many GPUs: type, what each adds times the period, and what it pays."""
-
-    def __init__(self, pricing: GroupPricing, units: Ints, gpus: int, charges: Charges, least: float) -> None:
-        types, rules = pricing.types, pricing.types.rules
-        self.pricing, self.units, self.largest = pricing, units, types.largest
-        self.rule, self.slots, self.count = pricing.rule, pricing.slots, len(units)
-        self.times = [times[units] for times in pricing.times]
-        self.adds = pricing.adds[units] * pricing.unit
-        if rules.objective == "efficiency":
-            self.adds = self.adds * types.g[units] / gpus
-        self.pays = charges.job[units] + gpus * charges.per_gpu[units]
-        self.fixed = gpus * (charges.gpu + (1e6 if rules.objective == "gpu-time" else 0.0)) + least
-        self.slow = SLOWDOWN[rules.slowdown]
-        shortest = np.maximum(pricing.unit, sum(self.times))
-        self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
-        self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
-
-    def groups(self, reach: Reach) -> Iterator[Ints]:
-        """Yield groups of types that may be worth more than they pay."""
-        wide = reach is not Reach.QUICK
-        if self.count < 2 or self.largest < 2:
-            return
-        if wide:
-            self.score = np.empty((self.count, self.count))
-        first, second, score = (np.concatenate(part) for part in zip(*self._pairs(wide=wide), strict=True))
-        yield self._types(first, second)
-        if self.largest == 2:
-            return
-        if self.slots == 4:  # turned by half a cycle, the second is the first
-            key = np.unique(np.minimum(first, second) * self.count + np.maximum(first, second), return_index=True)[1]
-            first, second, score = first[key], second[key], score[key]
-        most = max(1, MOST_STEPS // self.count)
-        best = np.argsort(-score, kind="stable")[:most]
-        first, second = first[best], second[best]
-        self.pricing.spend(2 * len(first) * self.count)
-        step = max(1, _BLOCK // self.count)
-        for begin in range(0, len(first), step):
-            yield from self._filled(first[begin : begin + step], second[begin : begin + step], reach)
-
-    def _pairs(self, *, wide: bool) -> Iterator[tuple[Ints, Ints, Floats]]:
-        """Yield pairs with what they are above their own prices: of each job the best, half a cycle apart.
-
-        Or all that could make a group pay: one of the two pairs of four jobs is above half of what its GPUs cost, and
-        two of three jobs are above what is missing with the best third one; and two alone, in any seats, above all.
-        """
-        step = max(1, 8 * _BLOCK // self.count)
-        for begin in range(0, self.count, step):
-            rows = np.arange(begin, min(self.count, begin + step))
-            score = self._scores(rows, 2 if self.slots >= 4 else 1, self.slow[self.largest])
-            if not wide:
-                best = min(PER_JOB, self.count - 1)
-                row = np.repeat(np.arange(len(rows)), best)
-                second = np.argpartition(-score, best - 1, axis=1)[:, :best].ravel()
-                yield rows[row], second, score[row, second]
-                continue
-            self.score[rows] = score
-            pays = self._scores(rows, 1, self.slow[2]) >= self.fixed
-            pays |= score >= (self.fixed / 2 if self.largest > 3 else self.fixed)
-            if self.largest > 2:
-                pays |= score * (self.slow[self.largest] / self.slow[3]) + self.alone >= self.fixed
-            row, second = np.nonzero(pays)
-            yield rows[row], second, score[row, second]
-
-    def _scores(self, rows: Ints, apart: int, slow: float) -> Floats:
-        """Return what some jobs and every other, so many slots apart, are above their prices."""
-        period = self._period({0: [times[rows, None] for times in self.times], apart: self._every})
-        score: Floats = (self.adds[rows, None] + self.adds) / (period * slow) - self.pays[rows, None] - self.pays
-        score[np.arange(len(rows)), rows] = _NEVER
-        return score
-
-    @property
-    def _every(self) -> list[Floats]:
-        return [times[None] for times in self.times]
-
-    def _period(self, seats: Mapping[int, Sequence[Any]]) -> Any:
-        sitting: list[Any] = [seats.get(slot) for slot in range(self.slots)]
-        return np.maximum(self.pricing.unit, self.rule.periods(sitting))
-
-    def _filled(self, first: Ints, second: Ints, reach: Reach) -> Iterator[Ints]:
-        """Yield pairs with the third jobs that suit best, and with two of them in both seats."""
-        rows, two = np.arange(len(first)), self.adds[first] + self.adds[second]
-        pays = self.pays[first] + self.pays[second] + self.fixed
-        suits = []
-        for one, other, free in self.third_seats:
-            seats = {one: [times[first, None] for times in self.times], free: self._every}
-            seats[other] = [times[second, None] for times in self.times]
-            period = self._period(dict(sorted(seats.items())))
-            # Threes are rare: only pairs that pay nearly all by themselves become one.
-            near = rows if reach is Reach.QUICK else np.flatnonzero(self._at_most(two, period) > pays)
-            if len(near):
-                three = (two[near, None] + self.adds) / (period[near] * self.slow[3]) - self.pays
-                three[np.arange(len(near)), first[near]] = three[np.arange(len(near)), second[near]] = _NEVER
-                yield self._types(first[near], second[near], three.argmax(axis=1))
-            if self.largest > 3:
-                period = period if self.slow[4] == 1.0 else period * self.slow[4]
-                half = two[:, None] / 2 + self.adds
-                half /= period
-                half -= self.pays
-                half[rows, first] = half[rows, second] = _NEVER
-                suits.append(_Suits(half, period))
-        if self.largest < 4 or self.count < 4:
-            return
-        yield from self._fours(first, second, suits[0], suits[1], reach)
-
-    def _at_most(self, two: Floats, period: Floats) -> Floats:
-        """Return what three jobs are at most above the price of the third, by the shortest period of the pair."""
-        most: Floats = two / (period.min(axis=1) * self.slow[3]) + self.alone
-        return most
-
-    def _fours(self, first: Ints, second: Ints, one: _Suits, other: _Suits, reach: Reach) -> Iterator[Ints]:
-        """Yield the best two jobs for both free seats of each pair that may be above its price with any two.
-
-        In a full look, all jobs are tried that could make a group pay with the best one in the other seat.
-        """
-        pays = self.pays[first] + self.pays[second] + self.fixed
-        high, top = one.half.max(axis=1), other.half.max(axis=1)
-        able = np.flatnonzero(high + top > pays)
-        some = min(SUITED, self.count)
-        if not len(able):
-            return
-        if reach is Reach.QUICK:
-            third, fourth = (_best_places(suits.half[able], some) for suits in (one, other))
-            row = np.repeat(np.arange(len(able)), some * some)
-            pairs = first[able][row], second[able][row]
-            groups = np.column_stack([*pairs, np.repeat(third, some, axis=1).ravel(), np.tile(fourth, some).ravel()])
-            yield self._best_fours(groups, row, _NEVER, 2)
-            return
-        if self.pricing.budget.over():
-            reach = Reach.WIDE
-        thirds = one.half[able] > (pays - top)[able, None]
-        fourths = other.half[able] > (pays - high)[able, None]
-        if reach is Reach.FULL and self.rule.adds_up and self.slots == 4:
-            many = thirds.sum(axis=1) * fourths.sum(axis=1) > MANY * len(self.meetings)
-            yield self._met(first[able[many]], second[able[many]], Suits(thirds[many], fourths[many]))
-            able, thirds, fourths = able[~many], thirds[~many], fourths[~many]
-        most = MOST_SUITED if reach is Reach.WIDE else self.count
-        for wide, rows in _alike(np.minimum(thirds.sum(axis=1), most), np.minimum(fourths.sum(axis=1), most)):
-            self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
-            for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
-                yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)
-
-    @cached_property
-    def meetings(self) -> PairMeetings:
-        """All pairs that could be half of a group."""
-        return PairMeetings(self.times, self.adds / self.slow[4], self.pays, self.score, self.fixed)
-
-    def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
-        """Return the best groups of pairs with all others."""
-        self.pricing.spend(STEPS * len(first) * len(self.meetings))
-        met = self.meetings.of(first, second, self.score[first, second], suits)
-        groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
-        return self._best_fours(groups, met.row, self.fixed, OF_PAIR)
-
-    def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: tuple[int, int]) -> Ints:
-        """Return the best groups of each pair that are above their price, with so many jobs in the two free seats.
-
-        The two of them are a pair half a cycle apart as well: they are above their prices by what the first two lack.
-        Where the cycle has four slots, turning it makes the better pair the first one. And no period of four is shorter
-        than that of either three.
-        """
-        pays = self.pays[first] + self.pays[second] + self.fixed
-        thirds, fourths = _best_places(one.half, most[0]), _best_places(other.half, most[1])
-        lacks = pays[:, None] - np.take_along_axis(one.half, thirds, axis=1)
-        row, left, right = np.nonzero(np.take_along_axis(other.half, fourths, axis=1)[:, None] > lacks[:, :, None])
-        third, fourth = thirds[row, left], fourths[row, right]
-        score, both = self.score[third, fourth], self.score[first, second][row]
-        able = score > self.fixed - both
-        if self.slots == 4:
-            able &= score <= both
-        row, third, fourth = row[able], third[able], fourth[able]
-        added = (self.adds[first] + self.adds[second])[row] + self.adds[third] + self.adds[fourth]
-        longest = np.maximum(one.period[row, third], other.period[row, fourth])
-        able = added / longest > pays[row] + self.pays[third] + self.pays[fourth]
-        row, third, fourth = row[able], third[able], fourth[able]
-        return self._best_fours(np.column_stack([first[row], second[row], third, fourth]), row, self.fixed, OF_PAIR)
-
-    def _best_fours(self, groups: Ints, row: Ints, least: float, most: int) -> Ints:
-        """Return so many of the best groups of each row, of those above what they have to be."""
-        apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
-        row, groups = row[apart], groups[apart]
-        seats = {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate((0, 2, 1, 3))}
-        worth = self.adds[groups].sum(axis=1) / (self._period(seats) * self.slow[4]) - self.pays[groups].sum(axis=1)
-        above = np.flatnonzero(worth > least)
-        line = above[np.lexsort((-worth[above], row[above]))]
-        rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
-        return self._types(*groups[line[rank < most]].T)
-
-    def _types(self, *jobs: Ints) -> Ints:
-        groups = np.sort(self.units[np.column_stack(jobs)], axis=1)
-        return np.pad(groups, ((0, 0), (0, self.largest - len(jobs))), constant_values=-1)

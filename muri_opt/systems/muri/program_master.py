@@ -6,6 +6,7 @@ more than they pay (:mod:`.group_pricing`), and so on until there are none (:mod
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
@@ -19,7 +20,8 @@ from muri_opt.rounds import Budget, Decision, Round, unlimited
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_keys import different
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach, Seen
+from muri_opt.systems.muri.group_looks import Reach
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -28,13 +30,15 @@ Prices = Mapping[str, Floats]
 """Prices by the labels of rows; those of ``once`` for every job."""
 CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
-QUICK_UNTIL: Final = 0.6
-"""Part of the budget for prices that quick looks may take."""
-WIDE_UNTIL: Final = 0.2
-"""Part of it from which no wide look begins: a full one is dear where many groups are alike, and the rises of prices
-that it leads to need another one."""
-FULL_UNTIL: Final = 0.85
-"""Part of it from which a full look goes on as a wide one: its groups are of use only if there is time for prices."""
+QUICK_PART: Final = 0.35
+"""Part of the budget for prices that quick looks may take, of what the first prices leave."""
+WIDE_PART: Final = 0.45
+"""Part of what they leave that wide looks may take."""
+GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
+"""Parts of the value by which GPUs may be dearer than prices tell, so that groups that are hardly above are left out:
+the last is as good as no bound."""
+FULL_PART: Final = 0.65
+"""Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
 TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
@@ -50,9 +54,9 @@ _COVERED: Final = 3
 """Times that the best prices are looked at again, and rise where groups are above them."""
 _AT_ONCE: Final = 500
 """Groups that are looked through between two looks at which types have enough."""
-_RISEN: Final = 10_000
+_RISEN: Final = 4_000
 """Groups that are added at once to the program that tells by how much prices rise."""
-_RISES: Final = 6
+_RISES: Final = 4
 """Times that it is solved."""
 
 
@@ -94,12 +98,14 @@ class Master:
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
         self.bound, self.value = float("inf"), 0.0
+        self.covered = False
+        """Whether no group was seen that is above the best prices."""
         self.rising = unlimited()
-        """What programs may take that tell rises of prices: more than looks, which are worth little without them."""
+        """What programs may take that tell rises of prices, and looks once they have begun."""
         self.looking = unlimited()
-        """What looks may take."""
-        self.took = 0.0
-        """Seconds that the last look took, where they are limited."""
+        """What looks should take."""
+        self.pace = 1.0
+        """Seconds that a unit of work takes in looks, where seconds are limited; else they are not looked at."""
         smallest = int(types.g[self.able > 0].min(initial=round_.cluster.total_gpus) or 1)
         self.most = min(int(self.able.sum()), round_.cluster.total_gpus // smallest)
         self._columns: GroupColumns | None = None
@@ -140,52 +146,103 @@ class Master:
         each = np.sort(columns.value / np.maximum(1, columns.gpus))[::-1]
         return {"once": np.zeros(len(self.round_.jobs)), "gpus": np.array([each[: self.most].mean()])}
 
-    def look_quickly(self, budget: Budget) -> None:
-        """Take up groups by quick looks, at prices that bound nothing, until these find few or the budget is over.
+    def look_quickly(self, budget: Budget, part: float = 1.0) -> Prices:
+        """Take up groups by quick looks, in a part of what is left or until they find few; return the first prices.
 
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
-        self.told = self.first_prices(budget)
-        self._generate(budget, share=0.5, few=len(self.types.g) / 5)
+        self.told = first = self.first_prices(budget)
+        self._generate(budget.share(part), share=0.5, few=len(self.types.g) / 5)
+        return first
 
-    def _generate(self, budget: Budget, *, share: float, few: float) -> None:
-        """Take up groups from the prices that were told last, until there are few new ones or prices are close."""
+    def _generate(self, budget: Budget, *, share: float, few: float) -> Prices:
+        """Take up groups from the prices that were told last, until there are few new ones or prices are close.
+
+        Return the prices that looks liked best.
+        """
         mixed: Smoothing[Prices] = Smoothing(between=_between, share=share, few=few, least=0.05)
-        generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        best = generate_columns(self, self.told, budget, smoothing=mixed, close=CLOSE, enough=lambda _: self.dry)
+        return best.multipliers
 
     def priced(self, budget: Budget) -> Prices:
         """Return the best prices in the budget: first by quick looks, then by wide ones, at last by full ones.
 
         Groups that are still above what they pay are covered by rises of prices, of jobs for the most part: that costs
-        less than a higher price of all GPUs.
+        less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
+        not: then the check, which looks at as much, is quick enough, too.
         """
-        self.look_quickly(budget.until(QUICK_UNTIL))
+        first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
-        self._generate(budget.until(WIDE_UNTIL), share=0.4, few=5)
-        self.reach, self.looking = Reach.FULL, budget.until(FULL_UNTIL)
+        self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
+        good = self._generate(budget.share(WIDE_PART), share=0.4, few=5)
+        self.reach, self.looking = Reach.FULL, budget
+        self.solve_master(budget)  # with the groups of the last wide look
+        self.told = _between(good, self.told, 0.5)  # a full look is dear: prices should not jump before it
         self._generate(budget, share=0.4, few=5)
         for _ in range(_COVERED):
-            if self._ends(budget):
+            if self.covered or self._ends(budget):
                 break
             seen = self.look(self.best)
-            if not (seen.profit > self._least).any():
-                break
+            self.covered = not (seen.profit > self._least).any()
             self.best = self._risen(self.best, seen).prices
         return self.best
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
+        if self.reach is Reach.FULL:
+            return self._price_fully(multipliers)
         seen = self.look(multipliers)
         new = self.take(self.chosen(seen))
-        total = sum(float(price @ self._supply(label)) for label, price in multipliers.items())
-        risen = self._risen(multipliers, seen) if self.reach is Reach.FULL else None
-        more = float(self._equal_rise(seen) @ self.able) if risen is None else risen.more
-        bound = total + min(more, self.most * float(seen.profit.max(initial=0.0)))
-        self.dry = self.reach is not Reach.FULL and new < len(self.types.g) / _DRY
-        if bound < self.bound and risen is not None:
-            self.bound, self.best = bound, risen.prices
-        return Turn(bound, max(1, new) if risen is None else new)
+        more = float(self._equal_rise(seen) @ self.able)
+        bound = self._total(multipliers) + min(more, self.most * float(seen.profit.max(initial=0.0)))
+        self.dry = new < len(self.types.g) / _DRY
+        return Turn(bound, max(1, new))
+
+    def _price_fully(self, multipliers: Prices) -> Turn:
+        """Do the same by a full look, at dearer GPUs where that would be too much work, until that is of no use."""
+        prices = self._dearer(multipliers)
+        self.dry = self._total(prices) - self._total(multipliers) + self.value >= self.bound
+        if self.dry:
+            return Turn(self.bound, 0)
+        seen = self.look(prices)
+        new = self.take(self.chosen(seen))
+        risen = self._risen(prices, seen)
+        bound = self._total(risen.prices)
+        if not self.best or (self.pricing.complete and bound < self.bound):
+            self.bound, self.best = bound if self.pricing.complete else float("inf"), risen.prices
+            self.covered = not (seen.profit > self._least).any()
+        return Turn(bound, new)
+
+    def _dearer(self, prices: Prices) -> Prices:
+        """Return prices with GPUs just so much dearer that a full look is not too much work."""
+        left, gpus = self._units_left(self.looking), self.round_.cluster.total_gpus
+
+        def with_grant(place: int) -> Prices:
+            return dict(prices) | {"gpus": prices["gpus"] + GRANTS[place] * self.value / gpus}
+
+        def is_enough(place: int) -> bool:
+            return self.pricing.full_work(self._charges(with_grant(place)), self.rising) <= FULL_PART * left
+
+        if left <= 0:
+            return with_grant(len(GRANTS) - 1)
+        if left == float("inf"):
+            return with_grant(0)
+        return with_grant(bisect_left(range(len(GRANTS) - 1), True, key=is_enough))
+
+    def _units_left(self, budget: Budget) -> float:
+        """Return how much work may still be done, by the pace of looks where seconds are limited."""
+        left = budget.left()
+        by_clock = float("inf") if left.seconds is None else left.seconds / self.pace
+        return min(by_clock, float("inf") if left.work is None else left.work)
+
+    def seconds_of_look(self) -> float:
+        """Return about how long a full look at the best prices takes, where seconds are limited."""
+        return self.pace * self.pricing.full_work(self._charges(self.best), self.rising)
+
+    def _total(self, prices: Prices) -> float:
+        """Return what all that has a price costs together."""
+        return sum(float(price @ self._supply(label)) for label, price in prices.items())
 
     def _risen(self, prices: Prices, seen: Seen) -> _Risen:
         """Return prices that cover the groups that were seen, at the least cost: those of a program over these groups.
@@ -240,12 +297,13 @@ class Master:
     def look(self, prices: Prices, among: Ints | None = None) -> Seen:
         """Return groups at prices, of all jobs or quickly ``among`` some."""
         if among is not None:
-            return self.pricing.look(self._charges(prices), Reach.QUICK, self.looking, among=among)
+            return self.pricing.look(self._charges(prices), Reach.QUICK, self.rising, among=among)
         least = self._least if self.reach is Reach.FULL else 0.0
         before = self.rising.left().seconds
-        seen = self.pricing.look(self._charges(prices), self.reach, self.looking, least=least)
+        seen = self.pricing.look(self._charges(prices), self.reach, self.rising, least=least)
         after = self.rising.left().seconds
-        self.took = 0.0 if before is None or after is None else before - after
+        if self.reach is not Reach.QUICK and before is not None and after is not None and self.pricing.spent > 0:
+            self.pace = (before - after) / self.pricing.spent
         return seen
 
     def chosen(self, seen: Seen) -> Ints:
@@ -282,9 +340,7 @@ class Master:
 
     def _ends(self, budget: Budget) -> bool:
         """Return whether another look as dear as the last one would be too late."""
-        left, cost = budget.left(), self.pricing.spent
-        ample = (left.seconds is None or left.seconds > self.took) and (left.work is None or left.work > cost)
-        return budget.over() or (self.reach is Reach.FULL and not ample)
+        return budget.over() or (self.reach is Reach.FULL and self._units_left(budget) < self.pricing.spent)
 
     def remember(self, relaxed: Relaxed) -> None:
         """Remember for which part groups run in the last relaxation that was solved."""

@@ -21,15 +21,17 @@ from muri_opt.systems.pooled_limits import whole_prices
 from muri_opt.systems.program import Searched
 
 CHECK: Final = 2.5e-9
-"""Seconds that checking prices takes, for each three jobs that may share."""
-PRICING: Final = 0.7
-"""Part of the budget that is for prices; what is left of it is for a decision."""
+"""Seconds that checking prices takes at least, for each three jobs that may share."""
+CHECKING: Final = 1.6
+"""How much longer it takes than a full look at the same prices, at most."""
+PRICING: Final = 0.65
+"""Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
 SHORT: Final = 0.75
 """Part of the budget that is used where it is too short to check prices: one that ends too late has no answer."""
 
 
 def seconds_to_check(types: GroupTypes) -> float:
-    """Return about how long the verifier takes to check prices of a round."""
+    """Return about how long the verifier takes at least to check prices of a round."""
     sizes = types.g if types.rules.sizes == "equal" else np.zeros_like(types.g)
     most = np.bincount(np.unique(sizes, return_inverse=True)[1], np.minimum(types.count, types.largest))
     return 0.02 + CHECK * float((most**3).sum())
@@ -55,7 +57,7 @@ def search_groups(
     has_little_work = budget.limits.work is not None and budget.limits.work < 4 * check
     if start is not None and (is_short or has_little_work):
         return None
-    within = budget if left is None else budget.until(SHORT if is_short else 1 - check / left)
+    within = budget.until(SHORT) if is_short else budget
     master = Master(program, round_, types, relax)
     master.take(_started(round_, types, start))
     master.rising = master.looking = within
@@ -65,6 +67,7 @@ def search_groups(
         duals = job_prices(round_, types.rules)
     else:
         duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
+        within = _without_check(budget, CHECKING * master.seconds_of_look())
     values = Rounding(master, solve).values(within)
     found = f"{len(master.groups):,} groups were priced of those that there are"
     return Searched(
@@ -72,6 +75,12 @@ def search_groups(
         duals=duals,
         detail=found,
     )
+
+
+def _without_check(budget: Budget, check: float) -> Budget:
+    """Return what is left of a budget but for the seconds of the check, or half of it."""
+    left = budget.left().seconds
+    return budget.share(1.0 if left is None else max(0.5, 1 - check / max(left, check)))
 
 
 def _started(round_: Round, types: GroupTypes, start: Decision | None) -> Ints:

@@ -220,6 +220,8 @@ class _Offers:
         if they had so many. Those that have fewer are in truth worth more, and pay less: they are looked at by theirs.
         """
         places = np.repeat(jobs, np.minimum(count, size))
+        ranks = np.argsort(self.sharers.stages[places].astype(np.float64), axis=1, kind="stable")
+        places = places[np.lexsort(ranks.T)]  # jobs whose longest stages are the same are looked at together
         asked = self.sharers.gpus[places].astype(np.int64)
         for gpus in np.unique(asked).tolist():
             some = places[asked <= gpus]

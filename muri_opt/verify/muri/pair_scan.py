@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.muri.opposite_pairs import OppositePairs
+from muri_opt.verify.muri.opposite_pairs import OppositePairs, Suits
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, slot_count, steady_periods
 
 Floats = NDArray[np.float64]
@@ -35,9 +35,10 @@ MOST_PAIRS: Final = 2_000_000
 """Pairs that are kept to be looked at with one another."""
 LARGEST: Final = 1e36
 """Numbers up to which floats of 32 bits hold the sum of some."""
-_MANY: Final = 0.04
-"""Part of all pairs from which on those that may go with a pair are not looked at one by one: all take no longer."""
+_OF_A_GROUP: Final = 0.04
+"""Part of the time that a group of four takes alone, where pairs are looked at with one another."""
 _BLOCK: Final = 1 << 15
+_TOGETHER: Final = 1 << 16
 _MARGIN: Final = 1e-9
 _NEVER: Final = -1e300
 
@@ -115,6 +116,13 @@ class _Scan:
         self.times = [np.ascontiguousarray(bidders.stages[:, stage]) for stage in range(bidders.stages.shape[1])]
         self.kept: list[tuple[Ints, Floats]] = []
         self.pairs: OppositePairs | None = None
+        self.step = max(1, _BLOCK // max(1, len(self.times[0])))
+        self.every = {name: self._tiled(getattr(bidders, name)) for name in ("adds", "pays", "left")}
+        self.every_time = [self._tiled(times) for times in self.times]
+
+    def _tiled(self, values: Floats) -> Floats:
+        """Return numbers of all jobs for as many pairs as are looked at at once."""
+        return np.tile(values, (self.step, 1))
 
     def found(self) -> Found:
         """Return what was found so far."""
@@ -140,12 +148,13 @@ class _Scan:
         best = float(score[0]) if opposite and len(score) else best
         self._concede(score, best, opposite=opposite)
         self.pairs = self._opposite_pairs(seats, best) if opposite else None
-        step = max(1, _BLOCK // max(1, len(self.times[0])))
-        for begin in range(0, len(first), step):
-            if score[begin] < self._needs(best, opposite=opposite):
-                break
-            places = np.arange(begin, min(begin + step, len(first)))
-            self._extend(first[places], second[places], seats, places)
+        # The best first, but of some thousands those together that have jobs in common.
+        line = np.lexsort((second, first, np.arange(len(first)) // _TOGETHER))
+        for begin in range(0, len(first), self.step):
+            places = line[begin : begin + self.step]
+            places = places[score[places] >= self._needs(best, opposite=opposite)]
+            if len(places):
+                self._extend(first[places], second[places], seats, places)
 
     def _opposite_pairs(self, seats: tuple[int, ...], best: float) -> OppositePairs | None:
         """Return all pairs that can make up a group with the best one, the best first, if they can be kept.
@@ -221,7 +230,7 @@ class _Scan:
     def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...], places: Ints) -> None:
         """Look at pairs with every third job, and with those two that may make up for what is missing.
 
-        Where these are many, all other pairs are looked at instead.
+        Where all pairs are kept, these are looked at with one another instead.
         """
         bidders = self.bidders
         pays = bidders.pays[first] + bidders.pays[second]
@@ -233,52 +242,73 @@ class _Scan:
         one, other = (self._with(first, second, seats, slot, part=0.5) for slot in (seats[1], seats[3]))
         high, top = one.max(axis=1), other.max(axis=1)
         paid = pays + bidders.fixed
-        wide = []
-        for row in np.flatnonzero(high + top > paid + self.floor - self.margin).tolist():
-            need = paid[row] + self.floor - self.margin
-            third = np.flatnonzero(one[row] + top[row] > need)
-            fourth = np.flatnonzero(other[row] + high[row] > need)
-            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need)
-            if self.pairs is not None and len(enough) > _MANY * len(self.pairs.first):
-                wide.append(int(places[row]))
-                continue
+        need = paid + self.floor - self.margin
+        next_to = Suits(one + top[:, None] > need[:, None], other + high[:, None] > need[:, None])
+        rows = np.flatnonzero(high + top > need)
+        if self.pairs is not None:
+            suits = Suits(next_to.next[rows], next_to.last[rows])
+            for groups in self.pairs.above(places[rows], bidders.fixed + self.floor - self.margin, suits):
+                self._count(int(_OF_A_GROUP * self.pairs.looked))
+                if len(groups):
+                    self._fours(groups, seats)
+            return
+        for row in rows.tolist():
+            third, fourth = (np.flatnonzero(suits[row]) for suits in next_to)
+            enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need[row])
             some, others = third[enough // len(fourth)], fourth[enough % len(fourth)]
             some, others = some[some != others], others[some != others]
             if len(some):
                 same = np.full(len(some), first[row]), np.full(len(some), second[row])
+                self._count(len(some))
                 self._fours(np.column_stack([*same, some, others]), seats)
-        if self.pairs is not None and wide:
-            least = bidders.fixed + self.floor - self.margin
-            starts, stops = self.pairs.met(np.array(wide), least)
-            self.fours += int(_MANY * (stops - starts).sum())
-            for groups in self.pairs.above(np.array(wide), least):
-                self._fours(groups, seats)
+
+    def _count(self, groups: int) -> None:
+        """Count groups that are looked at; after too many more is conceded."""
+        self.fours += groups
+        if self.fours > MOST_FOURS:
+            self.fours = 0
+            self._raise(max(2 * self.floor, self.floor + self.bidders.fixed / 200))
 
     def _with(self, first: Ints, second: Ints, seats: tuple[int, ...], slot: int, *, part: float) -> Floats:
         """Return what every third job adds above its price, with a part of what the two add, at the period of three."""
-        bidders = self.bidders
-        sitting = {
-            seats[0]: [times[first, None] for times in self.times],
-            seats[2]: [times[second, None] for times in self.times],
-            slot: [times[None] for times in self.times],
+        bidders, every = self.bidders, self.every
+        pair = {
+            seats[0]: [times[first] for times in self.times],
+            seats[2]: [times[second] for times in self.times],
         }
-        period = self._period(sitting)
-        two = part * (bidders.adds[first] + bidders.adds[second])
-        worth: Floats = two[:, None] + bidders.adds
+        period = self._with_all(pair, slot)
+        worth = self._for_all(part * (bidders.adds[first] + bidders.adds[second]))
+        worth += every["adds"][: len(first)]
         worth /= period
         if self.loses:
-            worth *= np.minimum(np.minimum(bidders.left[first], bidders.left[second])[:, None], bidders.left)
-        worth -= bidders.pays
+            least = self._for_all(np.minimum(bidders.left[first], bidders.left[second]))
+            worth *= np.minimum(least, every["left"][: len(first)])
+        worth -= every["pays"][: len(first)]
         rows = np.arange(len(first))
         worth[rows, first] = worth[rows, second] = _NEVER
         return worth
 
+    def _with_all(self, pair: Mapping[int, Sequence[Floats]], slot: int) -> Any:
+        """Return the periods of pairs, by the slots they begin in, with every job in another slot."""
+        rows = len(next(iter(pair.values()))[0])
+        third = [times[:rows] for times in self.every_time]
+        if self.bidders.pattern in FOUR_SLOTS:
+            seats = {seat: [self._for_all(times) for times in jobs] for seat, jobs in pair.items()}
+            return self._period({**seats, slot: third})
+        total: Any = None
+        for now in range(self.slots):
+            longest = reduce(np.maximum, [times[(now - seat) % self.slots] for seat, times in pair.items()])
+            both = np.maximum(self._for_all(longest), third[(now - slot) % self.slots])
+            total = both if total is None else np.add(total, both, out=total)
+        return np.maximum(1.0, total) if self.idle else total
+
+    def _for_all(self, values: Floats) -> Floats:
+        """Return numbers of pairs written out for every job: numpy takes far less time if nothing is broadcast."""
+        count = len(self.times[0])
+        return np.repeat(values, count).reshape(len(values), count)
+
     def _fours(self, groups: Ints, seats: tuple[int, ...]) -> None:
         bidders = self.bidders
-        self.fours += len(groups)
-        if self.fours > MOST_FOURS:
-            self.fours = 0
-            self._raise(max(2 * self.floor, self.floor + bidders.fixed / 200))
         order = (seats[0], seats[2], seats[1], seats[3])
         period = self._period(
             {slot: [times[groups[:, place]] for times in self.times] for place, slot in enumerate(order)}

@@ -10,13 +10,14 @@ import pytest
 from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
 from muri_opt.rounds import Budget, Limits, unlimited
 from muri_opt.solve.solvers import relaxation
-from muri_opt.systems.muri import group_pricing
+from muri_opt.systems.muri import pair_meetings, program_master
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Reach
+from muri_opt.systems.muri.group_looks import Reach
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.program import GroupingFormulation
 from muri_opt.systems.muri.program_columns import GroupColumns
-from muri_opt.systems.muri.program_master import Master
+from muri_opt.systems.muri.program_master import GRANTS, Master
 from muri_opt.systems.muri.program_types import GroupTypes
 
 
@@ -35,14 +36,14 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
-@pytest.mark.parametrize("many", [-1.0, 10.0])
+@pytest.mark.parametrize("columns_at_once", [3, 4096])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_full_look_finds_the_group_that_is_most_above_its_price(
-    kind: str, objective: str, many: float, monkeypatch: pytest.MonkeyPatch
+    kind: str, objective: str, columns_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the prices of the relaxation, lowered for some jobs; pairs meet all others, or only those that suit them."""
-    monkeypatch.setattr(group_pricing, "MANY", many)
+    """At the prices of the relaxation, lowered for some jobs."""
+    monkeypatch.setattr(pair_meetings, "_COLUMNS", columns_at_once)
     round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
@@ -100,6 +101,52 @@ def test_prices_cover_every_group_and_come_close_to_the_relaxation(kind: str, ob
     gpus = round_.cluster.total_gpus
     bound = prices["once"].sum() + gpus * (prices["gpus"][0] + max(0.0, short))
     assert 0.9999 * best <= bound <= 1.004 * best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_full_looks_are_too_much_work_dearer_gpus_cover_what_is_left_out(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is looser by what GPUs are dearer at most, but no group is above its price."""
+    monkeypatch.setattr(program_master, "FULL_PART", 1e-9)
+    round_ = different_jobs(kind, 18, 4)
+    program = GroupingFormulation(rules=rules_of("efficiency"))
+    columns = GroupColumns.of(round_, program.rules)
+    model = program.build(round_)
+    relaxed = relaxation(model, unlimited())
+    assert relaxed is not None
+    best = float(model.objective @ relaxed.values)
+    master = Master(program, round_, columns.types, relaxation)
+    master.take(np.pad(np.arange(18)[:, None], ((0, 0), (0, 3)), constant_values=-1))
+    prices = master.priced(Budget(limits=Limits(seconds=None, work=5)))
+    charges = charges_of(columns.types, prices["once"], float(prices["gpus"][0]))
+    short = (columns.value - charges.of(columns.types, columns.groups)).max()
+    assert short <= 1e-4 * best / round_.cluster.total_gpus
+    bound = prices["once"].sum() + round_.cluster.total_gpus * prices["gpus"][0]
+    assert (1 + GRANTS[1]) * best <= bound <= (1 + 1.1 * GRANTS[-1]) * best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_work_of_a_full_look_is_told_by_some_pairs(kind: str) -> None:
+    """At prices that hardly a group is above."""
+    round_ = different_jobs(kind, 70, 2)
+    types = GroupTypes.of(round_, rules_of("efficiency"))
+    pricing = GroupPricing(types, types.able(round_))
+    charges = charges_of(types, np.full(70, 80_000.0), 550_000.0)
+    told = pricing.full_work(charges, unlimited())
+    pricing.look(charges, Reach.FULL, unlimited())
+    assert 0.7 * pricing.spent <= told <= 1.3 * pricing.spent
+
+
+def test_a_full_look_that_ends_too_early_says_so() -> None:
+    round_ = different_jobs("uniform", 30, 2)
+    types = GroupTypes.of(round_, rules_of("efficiency"))
+    pricing = GroupPricing(types, types.able(round_))
+    charges = charges_of(types, np.full(30, 80_000.0), 500_000.0)
+    pricing.look(charges, Reach.FULL, unlimited())
+    assert pricing.complete
+    pricing.look(charges, Reach.FULL, Budget(limits=Limits(seconds=None, work=1e-9)))
+    assert not pricing.complete
 
 
 def test_the_gap_of_a_large_round_is_told() -> None:

@@ -79,11 +79,18 @@ def test_the_bound_is_the_same_as_by_listing_all_groups(
     assert unpaid  # some prices were too low, so that groups were found
 
 
-@pytest.mark.parametrize("many", [-1.0, 0.04])
+@pytest.mark.parametrize(("most", "together"), [(10**6, 1), (10**6, 5), (10**6, 100), (0, 100)])
 @pytest.mark.parametrize("pattern", ["cyclic", "muri-cyclic"])
-def test_pairs_that_meet_all_others_miss_no_group(pattern: str, many: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices are such that hardly a group is above them: either pair of it may be the one that is found."""
-    monkeypatch.setattr(pair_scan, "_MANY", many)
+def test_pairs_that_meet_all_others_miss_no_group(
+    pattern: str, most: int, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prices are such that hardly a group is above them: either pair of it may be the one that is found.
+
+    Pairs are looked at in the order of what they are above their price, or of their jobs; and with jobs one by one,
+    where they cannot all be kept.
+    """
+    monkeypatch.setattr(pair_scan, "MOST_PAIRS", most)
+    monkeypatch.setattr(pair_scan, "_TOGETHER", together)
     rng = np.random.default_rng(len(pattern))
     for _ in range(30):
         times = rng.integers(1, 100, (4, 4))[rng.integers(0, 4, 9)] + rng.integers(0, 5, (9, 4))
@@ -104,7 +111,6 @@ def test_pairs_that_meet_all_others_miss_no_group(pattern: str, many: float, mon
 @pytest.mark.parametrize("large", [1e9, 1e30, 1e37])
 def test_large_numbers_hide_no_group(large: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where floats of 32 bits do not hold them, pairs do not meet all others."""
-    monkeypatch.setattr(pair_scan, "_MANY", -1.0)
     rng = np.random.default_rng(7)
     stages = rng.integers(1, 1000, (12, 4)).astype(np.float64)
     adds, pays = stages.sum(axis=1) * large, rng.random(12) * large / 10
