@@ -7,6 +7,10 @@ comes nearer to its end. The first round, in which nothing runs and nothing is r
 Wall times are those of the call; the parts are seconds of the processor in the calling process, each without those
 inside it: *reading* what the policy needs of the round, its *algorithm*, the first *bound*, the *value*, the *check* of
 the answer, and *other* (making the round, handing it to the solver process and waiting there).
+
+The same code takes up to three times as long on a machine that others use, by the processor's own clock, too. *Loops*
+is therefore the median round in units of a plain loop of 100,000 steps that is run before and after each round: that
+can be compared between runs and machines.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ from muri_opt.verify import Audit
 
 SIZES: Final = {100: (16, 40), 1_000: (128, 40), 10_000: (1_000, 4)}
 """Nodes of 8 GPUs and rounds by number of jobs."""
+STEPS: Final = 100_000
+"""Of the plain loop that tells how fast the machine is at the moment."""
 PARTS: Final = ("reading", "algorithm", "bound", "value", "check")
 
 
@@ -37,6 +43,7 @@ class Times:
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    loops: list[float] = field(default_factory=list)
     parts: dict[str, float] = field(default_factory=dict)
     gaps: list[float | None] = field(default_factory=list)
     verified: bool = True
@@ -49,8 +56,10 @@ class Times:
         other = sum(self.cpu) / rounds - sum(parts)
         known = [gap for gap in self.gaps if gap is not None]
         gap = f"{np.median(known):.2%}".replace("%", " %") if len(known) == rounds else f"{rounds - len(known)} without"
-        seconds = [f"{value:.3f}" for value in (self.wall[0], *spread, *parts, other)]
-        return [*seconds, gap, "yes" if self.verified else "NO"]
+        seconds = [f"{value:.3f}" for value in (self.wall[0], *spread)]
+        loops = f"{np.median(self.loops[1:] or self.loops):.1f}"
+        shares = [f"{value:.3f}" for value in (*parts, other)]
+        return [*seconds, loops, *shares, gap, "yes" if self.verified else "NO"]
 
 
 class Meter:
@@ -96,6 +105,14 @@ def metered() -> Iterator[Meter]:
         yield meter
 
 
+def plain_loop() -> float:
+    """Return the seconds of the processor that a loop of fixed length takes now."""
+    began, total = time.process_time(), 0
+    for step in range(STEPS):
+        total += step
+    return time.process_time() - began
+
+
 def measure(policy: str, *, jobs: int, nodes: int, rounds: int, seconds: float = 1.0, seed: int = 1) -> Times:
     """Return what a session of a policy takes over so many rounds."""
     drawn, found = all_jobs(policy, jobs=jobs, nodes=nodes, rounds=rounds, seed=seed), Times()
@@ -104,10 +121,12 @@ def measure(policy: str, *, jobs: int, nodes: int, rounds: int, seconds: float =
         Session(drawn.cluster, policy, "auto", Limits(seconds=seconds), resources=drawn.resources) as session,
     ):
         for now in times_of_rounds(session, drawn, jobs=jobs, rounds=rounds, seed=seed):
+            before = plain_loop()
             wall, cpu = time.perf_counter(), time.process_time()
             step = session.decide(now)
             found.wall.append(time.perf_counter() - wall)
             found.cpu.append(time.process_time() - cpu)
+            found.loops.append(2 * found.cpu[-1] / (before + plain_loop()))
             found.gaps.append(step.result.gap)
             found.verified &= step.result.certificate.feasible
             session.acknowledge(step)
@@ -123,7 +142,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, help="for each size; default 40, 40 and 4")
     parser.add_argument("--seconds", type=float, default=1.0, help="the limit of each round")
     given = parser.parse_args(arguments)
-    heads = ("policy", "jobs x nodes", "first", "median", "99 %", "most", "CPU", *PARTS, "other", "gap", "verified")
+    heads = (
+        "policy",
+        "jobs x nodes",
+        "first",
+        "median",
+        "99 %",
+        "most",
+        "CPU",
+        "loops",
+        *PARTS,
+        "other",
+        "gap",
+        "verified",
+    )
     print("| " + " | ".join(heads) + " |")
     print("| --- | --- |" + " ---: |" * (len(heads) - 2))
     for policy in given.policies or POLICIES:

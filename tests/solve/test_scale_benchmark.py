@@ -19,7 +19,7 @@ def test_every_policy_decides_rounds_that_are_drawn_for_it(policy: str) -> None:
     assert (len(found.wall), found.verified) == (2, True)
     assert set(found.parts) == set(scale.PARTS)
     assert sum(found.parts.values()) <= sum(found.cpu)
-    assert len(found.row()) == len(scale.PARTS) + 8
+    assert len(found.row()) == len(scale.PARTS) + 9
 
 
 def test_counting_ends_with_the_measurement() -> None:
