@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from muri_opt.errors import RefusalError
 from muri_opt.modelling import Model, Relaxed, SolveStages, Stage, Values
 from muri_opt.rounds import Budget, Limits
 from muri_opt.rounds.amounts import Ints
@@ -130,7 +131,10 @@ class Rounding:
         plain = (Stage(objective=model.objective, weight=1, best=0),)
         stages = self.master.columns.classes.stages(model.column_count) if several else plain
         limits = budget.left() if budget.limited else Limits(work=ENOUGH)
-        outcome = self.solve(model, stages, limits, None if model.column_count > len(greedy) else greedy)
+        try:
+            outcome = self.solve(model, stages, limits, None if model.column_count > len(greedy) else greedy)
+        except RefusalError:  # numbers too large for the solver: what is taken is an answer, too
+            return greedy
         budget.spend(outcome.work)
         return greedy if outcome.values is None else outcome.values
 
