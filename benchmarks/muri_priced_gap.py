@@ -1,21 +1,18 @@
 """How close groups of up to four come to the optimum where they are too many to list, on rounds of different jobs.
 
 Each round is searched within a budget of work, so that the answer is the same wherever it is run, or within a limit in
-seconds, and the prices found are checked by the verifier. Times are CPU seconds of one core. With ``--cpu`` a limit in
-seconds counts these, too, as on a machine that does nothing else.
+seconds, and the prices found are checked by the verifier. Times are CPU seconds of one core.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from muri_opt import Cluster, Job, Limits, Node, Round
-from muri_opt.rounds import budget
 from muri_opt.solve.exact import search_chapter
 from muri_opt.systems import policy_from, program_of
 from muri_opt.verify import Audit
@@ -34,10 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--policy", default="muri-s")
     parser.add_argument("--work", type=float, default=10.0)
     parser.add_argument("--seconds", type=float, help="a limit in seconds instead of a budget of work")
-    parser.add_argument("--cpu", action="store_true", help="count CPU seconds of this process in that limit")
     given = parser.parse_args(arguments)
-    if given.cpu:
-        budget.time = SimpleNamespace(monotonic=time.process_time)  # type: ignore[attr-defined,assignment]
     limits = Limits(work=given.work) if given.seconds is None else Limits(seconds=given.seconds)
     print(f"{'kind':9} {'objective':10} seed {'value':>13} {'bound':>13} {'gap':>7} {'search':>8} {'check':>7}")
     for kind in given.kinds:

@@ -15,11 +15,10 @@ import numpy as np
 from muri_opt.algorithms.matching.engines import doubled_weights, made_whole, max_weight_matching
 from muri_opt.algorithms.matching.fractional_matching import EXACT
 from muri_opt.algorithms.matching.result import Ints, Matching
+from muri_opt.algorithms.matching.start_prices import LOWERED
 
 SMALL: Final = 64
 """Vertices up to which graphs are matched together; for larger ones to begin an operation takes no time."""
-LOWERED: Final = 5
-"""How often prices are lowered: after that they hardly change."""
 
 
 def match_each(graphs: Sequence[Ints]) -> Iterator[Matching]:

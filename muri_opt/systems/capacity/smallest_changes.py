@@ -203,13 +203,13 @@ class GangChanges:
         """Return how many GPUs of a job more would fit on the nodes of these entries without each of the groups."""
         amounts, holders = self._round.amounts, self._holders
         kind = int(amounts.c[job]), int(amounts.m[job])
-        known = None if self._consolidate else self._gains.get(kind)  # then nodes are all nodes, for every job
-        if known is not None:
-            return known
+        if kind in self._gains:
+            return self._gains[kind]
         gain, entry = np.zeros(len(holders.names), dtype=np.int64), holders.node[here]
         more = self._room(job, entry, holders.gpus[here], holders.cpus[here], holders.memory[here])
         np.add.at(gain, holders.group[here], more - self._rooms.of(job).now[entry])
-        self._gains[kind] = gain
+        if not self._consolidate:  # then nodes are all nodes, for every job
+            self._gains[kind] = gain
         return gain
 
     def _fits_without(self, job: int, nodes: Ints, groups: list[int]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
-from muri_opt.rounds import Budget, Limits, unlimited
+from muri_opt.rounds import Budget, Limits, Round, unlimited
 from muri_opt.solve.solvers import relaxation
 from muri_opt.systems.muri import pair_meetings, program_master
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
@@ -17,7 +17,7 @@ from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.program import GroupingFormulation
 from muri_opt.systems.muri.program_columns import GroupColumns
-from muri_opt.systems.muri.program_master import GRANTS, Master
+from muri_opt.systems.muri.program_master import GRANTS, Master, Prices
 from muri_opt.systems.muri.program_types import GroupTypes
 
 
@@ -82,22 +82,28 @@ def test_prices_of_clusters_bound_a_round_closely(kind: str) -> None:
     assert float(exact.objective @ whole.values) <= bound <= 1.1 * float(exact.objective @ whole.values)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_prices_cover_every_group_and_come_close_to_the_relaxation(kind: str, objective: str) -> None:
-    """Also those that were never looked at, but for next to nothing."""
-    round_ = different_jobs(kind, 18, 4)
+def priced_and_listed(round_: Round, objective: str) -> tuple[Prices, float, float]:
+    """Return prices found on demand, the relaxation over all groups, and by how much one is above its price at most."""
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
     model = program.build(round_)
     relaxed = relaxation(model, unlimited())
     assert relaxed is not None
-    best = float(model.objective @ relaxed.values)
     master = Master(program, round_, columns.types, relaxation)
-    master.take(np.pad(np.arange(18)[:, None], ((0, 0), (0, 3)), constant_values=-1))
+    jobs = np.arange(len(round_.jobs))[:, None]
+    master.take(np.pad(jobs, ((0, 0), (0, 3)), constant_values=-1))
     prices = master.priced(Budget(limits=Limits(seconds=None, work=5)))
     charges = charges_of(columns.types, prices["once"], float(prices["gpus"][0]))
     short = (columns.value - charges.of(columns.types, columns.groups)).max()
+    return prices, float(model.objective @ relaxed.values), float(short)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_prices_cover_every_group_and_come_close_to_the_relaxation(kind: str, objective: str) -> None:
+    """Also those that were never looked at, but for next to nothing."""
+    round_ = different_jobs(kind, 18, 4)
+    prices, best, short = priced_and_listed(round_, objective)
     gpus = round_.cluster.total_gpus
     bound = prices["once"].sum() + gpus * (prices["gpus"][0] + max(0.0, short))
     assert 0.9999 * best <= bound <= 1.004 * best
@@ -110,17 +116,7 @@ def test_where_full_looks_are_too_much_work_dearer_gpus_cover_what_is_left_out(
     """The bound is looser by what GPUs are dearer at most, but no group is above its price."""
     monkeypatch.setattr(program_master, "FULL_PART", 1e-9)
     round_ = different_jobs(kind, 18, 4)
-    program = GroupingFormulation(rules=rules_of("efficiency"))
-    columns = GroupColumns.of(round_, program.rules)
-    model = program.build(round_)
-    relaxed = relaxation(model, unlimited())
-    assert relaxed is not None
-    best = float(model.objective @ relaxed.values)
-    master = Master(program, round_, columns.types, relaxation)
-    master.take(np.pad(np.arange(18)[:, None], ((0, 0), (0, 3)), constant_values=-1))
-    prices = master.priced(Budget(limits=Limits(seconds=None, work=5)))
-    charges = charges_of(columns.types, prices["once"], float(prices["gpus"][0]))
-    short = (columns.value - charges.of(columns.types, columns.groups)).max()
+    prices, best, short = priced_and_listed(round_, "efficiency")
     assert short <= 1e-4 * best / round_.cluster.total_gpus
     bound = prices["once"].sum() + round_.cluster.total_gpus * prices["gpus"][0]
     assert (1 + GRANTS[1]) * best <= bound <= (1 + 1.1 * GRANTS[-1]) * best
