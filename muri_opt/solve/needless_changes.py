@@ -20,8 +20,11 @@ MOST_CHECKS: Final = 4_000
 def undo_needless_changes(search: Search) -> None:
     """Undo, one after the other and the dearest first, the changes without which the answer is worth no less.
 
-    Solvers that are stopped by a limit leave such changes. Large answers, and those known to change least, stay.
+    Solvers that are stopped by a limit leave such changes. Those known to change least stay, and of large answers what
+    the policy knows no faster way to undo.
     """
+    if search.decision is not None and _names(search):
+        _take(search, search.policy.undone(search.round_, search.decision))
     while search.decision is not None and (changed := _changed(search)):
         if not any(_undo(search, kept) for kept in changed):
             return
@@ -29,11 +32,7 @@ def undo_needless_changes(search: Search) -> None:
 
 def _changed(search: Search) -> list[Assignment]:
     """Return the changed jobs as they run now, those that share GPUs together; none where there is nothing to gain."""
-    decision, round_ = search.decision, search.round_
-    if decision is None or search.stats.changes_bound is not None or search.left().seconds == 0:
-        return []
-    made = search.changes_of(round_, decision)
-    names = {change.job for change in (*made.stop, *made.move, *made.resize, *made.regroup)}
+    names, round_ = _names(search), search.round_
     if not names or len(names) * len(round_.jobs) > MOST_CHECKS:
         return []
     try:
@@ -45,13 +44,27 @@ def _changed(search: Search) -> list[Assignment]:
     return sorted(found, key=lambda one: -sum(cost[job] for job in one.jobs))
 
 
+def _names(search: Search) -> set[str]:
+    """Return the running jobs that the answer changes; none where it is known to change least, or no time is left."""
+    if search.decision is None or search.stats.changes_bound is not None or search.left().seconds == 0:
+        return set()
+    made = search.changes_of(search.round_, search.decision)
+    return {change.job for change in (*made.stop, *made.move, *made.resize, *made.regroup)}
+
+
 def _undo(search: Search, kept: Assignment) -> bool:
     """Let jobs go on as they are if the rules and the value allow it; return whether they do."""
     before = search.decision
     rest = None if before is None else _without(before, frozenset(kept.jobs))
-    if rest is None or search.value is None:
+    if rest is None:
         return False
-    decision = completed(search.round_, search.rules, Decision(assignments=(*rest, kept)))
+    return _take(search, completed(search.round_, search.rules, Decision(assignments=(*rest, kept))))
+
+
+def _take(search: Search, decision: Decision) -> bool:
+    """Take a decision that changes less if the rules and the value allow it; return whether it is taken."""
+    if decision is search.decision or search.value is None:
+        return False
     if search.audit.breaches(decision) or (value := search.audit.value(decision)) < search.value:
         return False
     search.decision, search.value = decision, value

@@ -155,6 +155,14 @@ class Policy(ABC):
         """
         return tuple(_as_it_is([round_.jobs[place] for place in group]) for group in groups)
 
+    def undone(self, round_: Round, decision: Decision) -> Decision:
+        """Return a decision without the changes of running jobs that gain nothing; by default it is taken as it is.
+
+        A search tries to undo few changes one by one, each by a check of the whole decision. A policy that knows a
+        faster way, for many of them, goes it here.
+        """
+        return decision
+
     def set_apart(self, round_: Round) -> SetApart | None:
         """Return the round in two parts where some of it is not the policy's to decide; ``None``: all of it is."""
         return None

@@ -35,6 +35,7 @@ from muri_opt.systems.muri.periods import Group, periods_of, stages_in
 from muri_opt.systems.muri.place_groups import place_groups
 from muri_opt.systems.muri.queue_ranks import in_turn
 from muri_opt.systems.muri.still_groups import Still
+from muri_opt.systems.muri.still_places import placed_in
 from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -235,6 +236,12 @@ class MuriPolicy(Policy):
         if self._still(round_):
             found = self._keeping(round_, found).decided()
         return self._decision(round_, found)
+
+    def undone(self, round_: Round, decision: Decision) -> Decision:
+        """Return the decision with running groups as they are where, all else as decided, that loses no value."""
+        if not self._still(round_):
+            return decision
+        return self._decision(round_, self._keeping(round_, placed_in(round_, decision)).undone())
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""

@@ -71,6 +71,12 @@ class Still:
             found = again
         return found
 
+    def undone(self) -> Placed:
+        """Return what is published, with running groups as they are where that is possible without a loss."""
+        now = RunningNow.in_round(self.round_)
+        running = self._running(now, now.in_line(self.line))
+        return undone(self.places, now, self.worth, running, self.published, self.largest)
+
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)

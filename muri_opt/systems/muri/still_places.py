@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Decision, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import GroupSpots, group_spots
@@ -25,6 +25,15 @@ TRIES: Final = 4
 """How often groups are placed before some are said not to fit beside the others."""
 MANY: Final = 1_000
 """More groups than this are placed in fewer ways, and no more than twice."""
+
+
+def placed_in(round_: Round, decision: Decision) -> Placed:
+    """Return the groups of a decision, by places of jobs in the round, with their GPUs of nodes."""
+    job_at, node_at = round_.job_index, round_.cluster.node_index
+    return {
+        tuple(job_at[job] for job in one.jobs): tuple(sorted((node_at[node], gpus) for node, gpus in one.gpus.items()))
+        for one in decision.assignments
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

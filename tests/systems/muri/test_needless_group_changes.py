@@ -8,9 +8,12 @@ from handmade import gang, round_of
 from msgspec.structs import replace
 
 from benchmarks.stillness import needless
-from muri_opt import Round, solve_round
+from muri_opt import Limits, Round, solve_round
 from muri_opt.rounds import after
+from muri_opt.rounds.change_costs import cost_of_all
 from muri_opt.rounds.generate.families import generate
+from muri_opt.solve import needless_changes
+from muri_opt.solve.search import Search
 from muri_opt.systems import policy_from
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth
@@ -43,6 +46,28 @@ def test_what_can_go_on_as_it_is_does(spec: str) -> None:
             changed += len(result.changes.move) + len(result.changes.regroup)
             round_ = next_round(after(round_, result.decision), turn)
     assert changed, "nothing was tried"
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_search_undoes_more_changes_than_it_could_check_one_by_one(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(needless_changes, "MOST_CHECKS", 0)
+    policy, published = policy_from(spec), policy_from(spec + ("," if ":" in spec else ":") + "restarts=ignore")
+    saved = 0
+    for seed in range(3):
+        first = generate("interleaving", jobs=60, nodes=4, seed=seed)
+        round_ = next_round(after(first, solve_round(first, spec, "heuristic").answer), seed)
+        search = Search(round_=round_, policy=policy, method="auto", limits=Limits(seconds=None))
+        decision = published.decide(round_, 0)
+        value = search.audit.value(decision)
+        search.decision, search.value = decision, value
+        needless_changes.undo_needless_changes(search)
+        before, made = (search.changes_of(round_, one) for one in (decision, search.decision))
+        assert {*needless(round_, policy.rules, search.decision)} <= {change.job for change in made.keep}
+        assert search.value >= value
+        saved += cost_of_all(round_, before) - cost_of_all(round_, made)
+    assert saved > 0
 
 
 def two_that_run(gpus: int) -> Round:
