@@ -1,7 +1,8 @@
 """Scans of AFS-P: the last candidate of a walk over the jobs, where a coin decides what growth does not.
 
 Of the candidate c and a scanned job m, m wins if A_m >= B_c, c wins if A_c >= B_m, and else a coin decides, where A is
-the gain of one more GPU over the speed with it and B over the speed without. A candidate tosses at once for all jobs
+the gain of one more GPU over the speed with it and B over the speed without. With gains g and speeds p now, m wins if
+g_m p_c - g_c p_m >= g_m g_c, and c if the opposite holds. A candidate tosses at once for all jobs
 after it, so that the next one's tosses begin behind: which coin is whose is known from how many jobs each has to toss
 for. These numbers are counted once; after each scan only its winner's growth has changed.
 """
@@ -14,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds.stopping import look_at_clock
+from muri_opt.systems.afs.seeded_coin import Coin
 from muri_opt.systems.curves import Ints
 
-_ROWS: Final = 256
-"""Candidates whose tosses are counted together."""
+_ROWS: Final = 64
+"""Candidates whose tosses are counted together; what is compared of them with all jobs is small enough for a cache."""
 _FEW_TOSSES: Final = 1 << 9
 _MOST_TOSSES: Final = 1 << 16
 """Coins that are tossed together, at first and at most."""
@@ -31,12 +33,12 @@ class CoinScans:
     0
     """
 
-    def __init__(self, speed: Ints, shares: Ints, coin: np.random.Generator) -> None:
+    def __init__(self, speed: Ints, shares: Ints, coin: Coin) -> None:
         self._speed, self._coin = speed, coin
         places = np.arange(len(shares))
-        self._now, self._more = speed[places, shares], speed[places, shares + 1]
-        self._gain = self._more - self._now
-        self._lists = [each.tolist() for each in (self._now, self._more, self._gain)]
+        self._now = speed[places, shares]
+        self._gain = speed[places, shares + 1] - self._now
+        self._lists: tuple[list[int], list[int]] = (self._now.tolist(), self._gain.tolist())
         self._alive: list[int] = places.tolist()
         self._is_alive = np.ones(len(shares), dtype=np.bool_)
         self._coins, self._at, self._together = b"", 0, _FEW_TOSSES
@@ -54,23 +56,29 @@ class CoinScans:
 
     def winner(self) -> int:
         """Return the last candidate of one scan over the jobs that are left."""
-        (now, more, gain), alive = self._lists, self._alive
+        (now, gain), alive, tosses = self._lists, self._alive, self._tosses.tolist()
+        coins, at, end = self._coins, self._at, len(self._coins)
         place, count = 0, len(alive)
         look_at_clock()
         while True:
             candidate = alive[place]
-            coins, toss = self._tossed(int(self._tosses[candidate]))
-            now_c, more_c, gain_c = now[candidate], more[candidate], gain[candidate]
+            toss, at = at, at + tosses[candidate]
+            if at > end:
+                coins, toss, at = self._refilled(toss, tosses[candidate])
+                end = len(coins)
+            now_c, gain_c = now[candidate], gain[candidate]
             for scanned in range(place + 1, count):
                 job = alive[scanned]
                 gain_m = gain[job]
-                if gain_m * now_c >= gain_c * more[job]:
+                ahead, both = gain_m * now_c - gain_c * now[job], gain_m * gain_c
+                if ahead >= both:
                     break
-                if gain_c * now[job] < gain_m * more_c:
+                if ahead > -both:
                     toss += 1
                     if coins[toss - 1]:
                         break
             else:
+                self._at = at
                 return candidate
             place = scanned
 
@@ -83,25 +91,24 @@ class CoinScans:
             self._is_alive[job] = False
             self._alive.remove(job)
             return
-        self._now[job], self._more[job] = self._speed[job, share], self._speed[job, share + 1]
-        self._gain[job] = self._more[job] - self._now[job]
-        for mine, each in zip(self._lists, (self._now, self._more, self._gain), strict=True):
+        self._now[job] = self._speed[job, share]
+        self._gain[job] = self._speed[job, share + 1] - self._now[job]
+        for mine, each in zip(self._lists, (self._now, self._gain), strict=True):
             mine[job] = int(each[job])
         self._tosses[before] += self._is_open(before, job)
         after = np.flatnonzero(self._is_alive[job + 1 :]) + job + 1
         self._tosses[job] = np.count_nonzero(self._is_open(np.array([job]), after))
 
     def _is_open(self, candidates: Ints, jobs: Ints | int) -> NDArray[np.bool_]:
-        """Return whether a coin decides between candidates and jobs."""
-        now, more, gain = self._now, self._more, self._gain
-        not_scanned = gain[jobs] * now[candidates] < gain[candidates] * more[jobs]
-        return np.asarray(not_scanned & (gain[candidates] * now[jobs] < gain[jobs] * more[candidates]))
+        """Return whether a coin decides between candidates and jobs: neither is ahead by the product of their gains."""
+        now, gain = self._now, self._gain
+        ahead = gain[jobs] * now[candidates]
+        ahead -= gain[candidates] * now[jobs]
+        return np.asarray(np.abs(ahead, out=ahead) < gain[candidates] * gain[jobs])
 
-    def _tossed(self, count: int) -> tuple[bytes, int]:
-        """Return coins, and where the next ``count`` of them begin."""
-        if self._at + count > len(self._coins):
-            fresh = self._coin.integers(0, 2, size=max(count, self._together)).astype(np.uint8).tobytes()
-            self._coins, self._at = self._coins[self._at :] + fresh, 0
-            self._together = min(2 * self._together, _MOST_TOSSES)
-        self._at += count
-        return self._coins, self._at - count
+    def _refilled(self, at: int, count: int) -> tuple[bytes, int, int]:
+        """Return coins, those from a place on and further ones, and where the next ``count`` of them begin and end."""
+        fresh = self._coin.integers(0, 2, size=max(count, self._together)).astype(np.uint8).tobytes()
+        self._coins = self._coins[at:] + fresh
+        self._together = min(2 * self._together, _MOST_TOSSES)
+        return self._coins, 0, count
