@@ -61,14 +61,12 @@ def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None
     best: Ints = np.zeros(total + 1, dtype=word)
     for pool in pools:
         if not _is_apart(pool, total):
-            for table in pool.tables:
-                best = with_one_more(best, table)
+            best = _with_all(best, pool.tables)
             continue
         inside: Ints = np.zeros(pool.most + 1, dtype=word)
         if pool.worth is not None:
             inside[1:] = -2 * reach - 1  # exactly so many GPUs are in use: at first none
-        for table in pool.tables:
-            inside = with_one_more(inside, table)
+        inside = _with_all(inside, pool.tables)
         if pool.worth is not None:
             inside += np.array([pool.worth(gpus) for gpus in range(len(inside))], dtype=word)
         best = with_one_more(best, _growing(inside.tolist(), least=-reach))
@@ -114,6 +112,20 @@ def _growing(values: Sequence[int], *, least: int) -> dict[int, int]:
             table[gpus] = value
             least = value + 1
     return table
+
+
+def _with_all(best: Ints, tables: Sequence[Mapping[int, int]]) -> Ints:
+    """Return the best value within each number of GPUs if jobs may have one of their values each, or none."""
+    best = best.copy()
+    for table in tables:
+        if len(table) > 1:
+            best = with_one_more(best, table)
+        else:  # what one number of GPUs adds needs no copy: sums are made before any is replaced
+            for gpus, value in table.items():
+                if gpus < len(best):
+                    more = best[gpus:]
+                    np.maximum(more, best[: len(more)] + value, out=more)
+    return best
 
 
 def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
