@@ -201,9 +201,9 @@ def placed_around(
 ) -> Shares | None:
     """Return places of all the jobs, in this order, those that are held somewhere there first; ``None`` if not found.
 
-    A job that finds no room is placed before all others in the next try, as far as ``MOST_TRIES`` go, and until a
-    moment of ``time.monotonic``. Jobs in
-    ``beside`` are where they are whatever happens, and are returned too; ``known`` has the parts of shares.
+    A job that finds no room is placed before all others in the next try, as far as ``MOST_TRIES`` go, and no later than
+    ``until``, a moment of ``time.monotonic``. Jobs in ``beside`` are where they are whatever happens, and are returned
+    too; ``known`` has the parts of shares.
     """
     fixed, parts = beside or {}, known or KnownParts()
     first: list[int] = []

@@ -51,6 +51,8 @@ class Choices:
     least: Ints
     sets: NodeSets | None
     first: Ints
+    kept: Ints
+    """The GPUs of each node that all of ``held`` have."""
 
     @classmethod
     def of(cls, round_: Round, interval: float) -> Choices:
@@ -66,11 +68,23 @@ class Choices:
 
     def row_of(self, job: int, share: Ints) -> int:
         """Return the row by which a job has these GPUs per node."""
-        rows = self.of_job(job)
         if self.is_home(job, share):
-            return rows[-1]
-        away = self.gpus[rows.start : rows.stop - (job in self.held)]
-        return rows.start + int(np.searchsorted(away, share.sum()))
+            return self.of_job(job)[-1]
+        rows = self._away(job)
+        return rows.start + int(np.searchsorted(self.gpus[rows.start : rows.stop], share.sum()))
+
+    def row_with(self, job: int, gpus: int, *, home: bool) -> int | None:
+        """Return the row by which a job has so many GPUs, where it is or elsewhere; ``None`` if there is none."""
+        if home:
+            last = self.of_job(job)[-1:]
+            return last[0] if job in self.held and self.gpus[last[0]] == gpus else None
+        rows = self._away(job)
+        row = rows.start + int(np.searchsorted(self.gpus[rows.start : rows.stop], gpus))
+        return row if row < rows.stop and self.gpus[row] == gpus else None
+
+    def _away(self, job: int) -> range:
+        """Return the rows of a job but the one at home."""
+        return self.of_job(job)[: -1 if job in self.held else None]
 
     def is_home(self, job: int, share: Ints) -> bool:
         """Return whether a job that has these GPUs per node stays as it is."""
@@ -116,6 +130,7 @@ def _choices(round_: Round, interval: float) -> Choices:
         least=np.array([mine.sizes[0] if mine.sizes else 1 for mine in times], dtype=np.int64),
         sets=sets,
         first=np.searchsorted(rows, np.arange(len(times) + 1)),
+        kept=sum(held.values(), np.zeros_like(round_.amounts.G)),
     )
 
 

@@ -158,8 +158,7 @@ def less_changes(round_: Round, interval: float, shares: Shares) -> Shares:
     """Return the shares with every running job as it is that fits so beside all others and is worth no less."""
     choices, levels = Choices.of(round_, interval), levels_of(round_, interval)
     state = Placing(round_, choices)
-    for job, share in shares.items():
-        state.give(job, share)
+    state.give_all(shares)
     changed = [job for job in choices.held if job not in shares or not choices.is_home(job, shares[job])]
     for job in changed:
         home = choices.of_job(job)[-1]

@@ -19,6 +19,7 @@ from muri_opt.verify.counting import Pool, counted_best
 
 Ints = NDArray[np.int64]
 _LARGEST = 1 << 61
+_MORE_THAN_ALL = (1 << 63) - 1
 _MOST_FILLED = 64
 """Shares that are made larger one by one so that no GPU is idle."""
 
@@ -93,7 +94,7 @@ class _Shares:
         gain = self.value - price * self.gpus
         best = np.maximum.reduceat(gain, self.start)
         chosen = (gain == best[self.job]) & (gain > 0)
-        rank = np.where(chosen, self.gpus, np.iinfo(np.int64).max)
+        rank = np.where(chosen, self.gpus, _MORE_THAN_ALL)
         found: Ints = np.minimum.reduceat(rank, self.start)
         return np.where(best > 0, found, 0)
 

@@ -49,6 +49,11 @@ class Curve:
             _KNOWN.put(job.scaling, scale, known)
         return known
 
+    @staticmethod
+    def expect(jobs: int) -> None:
+        """Say of how many jobs curves are asked for: those are kept for the next round."""
+        _KNOWN.expect(jobs)
+
     @classmethod
     def of_table(cls, table: tuple[tuple[int, float], ...], gpus: int, seconds: float | None) -> Curve:
         """Return the curve of a table, in ascending order, of a job whose iteration takes ``seconds`` on ``gpus``."""
@@ -97,7 +102,7 @@ _KNOWN = KeptByObject[Curve]()
 @recalled
 def curves_of(round_: Round) -> dict[str, Curve]:
     """Return the curve of each job of a round."""
-    _KNOWN.expect(len(round_.jobs))
+    Curve.expect(len(round_.jobs))
     return {job.id: Curve.of(job) for job in round_.jobs}
 
 
