@@ -19,6 +19,8 @@ _MOST_LARGE = 500_000
 """Sums beyond which no dynamic program is run with numbers too large for machine words, or that are all kept."""
 _AT_ONCE = 10_000
 """Sums that are made and compared together; more take no longer one entry after another."""
+_SOME = 8
+"""Sizes of a table whose sums are made one after another."""
 _MANY = 32
 """Sizes of a table whose sums are made together without looking up each of them."""
 _NEVER = -(1 << 62)
@@ -128,15 +130,16 @@ def _growing(values: Sequence[int], *, least: int) -> dict[int, int]:
 
 def _with_all(best: Ints, tables: Sequence[Mapping[int, int]]) -> Ints:
     """Return the best value within each number of GPUs if jobs may have one of their values each, or none."""
-    best = best.copy()
+    best, sums = best.copy(), np.empty_like(best)
     for table in tables:
-        if len(table) > 1:
+        if len(table) > _SOME:
             best = with_one_more(best, table)
-        else:  # what one number of GPUs adds needs no copy: sums are made before any is replaced
-            for gpus, value in table.items():
-                if gpus < len(best):
-                    more = best[gpus:]
-                    np.maximum(more, best[: len(more)] + value, out=more)
+            continue
+        before = best if len(table) == 1 else best.copy()  # sums of one size are made before any is replaced
+        for gpus, value in table.items():
+            if gpus < len(best):
+                more = best[gpus:]
+                np.maximum(more, np.add(before[: len(more)], value, out=sums[gpus:]), out=more)
     return best
 
 
@@ -150,7 +153,7 @@ def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     if best.dtype == np.int64 and _MANY <= len(sizes) and 2 * len(sizes) > max(sizes) - min(sizes):
         return _with_many(best, table, sizes)
     result = best.copy()
-    if best.dtype == np.int64 and len(sizes) > 1 and len(sizes) * most <= _AT_ONCE:
+    if best.dtype == np.int64 and len(sizes) > _SOME and len(sizes) * most <= _AT_ONCE:
         gains = np.array([table[gpus] for gpus in sizes], dtype=np.int64)
         before = np.append(np.full(most, _NEVER), best)
         sums = before[_with_less(most, sizes)] + gains[:, None]
