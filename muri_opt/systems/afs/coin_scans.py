@@ -43,11 +43,15 @@ class CoinScans:
         self._is_alive = np.ones(len(shares), dtype=np.bool_)
         self._coins, self._at, self._together = b"", 0, _FEW_TOSSES
         self._tosses = np.zeros(len(shares), dtype=np.int64)
+        ratio = _ratios(self._now, self._gain)
         for start in range(0, len(shares), _ROWS):
             look_at_clock()
             rows, jobs = places[start : start + _ROWS], places[start + 1 :]
-            open_ = self._is_open(rows[:, None], jobs) & (jobs > rows[:, None])
-            self._tosses[rows] = np.count_nonzero(open_, axis=1)
+            if ratio is None:
+                open_ = self._is_open(rows[:, None], jobs)
+            else:
+                open_ = np.abs(ratio[rows, None] - ratio[jobs]) < 1
+            self._tosses[rows] = np.count_nonzero(open_ & (jobs > rows[:, None]), axis=1)
 
     @property
     def any(self) -> bool:
@@ -66,6 +70,13 @@ class CoinScans:
             if at > end:
                 coins, toss, at = self._refilled(toss, tosses[candidate])
                 end = len(coins)
+            if tosses[candidate] == count - place - 1:  # a coin for each job after it: the first that is 1 decides
+                first = coins.find(1, toss, at)
+                if first < 0:
+                    self._at = at
+                    return candidate
+                place += 1 + first - toss
+                continue
             now_c, gain_c = now[candidate], gain[candidate]
             for scanned in range(place + 1, count):
                 job = alive[scanned]
@@ -112,3 +123,17 @@ class CoinScans:
         self._coins = self._coins[at:] + fresh
         self._together = min(2 * self._together, _MOST_TOSSES)
         return self._coins, 0, count
+
+
+def _ratios(now: Ints, gain: Ints) -> NDArray[np.float64] | None:
+    """Return speeds over gains: a coin decides between two jobs if theirs differ by less than 1.
+
+    ``None`` where some gain is not above 0, or floating-point numbers cannot tell.
+    """
+    if not len(gain) or gain.min() <= 0:
+        return None
+    ratio = now / gain
+    line = np.sort(ratio)
+    near = 8 * float(np.finfo(np.float64).eps) * (1 + line[-1])
+    least, most = (np.searchsorted(line, line + (1 + sign * near)) for sign in (-1, 1))
+    return ratio if np.array_equal(least, most) else None
