@@ -43,6 +43,8 @@ class CoinScans:
         self._is_alive = np.ones(len(shares), dtype=np.bool_)
         self._coins, self._at, self._together = b"", 0, _FEW_TOSSES
         self._tosses = np.zeros(len(shares), dtype=np.int64)
+        self._clear = np.full(len(shares), len(shares), dtype=np.int64)
+        """Up to which job a coin decides between each one and all after it that are left."""
         ratio = _ratios(self._now, self._gain)
         for start in range(0, len(shares), _ROWS):
             look_at_clock()
@@ -51,7 +53,11 @@ class CoinScans:
                 open_ = self._is_open(rows[:, None], jobs)
             else:
                 open_ = np.abs(ratio[rows, None] - ratio[jobs]) < 1
-            self._tosses[rows] = np.count_nonzero(open_ & (jobs > rows[:, None]), axis=1)
+            after = jobs > rows[:, None]
+            self._tosses[rows] = np.count_nonzero(open_ & after, axis=1)
+            row, place = np.nonzero(after & ~open_)
+            some, first = np.unique(row, return_index=True)
+            self._clear[rows[some]] = jobs[place[first]]
 
     @property
     def any(self) -> bool:
@@ -63,6 +69,7 @@ class CoinScans:
         (now, gain), alive, tosses = self._lists, self._alive, self._tosses.tolist()
         coins, at, end = self._coins, self._at, len(self._coins)
         place, count = 0, len(alive)
+        clear = np.searchsorted(np.flatnonzero(self._is_alive), self._clear).tolist()
         look_at_clock()
         while True:
             candidate = alive[place]
@@ -70,15 +77,14 @@ class CoinScans:
             if at > end:
                 coins, toss, at = self._refilled(toss, tosses[candidate])
                 end = len(coins)
-            if tosses[candidate] == count - place - 1:  # a coin for each job after it: the first that is 1 decides
-                first = coins.find(1, toss, at)
-                if first < 0:
-                    self._at = at
-                    return candidate
+            tossed = clear[candidate] - place - 1  # so many jobs after it have a coin each: the first that is 1 decides
+            first = coins.find(1, toss, toss + tossed)
+            if first >= 0:
                 place += 1 + first - toss
                 continue
+            toss += tossed
             now_c, gain_c = now[candidate], gain[candidate]
-            for scanned in range(place + 1, count):
+            for scanned in range(place + 1 + tossed, count):
                 job = alive[scanned]
                 gain_m = gain[job]
                 ahead, both = gain_m * now_c - gain_c * now[job], gain_m * gain_c
@@ -106,9 +112,14 @@ class CoinScans:
         self._gain[job] = self._speed[job, share + 1] - self._now[job]
         for mine, each in zip(self._lists, (self._now, self._gain), strict=True):
             mine[job] = int(each[job])
-        self._tosses[before] += self._is_open(before, job)
+        open_ = self._is_open(before, job)
+        self._tosses[before] += open_
+        shut = before[~open_]
+        self._clear[shut] = np.minimum(self._clear[shut], job)
         after = np.flatnonzero(self._is_alive[job + 1 :]) + job + 1
-        self._tosses[job] = np.count_nonzero(self._is_open(np.array([job]), after))
+        open_ = self._is_open(np.array([job]), after)
+        self._tosses[job] = np.count_nonzero(open_)
+        self._clear[job] = min(after[~open_].tolist(), default=len(self._clear))
 
     def _is_open(self, candidates: Ints, jobs: Ints | int) -> NDArray[np.bool_]:
         """Return whether a coin decides between candidates and jobs: neither is ahead by the product of their gains."""
