@@ -34,6 +34,10 @@ class Recalled(Generic[*Ts, R]):
 
     def __call__(self, *given: *Ts) -> R:
         """Return the answer, from a call before if there was one like this."""
+        if self._kept:
+            known, found = self._kept[-1]
+            if all(map(is_, known, given)):
+                return found
         kept = self.kept
         for known, found in kept:
             if all(map(is_, known, given)):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
+from types import TracebackType
 from typing import Final
 
 from muri_opt.rounds import Limits
@@ -48,7 +47,7 @@ class _Pauses:
                 return
             self._count -= 1
             if not self._count and self._was_on:
-                gc.enable()
+                gc.enable()  # nothing is made after this: a collection is due, and whoever waits would wait for it
 
     def forget(self) -> None:
         """Forget the calls of the process that this one was forked from: their threads are not here."""
@@ -62,13 +61,23 @@ _PAUSES: Final = _Pauses()
 os.register_at_fork(after_in_child=_PAUSES.forget)
 
 
-@contextmanager
-def collector_waits(limits: Limits) -> Iterator[None]:
-    """Let Python's collector wait while an answer is worked out that is due soon; one that was off stays off."""
-    if limits.seconds is None or limits.seconds > LONGEST or not _PAUSES.begin():
-        yield
-        return
-    try:
-        yield
-    finally:
-        _PAUSES.end()
+class collector_waits:  # noqa: N801 - it is used like a function
+    """Let Python's collector wait while an answer is worked out that is due soon; one that was off stays off.
+
+    A generator would not do: how it ends makes an object, and with it the collection that is due by then.
+    """
+
+    __slots__ = ("_begun", "_limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self._begun = limits, False
+
+    def __enter__(self) -> None:
+        seconds = self._limits.seconds
+        self._begun = seconds is not None and seconds <= LONGEST and _PAUSES.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._begun:
+            _PAUSES.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -140,6 +140,31 @@ def holding_nodes(rooms: Mapping[Room, int], need: Need) -> Counter[int]:
         if most:
             holding[most] = holding.get(most, 0) + nodes
     return Counter(holding)
+
+
+class CountedRooms:
+    """The nodes of a cluster counted by their rooms; gangs that need the same with a GPU are looked at once."""
+
+    def __init__(self, rooms: Iterable[Room]) -> None:
+        self._rooms = Counter([room for room in rooms if room.gpus > 0])  # no other takes a gang
+        self._known: dict[tuple[int, int], Counter[int]] = {}
+
+    def holding(self, need: Need) -> Counter[int]:
+        """Return how many nodes hold so many GPUs of a gang, however many it asks for, by that number."""
+        key = need.milli, need.mebibytes
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = holding_nodes(self._rooms, whole(need))
+        return found
+
+    def fewest(self, need: Need) -> int | None:
+        """Return on how few nodes a gang fits, or ``None`` where it does not."""
+        return fewest_of(self.holding(need), need.gpus)
+
+
+def whole(need: Need) -> Need:
+    """Return what a gang of any size takes with each GPU."""
+    return Need(gpus=NO_LIMIT, milli=need.milli, mebibytes=need.mebibytes)
 
 
 def fewest_of(holding: Mapping[int, int], gpus: int) -> int | None:

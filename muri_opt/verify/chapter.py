@@ -55,6 +55,8 @@ class Chapter(ABC):
     has_rates: bool = False
     """Whether jobs that share may run freely, at rates of their own."""
 
+    _held: tuple[Decision, Counter[str]] | None = None
+
     def __init__(self, round_: Round, rules: Any) -> None:
         self.round_, self.rules = round_, rules
         self.jobs = {job.id: job for job in round_.jobs}
@@ -134,12 +136,17 @@ class Chapter(ABC):
         return job.gpus
 
     def held_of_tenants(self, decision: Decision) -> Counter[str]:
-        """Return the GPUs that count for the quota of each tenant."""
-        held: Counter[str] = Counter()
-        for assignment in decision.assignments:
-            for job in assignment.jobs:
-                held[self.jobs[job].tenant or ""] += self.quota_gpus(self.jobs[job], assignment)
-        return held
+        """Return the GPUs that count for the quota of each tenant; of the last decision they are known."""
+        known = self._held
+        if known is None or known[0] is not decision:
+            held: dict[str, int] = {}
+            for assignment in decision.assignments:
+                for name in assignment.jobs:
+                    job = self.jobs[name]
+                    tenant = job.tenant or ""
+                    held[tenant] = held.get(tenant, 0) + self.quota_gpus(job, assignment)
+            known = self._held = decision, Counter(held)
+        return known[1]
 
     @property
     def has_quotas(self) -> bool:

@@ -19,6 +19,10 @@ _MOST_LARGE = 500_000
 """Sums beyond which no dynamic program is run with numbers too large for machine words, or that are all kept."""
 _AT_ONCE = 10_000
 """Sums that are made and compared together; more take no longer one entry after another."""
+_SOME = 8
+"""Sizes of a table whose sums are made one after another."""
+_MANY = 32
+"""Sizes of a table whose sums are made together without looking up each of them."""
 _NEVER = -(1 << 62)
 
 
@@ -59,20 +63,28 @@ def counted_best(total: int, pools: Sequence[Pool], *, steps: int) -> int | None
     if work > (steps if reach < _LARGEST else min(steps, _MOST_LARGE)):
         return None
     best: Ints = np.zeros(total + 1, dtype=word)
+    apart = list[dict[int, int]]()
     for pool in pools:
-        if not _is_apart(pool, total):
-            for table in pool.tables:
-                best = with_one_more(best, table)
-            continue
-        inside: Ints = np.zeros(pool.most + 1, dtype=word)
-        if pool.worth is not None:
-            inside[1:] = -2 * reach - 1  # exactly so many GPUs are in use: at first none
-        for table in pool.tables:
-            inside = with_one_more(inside, table)
-        if pool.worth is not None:
-            inside += np.array([pool.worth(gpus) for gpus in range(len(inside))], dtype=word)
-        best = with_one_more(best, _growing(inside.tolist(), least=-reach))
-    return int(best[total])
+        if _is_apart(pool, total):
+            apart.append(_inside(pool, reach))
+        else:
+            best = _with_all(best, pool.tables)
+    *others, last = apart or [{0: 0}]
+    for table in others:
+        best = with_one_more(best, table)
+    return max([int(best[total]), *(int(best[total - gpus]) + value for gpus, value in last.items() if gpus <= total)])
+
+
+def _inside(pool: Pool, reach: int) -> dict[int, int]:
+    """Return the best values of the jobs of a pool by their GPUs, of which no sum is beyond ``reach``."""
+    word = _word(reach)
+    inside: Ints = np.zeros(pool.most + 1, dtype=word)
+    if pool.worth is not None:
+        inside[1:] = -2 * reach - 1  # exactly so many GPUs are in use: at first none
+    inside = _with_all(inside, pool.tables)
+    if pool.worth is not None:
+        inside += np.array([pool.worth(gpus) for gpus in range(len(inside))], dtype=word)
+    return _growing(inside.tolist(), least=-reach)
 
 
 def best_from_each(total: int, tables: Sequence[Mapping[int, int]]) -> list[list[int]]:
@@ -116,6 +128,21 @@ def _growing(values: Sequence[int], *, least: int) -> dict[int, int]:
     return table
 
 
+def _with_all(best: Ints, tables: Sequence[Mapping[int, int]]) -> Ints:
+    """Return the best value within each number of GPUs if jobs may have one of their values each, or none."""
+    best, sums = best.copy(), np.empty_like(best)
+    for table in tables:
+        if len(table) > _SOME:
+            best = with_one_more(best, table)
+            continue
+        before = best if len(table) == 1 else best.copy()  # sums of one size are made before any is replaced
+        for gpus, value in table.items():
+            if gpus < len(best):
+                more = best[gpus:]
+                np.maximum(more, np.add(before[: len(more)], value, out=sums[gpus:]), out=more)
+    return best
+
+
 def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     """Return the best value within each number of GPUs if one more job may have one of its values, or none.
 
@@ -123,8 +150,10 @@ def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     """
     most = len(best) - 1
     sizes = tuple(gpus for gpus in table if gpus <= most)
+    if best.dtype == np.int64 and _MANY <= len(sizes) and 2 * len(sizes) > max(sizes) - min(sizes):
+        return _with_many(best, table, sizes)
     result = best.copy()
-    if best.dtype == np.int64 and len(sizes) > 1 and len(sizes) * most <= _AT_ONCE:
+    if best.dtype == np.int64 and len(sizes) > _SOME and len(sizes) * most <= _AT_ONCE:
         gains = np.array([table[gpus] for gpus in sizes], dtype=np.int64)
         before = np.append(np.full(most, _NEVER), best)
         sums = before[_with_less(most, sizes)] + gains[:, None]
@@ -132,6 +161,18 @@ def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     else:
         for gpus in sizes:
             np.maximum(result[gpus:], best[: most + 1 - gpus] + table[gpus], out=result[gpus:])
+    return result
+
+
+def _with_many(best: Ints, table: Mapping[int, int], sizes: Sequence[int]) -> Ints:
+    """Do the same for a table of most sizes from its least to its largest: for many of them the sums at once."""
+    least, largest, result = min(sizes), max(sizes), best.copy()
+    gains = np.full(largest - least + 1, _NEVER)
+    gains[largest - np.array(sizes, dtype=np.int64)] = [table[gpus] for gpus in sizes]
+    before = np.lib.stride_tricks.sliding_window_view(np.append(np.full(largest, _NEVER), best), len(best))
+    for start in range(0, len(gains), _MANY):  # row r is of ``largest`` - r GPUs less
+        some = slice(start, min(start + _MANY, len(gains)))
+        np.maximum(result, (before[some] + gains[some, None]).max(axis=0), out=result)
     return result
 
 

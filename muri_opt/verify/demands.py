@@ -123,8 +123,10 @@ def kept_back(round_: Round, job: Job) -> WaitingReason | None:
 
 def is_lost(round_: Round, job: Job) -> bool:
     """Return whether a job ran on a node that is down."""
+    if job.state != "running" or "node.state" not in round_.used_fields:
+        return False
     nodes, index = round_.cluster.nodes, round_.cluster.node_index
-    return job.state == "running" and any(nodes[index[name]].state == "down" for name in job.placement or ())
+    return any(nodes[index[name]].state == "down" for name in job.placement or ())
 
 
 def start_breaches(round_: Round, job: Job, assignment: Assignment, where: str) -> Iterator[Violation]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
@@ -40,27 +41,43 @@ class RunningJobs:
 
     def __init__(self, round_: Round) -> None:
         self._has = {node.id: room_of(node).gpus for node in round_.cluster.nodes}
-        self.alike: dict[tuple[Where, int], _Alike] = {}
-        self._of: dict[str, _Alike] = {}
-        for job in round_.jobs:
-            if job.state == "running":
-                size = MOST_TOGETHER if job.stage_seconds is not None else 1
-                where = placed(job.placement or {})
-                same = self.alike.get((where, size))
-                if same is None:
-                    same = self.alike[where, size] = _Alike(where=where, size=size, jobs=[])
-                same.jobs.append(job)
-                self._of[job.id] = same
-        self._used = dict.fromkeys(self._has, 0)
+        self._running = [job for job in round_.jobs if job.state == "running"]
+        self._alone = {job.id: job for job in self._running if job.stage_seconds is None}
+
+    @cached_property
+    def alike(self) -> dict[tuple[Where, int], _Alike]:
+        """The jobs of each placement, those that share with nobody apart."""
+        found: dict[tuple[Where, int], _Alike] = {}
+        for job in self._running:
+            size = 1 if job.stage_seconds is None else MOST_TOGETHER
+            where = placed(job.placement or {})
+            same = found.get((where, size))
+            if same is None:
+                same = found[where, size] = _Alike(where=where, size=size, jobs=[])
+            same.jobs.append(job)
+        return found
+
+    @cached_property
+    def _of(self) -> dict[str, _Alike]:
+        """Those that each job is one of."""
+        return {job.id: same for same in self.alike.values() for job in same.jobs}
+
+    @cached_property
+    def _used(self) -> dict[str, int]:
+        """The GPUs that are used of each node at least."""
+        used = dict.fromkeys(self._has, 0)
         for same in self.alike.values():
             for node, gpus in same.where:
-                self._used[node] += gpus * same.groups()
+                used[node] += gpus * same.groups()
+        return used
 
     def may_be(self, names: Collection[str], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together may be a group that runs."""
+        alone = next((self._alone.get(name) for name in names), None)
+        if alone is not None:  # nobody shares there, so that nothing has to be counted
+            now = alone.placement or {}
+            return len(names) == 1 and (gpus == now or placed(gpus) == placed(now))
         same = next((self._of.get(name) for name in names), None)
-        if same is not None and same.size == 1:  # nobody shares there, so that nothing has to be counted
-            return len(names) == 1 and (gpus == same.jobs[0].placement or placed(gpus) == same.where)
         if same is None or any(self._of.get(name) is not same for name in names):
             return False
         if len(names) > same.size or (gpus != same.jobs[0].placement and placed(gpus) != same.where):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from muri_opt.rounds import Decision, Job, Round, Violation, Waiting, WaitingReason
-from muri_opt.verify.amounts import Need, Room, empty_rooms, said_of, smallest_node_count
+from muri_opt.verify.amounts import CountedRooms, Need, empty_rooms, said_of
 from muri_opt.verify.gangs.changes import Proposals, rooms_after
 from muri_opt.verify.loans import spare_gpus
 
@@ -18,9 +18,9 @@ def true_reasons(
 
     ``held`` are the GPUs that count for the quota of each tenant.
     """
-    free = Counter(room for room in rooms_after(round_, decision).values() if room.gpus)
-    free_gpus = sum(room.gpus * nodes for room, nodes in free.items())
-    empty = Counter(empty_rooms(round_))
+    rooms = rooms_after(round_, decision).values()
+    free, free_gpus = CountedRooms(rooms), sum([room.gpus for room in rooms])
+    empty = CountedRooms(empty_rooms(round_))
     spare = spare_gpus(round_, held)
     known: dict[tuple[Need, int | None], WaitingReason] = {}
     jobs, index = round_.jobs, round_.job_index
@@ -47,16 +47,16 @@ def wrong_changes(
 
 
 def _reason(
-    need: Need, spare_quota: int | None, free: Counter[Room], free_gpus: int, empty: Counter[Room], fewest_nodes: bool
+    need: Need, spare_quota: int | None, free: CountedRooms, free_gpus: int, empty: CountedRooms, fewest_nodes: bool
 ) -> WaitingReason:
-    least = smallest_node_count(empty, need)
+    least = empty.fewest(need)
     if least is None:
         return WaitingReason.CAPACITY
     if spare_quota is not None and need.gpus > spare_quota:
         return WaitingReason.QUOTA
     if need.gpus > free_gpus:
         return WaitingReason.CAPACITY
-    now = smallest_node_count(free, need)
+    now = free.fewest(need)
     if now is None or (fewest_nodes and now > least):
         return WaitingReason.FRAGMENTATION
     return WaitingReason.PRIORITY

@@ -6,11 +6,12 @@ An event that is refused changes nothing. Each one is a line of the journal.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace as with_fields
 from typing import Protocol
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Cluster, Decision, Job, Node, Together
@@ -69,7 +70,11 @@ class Progressed(_Line, frozen=True, tag="progress"):
     def apply(self, state: State) -> None:
         """Take over what is told."""
         state.told[self.job] = state.told.get(self.job, frozenset()) | (COUNTED & self.fields.keys())
-        state.put([replace(state.jobs[self.job], **self.fields)])
+        before = state.jobs[self.job]
+        checked, after = replace(before, **self.fields), copy(before)
+        for field in self.fields:  # all else stays the same objects, by which much is known of its tables and plans
+            force_setattr(after, field, getattr(checked, field))
+        state.put([after])
 
 
 class AllProgressed(_Line, frozen=True, tag="progress-all"):

@@ -181,13 +181,13 @@ class State:
         """
         then, told, none = microseconds(now), self.told, frozenset[str]()
         passed, jobs = then - microseconds(self.now), dict(self.jobs)
-        usual = [job for name, job in jobs.items() if name not in told and job.waiting_seconds is not None]
+        usual = [job for name, job in jobs.items() if not told.get(name) and job.waiting_seconds is not None]
         if passed:
             jobs.update((job.id, job) for job in passing(usual, passed))
         jobs.update(
             (name, _after(job, passed, then, told.get(name, none)))
             for name, job in self.jobs.items()
-            if name in told or job.waiting_seconds is None
+            if told.get(name) or job.waiting_seconds is None
         )
         return jobs | {name: _anew(jobs[name]) for name in promoted}
 

@@ -14,6 +14,7 @@ from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.afs.afs_p_rule import afs_p_shares
 from muri_opt.systems.afs.demand import Demand
 from muri_opt.systems.afs.policy import ElasticPolicy
+from muri_opt.systems.afs.seeded_coin import SeededCoin
 from muri_opt.systems.history import JobHistory, soonest
 from muri_opt.systems.policy import Allowed, Span
 
@@ -52,7 +53,7 @@ class UnknownLengthPolicy(ElasticPolicy):
         quanta, inside = executed // quantum, executed % quantum > 0
         begun = np.array([job.executed_seconds == 0.0 for job in jobs], dtype=bool)
         keeps = demand.held(round_) * (inside | begun)
-        order, coin = demand.arrivals(round_), np.random.default_rng(seed)
+        order, coin = demand.arrivals(round_), SeededCoin(seed)
         return afs_p_shares(demand.speed, demand.cap, gpus, quanta=quanta, keeps=keeps, order=order, coin=coin)
 
     def wakes(self, running: JobHistory, waiting: JobHistory) -> float:

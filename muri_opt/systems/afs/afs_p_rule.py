@@ -7,11 +7,12 @@ from numpy.typing import ArrayLike
 
 from muri_opt.systems.afs.coin_scans import CoinScans
 from muri_opt.systems.afs.scan_orders import checked_scan
+from muri_opt.systems.afs.seeded_coin import Coin
 from muri_opt.systems.curves import Ints
 
 
 def afs_p_shares(
-    speed: Ints, cap: Ints, gpus: int, *, quanta: Ints, keeps: Ints, order: ArrayLike, coin: np.random.Generator
+    speed: Ints, cap: Ints, gpus: int, *, quanta: Ints, keeps: Ints, order: ArrayLike, coin: Coin
 ) -> Ints:
     """Return how many of ``gpus`` GPUs each job gets when nothing is known of how long they are.
 

@@ -111,16 +111,18 @@ class ElasticPolicy(Policy):
 
     def check(self, round_: Round) -> None:
         """Refuse a job without a scaling table, or of unknown length where the rule needs it; name it."""
+        timed, served = self.knows_lengths, self._counted == BY_ATTAINED
         for position, job in enumerate(round_.jobs):
-            where = f"jobs[{position}] ({job.id!r})"
             if job.gpus < 1:
-                raise InputError(f"{where}.gpus", "0", "at least 1: CPUs and memory are counted per GPU")
-            if self.knows_lengths and job.remaining_iterations is None:
+                where = f"jobs[{position}] ({job.id!r}).gpus"
+                raise InputError(where, "0", "at least 1: CPUs and memory are counted per GPU")
+            if timed and job.remaining_iterations is None:
+                where = f"jobs[{position}] ({job.id!r}).remaining_iterations"
                 allowed = f"a number: {self.name!r} needs to know how long a job is; 'afs-p' does not"
-                raise InputError(f"{where}.remaining_iterations", "nothing", allowed)
-            if self._counted == BY_ATTAINED and job.attained_gpu_seconds is None:
-                allowed = f"a number: {self.spec!r} ranks jobs by the service they have had"
-                raise InputError(f"{where}.attained_gpu_seconds", "nothing", allowed)
+                raise InputError(where, "nothing", allowed)
+            if served and job.attained_gpu_seconds is None:
+                where = f"jobs[{position}] ({job.id!r}).attained_gpu_seconds"
+                raise InputError(where, "nothing", f"a number: {self.spec!r} ranks jobs by the service they have had")
         Curves.of(round_.jobs, round_.cluster.total_gpus)
         share_sizes(round_.cluster, self.packing)
         check_shapes(round_, self.name, by_node=self.packing == "node")
@@ -184,6 +186,17 @@ class ElasticPolicy(Policy):
             return None if parts is None else pooled_decision(round_, curves, parts)
         homes = homes_of(round_, ShareFit(round_, sizes, by_node=by_node), curves.cap)
         return None if homes is None else share_decision(round_, curves, homes)
+
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether all shares that are held now are worth so much together, where they are all that counts."""
+        values = self._values(round_)
+        if values is None or not counts_gpus_only(round_):
+            return True
+        held = PresentShares.of(round_).held
+        runs = np.flatnonzero(held)
+        if (held[runs] >= values.fresh.shape[1]).any():
+            return True
+        return sum(values.fresh[runs, held[runs]].tolist()) >= value
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return who starts where no time is left: all that wait with equal shares, or the first with one GPU each."""

@@ -99,11 +99,12 @@ class PooledSharing(Formulation):
         table, total = self._table(round_), round_.cluster.total_gpus
         if int(table.value.max(initial=0)) * max(1, total) >= LARGEST_PRODUCT:
             return None
+        start = np.flatnonzero(np.diff(table.jobs, prepend=-1))
         low, high = 0, 1 + int(table.value.max(initial=0))
         while high - low > 1:
             price = (low + high) // 2
-            low, high = (price, high) if _bought(table, price) > total else (low, price)
-        price = high if _bought(table, 0) > total else 0
+            low, high = (price, high) if _bought(table, start, price) > total else (low, price)
+        price = high if _bought(table, start, 0) > total else 0
         return LinearDuals(denominator=1, multipliers={"gpus": (price,)})
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
@@ -115,12 +116,17 @@ class PooledSharing(Formulation):
         return ShareTable.of(round_, self.objective, self.packing, self.horizon)
 
 
-def _bought(table: ShareTable, price: int) -> int:
-    """Return how many GPUs all jobs together would buy at a price, the fewest of what is equally good."""
-    gain = np.maximum(0, table.value - price * table.gpus)
-    best = np.zeros(int(table.jobs.max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(best, table.jobs, gain)
-    fewest = np.zeros_like(best)
-    rows = np.flatnonzero((gain > 0) & (gain == best[table.jobs]))[::-1]  # the last written, the fewest GPUs, stays
-    fewest[table.jobs[rows]] = table.gpus[rows]
-    return int(fewest.sum())
+def _bought(table: ShareTable, start: Ints, price: int) -> int:
+    """Return how many GPUs all jobs together would buy at a price, the fewest of what is equally good.
+
+    ``start`` is where the shares of each job that has any begin.
+    """
+    if not len(start):
+        return 0
+    gain = table.value - price * table.gpus
+    best = np.maximum.reduceat(gain, start)
+    count = np.diff(start, append=len(gain))
+    chosen = np.flatnonzero((gain == np.repeat(best, count)) & (gain > 0))
+    mine = table.jobs[chosen]
+    first = np.flatnonzero(np.diff(mine, prepend=-1))  # of the shares of a job those with the fewest GPUs come first
+    return int(table.gpus[chosen[first]].sum())

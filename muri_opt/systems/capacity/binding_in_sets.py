@@ -18,7 +18,7 @@ from muri_opt.rounds.readable_time import duration, moment
 from muri_opt.systems.capacity.barred_nodes import BarredNodes
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.lacking_amounts import holders_text, lacking_amounts
+from muri_opt.systems.capacity.lacking_amounts import LackingAmounts, holders_text
 from muri_opt.systems.capacity.node_sets import Demand
 from muri_opt.systems.capacity.quota_text import quota_remedy, type_quota_text
 from muri_opt.systems.capacity.released import demand_of
@@ -113,7 +113,7 @@ class BindingInSets:
     def _now(self, job: int, demand: Demand, free: int, asks: int, limit: int) -> str:
         """Return what is free where a job may start, what it lacks there, and which rules bar it from other nodes."""
         here, room = only_where(self._left.gpus, demand), only_where(self._left.room(job), demand)
-        lacking = lacking_amounts(self._round, self._left, self._holders, job, here, room)
+        lacking = LackingAmounts(self._round, self._left, self._holders, here).of(job, int(room.sum()))
         nodes = np.concatenate([np.zeros(0, dtype=np.int64), *demand.sets])
         words = f"{free} are free where it may start"
         words += holders_text(self._holders, nodes, asks - free) if asks > free else _asked(demand)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from muri_opt.rounds import Round
-from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_wording import gpus_text
 from muri_opt.rounds.decision import WaitingReason
 from muri_opt.systems.capacity.binding_in_sets import Binding, BindingInSets, kept_back
 from muri_opt.systems.capacity.free_capacity import Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes
 from muri_opt.systems.capacity.holders import Holders
-from muri_opt.systems.capacity.kind_rooms import KindRooms
-from muri_opt.systems.capacity.lacking_amounts import lacking_amounts
+from muri_opt.systems.capacity.kind_rooms import KindRoom, KindRooms
+from muri_opt.systems.capacity.lacking_amounts import LackingAmounts
 from muri_opt.systems.capacity.quota_text import over_quota, quota_remedy, quota_text
 
 
@@ -22,6 +21,7 @@ class BindingRules:
         self._round, self._left, self._holders, self._consolidate = round_, left, holders, consolidate
         self._free, self._total = int(left.gpus.sum()), round_.cluster.total_gpus
         self._rooms = KindRooms(round_, left)
+        self._lacking = LackingAmounts(round_, left, holders, left.gpus)
         self._sets = BindingInSets(round_, left, holders, consolidate=consolidate)
 
     def of(self, job: int) -> Binding:
@@ -42,12 +42,11 @@ class BindingRules:
             said.append(quota_text(self._round, left, job))
             remedies.append(quota_remedy(left, over))
             reasons.append(WaitingReason.QUOTA)
-        room = kind.now
-        nodes = fewest_nodes(self._round, job) if self._consolidate else len(room)
+        nodes = fewest_nodes(self._round, job) if self._consolidate else len(kind.now)
         fits = asks <= most and kind.nodes_needed(asks) <= nodes
         if asks <= most and not fits:
             best = int(kind.reach[:nodes].max(initial=0))
-            said.append(f"{free} of {self._total} are free" + self._short_of(job, room, nodes, best) * (free > 0))
+            said.append(f"{free} of {self._total} are free" + self._short_of(job, kind, nodes, best) * (free > 0))
             short = f"{asks - best} more GPU{'s' * (asks - best != 1)}"
             remedies.append(f"free {short}" if asks > free else f"free room for {short} where it can use them")
             reasons.append(WaitingReason.CAPACITY if asks > free else WaitingReason.FRAGMENTATION)
@@ -64,9 +63,9 @@ class BindingRules:
         found = self._sets.binding(job, over=over, quota=quota)
         return kept_back(self._round, job, found) if self._round.waits_by_order[job] else found
 
-    def _short_of(self, job: int, room: Ints, nodes: int, best: int) -> str:
+    def _short_of(self, job: int, room: KindRoom, nodes: int, best: int) -> str:
         """Return how many of the free GPUs the job could use, and what is in the way of the others."""
-        words = lacking_amounts(self._round, self._left, self._holders, job, self._left.gpus, room)
-        if self._consolidate and nodes < len(room):
+        words = self._lacking.of(job, room.free)
+        if self._consolidate and nodes < len(room.now):
             words.append(f"{best} on {nodes} node{'s' * (nodes != 1)}")
         return ", at most " + " and ".join(words) if words else ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from msgspec import UNSET
 
@@ -23,8 +23,7 @@ from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.capacity.smallest_changes import GangChanges
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Jobs that run on the same GPUs, ``share[s]`` of node s, in an order and with a period, or each at its rate.
 
     One that runs by a ``plan`` says what that takes of its nodes, in their order: milli-CPUs and MiB.

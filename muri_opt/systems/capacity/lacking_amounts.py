@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from muri_opt.rounds import Round
@@ -15,25 +17,46 @@ MOST_HOLDERS = 4
 """Jobs that are named as holding GPUs that another one lacks, at most."""
 
 
-def lacking_amounts(round_: Round, left: Leftover, holders: Holders, job: int, free: Ints, room: Ints) -> list[str]:
-    """Return how many of the ``free`` GPUs per node a job has CPUs and memory for, where these are in the way.
+class _Covered(NamedTuple):
+    """The free GPUs for which there is enough of one amount, and in words that these are not all; else nothing."""
 
-    ``room`` are the GPUs per node that it could use in all.
-    """
-    amounts, asks = round_.amounts, int(left.asks[job])
-    words = []
-    for name, need, unit, has, held in (
-        ("CPUs", int(amounts.c[job]), MILLI_PER_CPU, left.cpus, holders.cpus),
-        ("memory", int(amounts.m[job]), MIB_PER_GIB, left.memory, holders.memory),
-    ):
+    gpus: int
+    words: str
+
+
+class LackingAmounts:
+    """How many of the ``free`` GPUs per node jobs have CPUs and memory for; equal needs are looked at once."""
+
+    def __init__(self, round_: Round, left: Leftover, holders: Holders, free: Ints) -> None:
+        self._amounts, self._left, self._holders, self._free = round_.amounts, left, holders, free
+        self._known: dict[tuple[str, int], _Covered] = {}
+
+    def of(self, job: int, room: int) -> list[str]:
+        """Return for how many of the GPUs a job has CPUs and memory, where these are in the way.
+
+        ``room`` are the GPUs that it could use in all.
+        """
+        amounts, asks = self._amounts, int(self._left.asks[job])
+        found = (self._covered(name, int(need[job])) for name, need in (("CPUs", amounts.c), ("memory", amounts.m)))
+        return [one.words for one in found if one.words and (one.gpus < asks or one.gpus == room)]
+
+    def _covered(self, name: str, need: int) -> _Covered:
+        known = self._known.get((name, need))
+        if known is None:
+            known = self._known[name, need] = self._look(name, need)
+        return known
+
+    def _look(self, name: str, need: int) -> _Covered:
+        left, holders, free = self._left, self._holders, self._free
+        unit, has, held, suffix = MILLI_PER_CPU, left.cpus, holders.cpus, " CPUs"
+        if name == "memory":
+            unit, has, held, suffix = MIB_PER_GIB, left.memory, holders.memory, " GiB"
         covered = np.minimum(free, has // need) if need else free
-        lacking = np.flatnonzero(covered < free)
-        if len(lacking) and (covered.sum() < asks or covered.sum() == room.sum()):
-            suffix = " GiB" if name == "memory" else " CPUs"
-            most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in holders.most(held, lacking)]
-            at_most = f"{int(covered.sum())} with its {name}"
-            words.append(at_most + (f" ({', '.join(most)})" if most else ""))
-    return words
+        lacking, gpus = np.flatnonzero(covered < free), int(covered.sum())
+        if not len(lacking):
+            return _Covered(gpus, "")
+        most = [f"{job!r} holds {amount / unit:g}{suffix}" for job, amount in holders.most(held, lacking)]
+        return _Covered(gpus, f"{gpus} with its {name}" + (f" ({', '.join(most)})" if most else ""))
 
 
 def holders_text(holders: Holders, nodes: Ints, lacks: int) -> str:

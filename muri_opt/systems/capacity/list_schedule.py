@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from math import inf
+from time import monotonic
 from typing import Final
 
 import numpy as np
@@ -63,22 +65,22 @@ class ListSchedule:
                 shares, left = made.shares, made.left
         return shares
 
-    def anew(self) -> Shares:
+    def anew(self, until: float = inf) -> Shares:
         """Return the schedule in which every job is tried in its turn, running or not.
 
         Chosen gangs that run stay where they are if all chosen ones find room around them; where not all can stay, the
         cheapest restarts are looked for. Who finds room may depend on where the others are, so the schedule is made
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
-        that run are better by the order, so this ends.
+        that run are better by the order, so this ends; after the moment ``until`` of ``time.monotonic`` it ends as it is.
         """
         running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
-        shares = self._settled(self._in_order(held), held)
-        while self._places_matter() and self._another_fits(shares):
+        shares = self._settled(self._in_order(held), held, until)
+        while monotonic() < until and self._places_matter() and self._another_fits(shares):
             again = self._in_order(shares)
             if again.keys() == shares.keys():
                 return shares
-            shares = self._settled(self._settled(again, shares), held)
+            shares = self._settled(self._settled(again, shares, until), held, until)
         return shares
 
     def _another_fits(self, shares: Mapping[int, Ints]) -> bool:
@@ -103,7 +105,7 @@ class ListSchedule:
         self._fill(self._left_beside(shares), shares, held)
         return shares
 
-    def _settled(self, shares: Shares, held: Mapping[int, Ints]) -> Shares:
+    def _settled(self, shares: Shares, held: Mapping[int, Ints], until: float) -> Shares:
         """Return the same gangs, and any that now fit as well, with those that are held somewhere there if they can.
 
         Where not all of them can, the places that cost less are taken.
@@ -117,7 +119,13 @@ class ListSchedule:
         placed = None if made is None else made.shares
         if made is None and len(order) <= MOST_TRIED:
             placed = placed_around(
-                self._round, order, held, consolidate=self._consolidate, beside=self._pinned, known=self._known
+                self._round,
+                order,
+                held,
+                consolidate=self._consolidate,
+                beside=self._pinned,
+                known=self._known,
+                until=until,
             )
         if placed is None or self._cost(shares, held) < self._cost(placed, held):
             placed, made = dict(shares), None
@@ -189,17 +197,19 @@ def placed_around(
     consolidate: bool,
     beside: Mapping[int, Ints] | None = None,
     known: KnownParts | None = None,
+    until: float = inf,
 ) -> Shares | None:
     """Return places of all the jobs, in this order, those that are held somewhere there first; ``None`` if not found.
 
-    A job that finds no room is placed before all others in the next try, as far as ``MOST_TRIES`` go. Jobs in
-    ``beside`` are where they are whatever happens, and are returned too; ``known`` has the parts of shares.
+    A job that finds no room is placed before all others in the next try, as far as ``MOST_TRIES`` go, and no later than
+    ``until``, a moment of ``time.monotonic``. Jobs in ``beside`` are where they are whatever happens, and are returned
+    too; ``known`` has the parts of shares.
     """
     fixed, parts = beside or {}, known or KnownParts()
     first: list[int] = []
     stays = [job for job in jobs if job in held]
     others = [job for job in jobs if job not in held]
-    while True:
+    while monotonic() < until:
         shares = dict(fixed)
         placer = gang_placer(round_, Leftover.beside(round_, fixed), consolidate=consolidate, known=parts)
         for job in dict.fromkeys([*first, *stays, *others]):
@@ -212,3 +222,4 @@ def placed_around(
         if job in first or len(first) == MOST_TRIES:
             return None
         first.append(job)
+    return None

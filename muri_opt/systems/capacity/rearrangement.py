@@ -12,12 +12,15 @@ from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.change_costs import change_cost
 from muri_opt.systems.capacity.free_capacity import Entries, Leftover
 from muri_opt.systems.capacity.gang_fit import fewest_nodes, place_gang
+from muri_opt.systems.capacity.gang_rooms import gang_placer
 from muri_opt.systems.capacity.known_parts import KnownParts
 
 MOST_WAYS: Final = 4
 """Sets of running gangs, the cheapest first, that are tried to make room for another."""
 MOST_DISPLACING: Final = 64
 """Gangs for which running ones are moved; where more find no room, all are placed in another way."""
+_FEW: Final = 8
+"""Gangs that are placed by looking at all nodes for each; for more it pays to keep the nodes by their room."""
 MOST_REPLACED: Final = 300
 """Gangs that are placed anew together to be on fewer nodes."""
 Shares = dict[int, Ints]
@@ -48,14 +51,13 @@ def rearranged_at_home(
     some = list(jobs)
     homes = {job: held[job] for job in some if job in held}
     made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate, known=known)
-    others = made.go_home_or_not(some)
-    pushed = 0
-    for job in made.largest_first(others):
-        if made.start(job):
-            continue
+    others = made.largest_first(made.go_home_or_not(some))
+    pushed, started = 0, made.start_all(others)
+    while started < len(others):
         pushed += 1
-        if pushed > MOST_DISPLACING or not made.make_room(job):
+        if pushed > MOST_DISPLACING or not made.make_room(others[started]):
             return None
+        started += 1 + made.start_all(others[started + 1 :])
     made.undo_moves()
     return made
 
@@ -162,12 +164,25 @@ class Rearrangement:
                 return False
         return True
 
-    def start(self, job: int) -> bool:
-        """Place one more gang; return whether there is room for it."""
-        found = self._placed(job)
-        if found is not None:
-            self._put(job, found)
-        return found is not None
+    def start_all(self, jobs: Sequence[int]) -> int:
+        """Place further gangs in turn until there is no room for one; return how many are placed."""
+        if len(jobs) < _FEW:
+            for count, job in enumerate(jobs):
+                found = self._placed(job)
+                if found is None:
+                    return count
+                self._put(job, found)
+            return len(jobs)
+        placer = gang_placer(self._round, self.left, consolidate=self._consolidate, known=self._known)
+        placed = 0
+        for job in jobs:
+            found = placer.place(job, self._held.get(job))
+            if found is None:
+                break
+            self._note(job, found)
+            placed += 1
+        placer.end()
+        return placed
 
     def make_room(self, job: int) -> bool:
         """Place one more gang, moving the cheapest running ones for it; return whether that worked."""
@@ -177,7 +192,7 @@ class Rearrangement:
         before = {other: self.shares[other] for other in away}
         self._lift(away)
         order = [job, *self.largest_first(away)]
-        if self._place_all(order):
+        if self.start_all(order) == len(order):
             return True
         self._lift(other for other in order if other in self.shares)
         for other, share in before.items():
@@ -255,29 +270,25 @@ class Rearrangement:
 
     def _try(self, away: Iterable[int], order: Iterable[int], *, better: Callable[[], bool]) -> bool:
         """Place gangs anew in an order; keep it if all find room, as many are where they prefer, and it is better."""
-        some = list(away)
+        some, then = list(away), list(order)
         before, inside = {job: self.shares[job] for job in some}, self._inside(some)
         self._lift(some)
-        if self._place_all(order) and self._inside(some) >= inside and better():
+        if self.start_all(then) == len(then) and self._inside(some) >= inside and better():
             return True
         self._lift([job for job in some if job in self.shares])
         for job, share in before.items():
             self._put(job, share)
         return False
 
-    def _place_all(self, order: Iterable[int]) -> bool:
-        for job in order:
-            found = self._placed(job)
-            if found is None:
-                return False
-            self._put(job, found)
-        return True
-
     def _placed(self, job: int) -> Ints | None:
         return place_gang(self._round, self.left, job, consolidate=self._consolidate, held=self._held.get(job))
 
     def _put(self, job: int, share: Ints) -> None:
         self.left.take(share, job)
+        self._note(job, share)
+
+    def _note(self, job: int, share: Ints) -> None:
+        """Write down where a gang is."""
         self.shares[job] = share
         if self._on is not None:
             self._list(self._on, job, share)

@@ -17,7 +17,7 @@ Kind = tuple[int, int]
 """Milli-CPUs and MiB with each GPU."""
 Amounts = tuple[int, int, int]
 """GPUs, milli-CPUs and MiB of a part that is on one node."""
-FEW_NODES: Final = 48
+FEW_NODES: Final = 160
 """Nodes with free GPUs up to which they are looked at one by one."""
 
 
@@ -26,6 +26,8 @@ class RoomSets:
 
     def __init__(self, gpus: Sequence[int], cpus: Sequence[int], memory: Sequence[int]) -> None:
         self._gpus, self._cpus, self._memory = [*gpus], [*cpus], [*memory]
+        self._open = [*range(len(self._gpus))]
+        """Nodes that had a GPU left when they were last looked at: nothing is given back."""
         self._room: dict[Kind, dict[int, int]] = {}
         self._sets: dict[Kind, dict[int, int]] = {}
         self._whole: dict[Kind, int] = {}
@@ -134,11 +136,17 @@ class RoomSets:
             return self._sets[kind]
         since = None if seen is None else set(self._changed[seen:])
         self._seen[kind] = count
-        if since is None or 2 * len(since) > len(self._gpus):
+        if since is None or 2 * len(since) > len(self._open):
             return self._begin(kind)
-        room, sets = self._room[kind], self._sets[kind]
+        room, sets, (milli, mib) = self._room[kind], self._sets[kind], kind
+        gpus, cpus, memory = self._gpus, self._cpus, self._memory
         for node in since:
-            fits, before = self._fits(node, kind), room.get(node, 0)
+            fits, before = gpus[node], room.get(node, 0)
+            if milli and fits * milli > cpus[node]:  # written out here and below, as a call takes longer than this
+                fits = cpus[node] // milli
+            if mib and fits * mib > memory[node]:
+                fits = memory[node] // mib
+            fits = max(fits, 0)
             if fits != before:
                 bit = 1 << node
                 if before:
@@ -151,13 +159,18 @@ class RoomSets:
 
     def _begin(self, kind: Kind) -> dict[int, int]:
         """Find the nodes by the room on them from what is free now; in a cluster that is full few have any."""
-        free = [node for node, gpus in enumerate(self._gpus) if gpus > 0]
-        if len(free) > FEW_NODES:
+        gpus, cpus, memory, (milli, mib) = self._gpus, self._cpus, self._memory, kind
+        self._open = [node for node in self._open if gpus[node] > 0]
+        if len(self._open) > FEW_NODES:
             return self._begin_with_many(kind)
         room, sets = dict[int, int](), dict[int, int]()
-        for node in free:
-            fits = self._fits(node, kind)
-            if fits:
+        for node in self._open:
+            fits = gpus[node]
+            if milli and fits * milli > cpus[node]:
+                fits = cpus[node] // milli
+            if mib and fits * mib > memory[node]:
+                fits = memory[node] // mib
+            if fits > 0:
                 room[node] = fits
                 sets[fits] = sets.get(fits, 0) | 1 << node
         self._room[kind], self._sets[kind], self._whole[kind] = room, sets, sum(room.values())
@@ -177,12 +190,3 @@ class RoomSets:
         self._room[kind] = {node: fits for node, fits in enumerate(every) if fits > 0}
         self._sets[kind], self._whole[kind] = sets, sum(self._room[kind].values())
         return sets
-
-    def _fits(self, node: int, kind: Kind) -> int:
-        """Return how many GPUs of a kind of job fit on a node."""
-        fits, (cpus, memory) = self._gpus[node], kind
-        if cpus and fits * cpus > self._cpus[node]:
-            fits = self._cpus[node] // cpus
-        if memory and fits * memory > self._memory[node]:
-            fits = self._memory[node] // memory
-        return max(0, fits)

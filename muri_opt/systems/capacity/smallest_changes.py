@@ -162,6 +162,8 @@ class GangChanges:
             return None
         found = [self._on(job, nodes) for nodes in self._targets(job, kind.empty)]
         sets = [victims for victims in found if victims is not None]
+        if len(sets) < 2:
+            return sets[0] if sets else None
         return min(sets, key=lambda victims: (int(self._holders.size[list(victims)].sum()), victims), default=None)
 
     def _targets(self, job: int, empty: Ints) -> list[Ints]:
@@ -176,8 +178,8 @@ class GangChanges:
 
     def _on(self, job: int, nodes: Ints) -> tuple[int, ...] | None:
         """Return groups to stop so that the job fits on the nodes: one if that is enough, else the most useful ones."""
-        holders, here, kind = self._holders, self._holders.on(nodes) & self._may_stop, self._rooms.of(job)
-        lacks = int(self._left.asks[job]) - int(kind.now[nodes].sum())
+        holders, here, kind = self._holders, self._stoppable(nodes), self._rooms.of(job)
+        lacks = int(self._left.asks[job]) - (int(kind.now[nodes].sum()) if self._consolidate else kind.free)
         gain = self._gain(job, here)
         enough = np.flatnonzero(gain >= lacks)
         if len(enough):
@@ -198,6 +200,12 @@ class GangChanges:
             if self._fits_without(job, nodes, rest):
                 chosen = rest
         return tuple(sorted(chosen))
+
+    def _stoppable(self, nodes: Ints) -> Bools:
+        """Return which entries are of groups on these nodes that may be stopped."""
+        if not self._consolidate:  # then nodes are all nodes
+            return self._may_stop
+        return self._holders.on(nodes) & self._may_stop
 
     def _gain(self, job: int, here: Bools) -> Ints:
         """Return how many GPUs of a job more would fit on the nodes of these entries without each of the groups."""

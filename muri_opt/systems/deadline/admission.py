@@ -30,8 +30,7 @@ def elastic_flow(round_: Round, choices: Choices, fixed: Mapping[int, Ints]) -> 
     they have now stay where they are, if all others find room then.
     """
     state = Placing(round_, choices)
-    for job, share in fixed.items():
-        state.give(job, share)
+    state.give_all(fixed)
     arrivals = sorted(range(len(round_.jobs)), key=lambda job: (round_.jobs[job].submitted or 0.0, job))
     rows = {job: [*choices.of_job(job)] for job in arrivals if job not in fixed}
     priorities, line, steps = round_.priorities.tolist(), by_deadline(round_), Steps.of(choices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -14,8 +14,10 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.quantities import microseconds
-from muri_opt.systems.capacity import Leftover, held_gpus
+from muri_opt.systems.capacity import Leftover
+from muri_opt.systems.capacity.held_parts import held_parts
 from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.deadline.job_times import job_times
 
 Bools = NDArray[np.bool_]
@@ -51,6 +53,8 @@ class Choices:
     least: Ints
     sets: NodeSets | None
     first: Ints
+    kept: Ints
+    """The GPUs of each node that all of ``held`` have."""
 
     @classmethod
     def of(cls, round_: Round, interval: float) -> Choices:
@@ -66,11 +70,23 @@ class Choices:
 
     def row_of(self, job: int, share: Ints) -> int:
         """Return the row by which a job has these GPUs per node."""
-        rows = self.of_job(job)
         if self.is_home(job, share):
-            return rows[-1]
-        away = self.gpus[rows.start : rows.stop - (job in self.held)]
-        return rows.start + int(np.searchsorted(away, share.sum()))
+            return self.of_job(job)[-1]
+        rows = self._away(job)
+        return rows.start + int(np.searchsorted(self.gpus[rows.start : rows.stop], share.sum()))
+
+    def row_with(self, job: int, gpus: int, *, home: bool) -> int | None:
+        """Return the row by which a job has so many GPUs, where it is or elsewhere; ``None`` if there is none."""
+        if home:
+            last = self.of_job(job)[-1:]
+            return last[0] if job in self.held and self.gpus[last[0]] == gpus else None
+        rows = self._away(job)
+        row = rows.start + int(np.searchsorted(self.gpus[rows.start : rows.stop], gpus))
+        return row if row < rows.stop and self.gpus[row] == gpus else None
+
+    def _away(self, job: int) -> range:
+        """Return the rows of a job but the one at home."""
+        return self.of_job(job)[: -1 if job in self.held else None]
 
     def is_home(self, job: int, share: Ints) -> bool:
         """Return whether a job that has these GPUs per node stays as it is."""
@@ -86,14 +102,13 @@ def _choices(round_: Round, interval: float) -> Choices:
     gpus = np.fromiter(chain.from_iterable(mine.sizes for mine in times), dtype=np.int64)
     speed, rate = (np.concatenate([_NONE, *some]) for some in ([m.speed for m in times], [m.rate for m in times]))
     held, size_now, at_home = dict[int, Ints](), np.full(len(times), -1), list[int]()
-    for place, job in enumerate(round_.jobs):
-        now = held_gpus(round_, place) if job.state == "running" else None
-        if now is not None:
-            size = size_now[place] = int(now.sum())
-            if size in times[place].sizes:
-                held[place] = now
-                at_home.append(int(begins[place]) + times[place].sizes.index(size))
-    must = np.array([place for place, job in enumerate(round_.jobs) if job.stays], dtype=np.int64)
+    for place, now, size in _running(round_):
+        size_now[place] = size
+        if size in times[place].sizes:
+            held[place] = now
+            at_home.append(int(begins[place]) + times[place].sizes.index(size))
+    pinned = "job.preemptible" in round_.used_fields
+    must = np.array([place for place, job in enumerate(round_.jobs) if pinned and job.stays], dtype=np.int64)
     stays = np.zeros(len(times), dtype=np.bool_)
     stays[must] = True
     away = ~stays[of] | (gpus == size_now[of])
@@ -116,7 +131,18 @@ def _choices(round_: Round, interval: float) -> Choices:
         least=np.array([mine.sizes[0] if mine.sizes else 1 for mine in times], dtype=np.int64),
         sets=sets,
         first=np.searchsorted(rows, np.arange(len(times) + 1)),
+        kept=sum(held.values(), np.zeros_like(round_.amounts.G)),
     )
+
+
+def _running(round_: Round) -> Iterator[tuple[int, Ints, int]]:
+    """Yield the places of the jobs that run and have lost nothing, the GPUs per node of each, and how many these are."""
+    parts = held_parts(round_)
+    places = [place for place, mine in enumerate(parts) if mine is not None]
+    shares = np.zeros((len(places), len(round_.cluster.nodes)), dtype=np.int64)
+    job, node, gpus = flat(parts[place] or () for place in places)
+    shares[job, node] = gpus
+    return zip(places, shares, shares.sum(axis=1).tolist(), strict=True)
 
 
 def _done_within(works: Sequence[int], rows: Ints, rate: Ints, spare: Ints) -> Bools:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import last_recalled, recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.systems.curves import Table, iteration_unit, scaling_table
@@ -22,8 +23,7 @@ MOST_TABLES = 10 << 10
 """Tables that are remembered from round to round: the jobs of a large round, at about a kilobyte each."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobTimes:
+class JobTimes(NamedTuple):
     """One job with each number of GPUs that it may have: ``rate[i]`` is how fast it works off what is left of it.
 
     ``work`` are the microseconds that it takes at a rate of 1; 0 where no deadline lies ahead: nobody asks then.
@@ -53,11 +53,16 @@ class JobTimes:
         return interval + self.restart + self.work // int(self.rate.max(initial=1)) <= self.spare
 
 
+_TABLES: Final = KeptByObject[tuple[Table, Sequence[int], Ints, Ints]]()
+"""The tables of jobs, which keep them from round to round."""
+
+
 @recalled
 def job_times(round_: Round) -> tuple[JobTimes, ...]:
     """Return the times of all jobs of a round; refuse one whose deadline lies ahead and whose length nobody knows."""
     total, now = round_.cluster.total_gpus, microseconds(round_.now)
     known, found = _known(now, total), []
+    _TABLES.expect(len(round_.jobs))
     if len(known) > MOST_ROUNDS * len(round_.jobs):
         known.clear()
     for position, job in enumerate(round_.jobs):
@@ -86,7 +91,11 @@ def _times(job: Job, now: int, total: int) -> JobTimes:
     if job.scaling is None:
         sizes, rate, speed = _gang(job.gpus)
         return JobTimes(sizes, rate, speed, _gang_time(job) if asked else 0, None, spare, restart)
-    table, sizes, rate, speed = _table(tuple(job.scaling.items()), total)
+    known = _TABLES.get(job.scaling, total)
+    if known is None:
+        known = _table(tuple(job.scaling.items()), total)
+        _TABLES.put(job.scaling, total, known)
+    table, sizes, rate, speed = known
     unit = iteration_unit(job.gpus, job.iteration_seconds, table)
     return JobTimes(sizes, rate, speed, _work(job) * unit if asked else 0, unit, spare, restart)
 

@@ -10,6 +10,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, best_fit
+from muri_opt.systems.capacity.free_capacity import entries
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 from muri_opt.systems.deadline.choices import Choices
 
@@ -23,7 +24,7 @@ class Placing:
     def __init__(self, round_: Round, choices: Choices) -> None:
         self._choices, self._asks = choices, choices.least.copy()
         self._left = Leftover(round_, self._asks)
-        self._kept = sum(choices.held.values(), np.zeros_like(round_.amounts.G))
+        self._kept = choices.kept.copy()
         self._in_turn = set(choices.held)
         self._short: dict[tuple[int, int], int] = {}
         """How many GPUs with so many CPUs and so much memory each find no room: the fewest that were tried."""
@@ -44,6 +45,28 @@ class Placing:
         if job in self._in_turn:
             self._in_turn.remove(job)
             self._kept -= self._choices.held[job]
+
+    def give_all(self, shares: Mapping[int, Ints]) -> None:
+        """Give jobs GPUs per node, whatever is left; many are counted together."""
+        amounts, left = self._left.amounts, self._left
+        if not shares or left.borrowed is not None or amounts.lines is not None:
+            for job, share in shares.items():
+                self.give(job, share)
+            return
+        jobs = np.fromiter(shares, dtype=np.int64, count=len(shares))
+        group, node, gpus = entries([*shares.values()])
+        of, sizes = jobs[group], np.zeros(len(jobs), dtype=np.int64)
+        np.add.at(sizes, group, gpus)
+        for has, taken in zip(left.left, (gpus, gpus * amounts.c[of], gpus * amounts.m[of]), strict=True):
+            np.subtract.at(has, node, taken)
+        listed = amounts.tenant[jobs] >= 0
+        np.subtract.at(left.quota, amounts.tenant[jobs][listed], sizes[listed])
+        self._asks[jobs] = sizes
+        self.free -= int(sizes.sum())
+        self.shares |= shares
+        for job in self._in_turn.intersection(shares):
+            self._kept -= self._choices.held[job]
+        self._in_turn.difference_update(shares)
 
     def try_row(self, row: int) -> bool:
         """Give a job what a row of the choices says, in place of what it has, if there is room and quota for it."""
@@ -132,16 +155,11 @@ def placed_together(
     Those ``at_home`` are where they are now, the others are placed from the largest down.
     """
     state = Placing(round_, choices)
-    for job, share in fixed.items():
-        state.give(job, share)
+    state.give_all(fixed)
     line = sorted(sizes, key=lambda job: (job not in at_home, -sizes[job], job))
     for job in line:
-        home = job in at_home
-        if not any(
-            state.try_row(row)
-            for row in choices.of_job(job)
-            if choices.gpus[row] == sizes[job] and choices.home[row] == home
-        ):
+        row = choices.row_with(job, sizes[job], home=job in at_home)
+        if row is None or not state.try_row(row):
             return None
     return state.shares
 

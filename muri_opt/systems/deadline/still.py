@@ -158,8 +158,7 @@ def less_changes(round_: Round, interval: float, shares: Shares) -> Shares:
     """Return the shares with every running job as it is that fits so beside all others and is worth no less."""
     choices, levels = Choices.of(round_, interval), levels_of(round_, interval)
     state = Placing(round_, choices)
-    for job, share in shares.items():
-        state.give(job, share)
+    state.give_all(shares)
     changed = [job for job in choices.held if job not in shares or not choices.is_home(job, shares[job])]
     for job in changed:
         home = choices.of_job(job)[-1]
@@ -177,6 +176,12 @@ def _held_together(round_: Round, choices: Choices) -> Shares:
         asks[job] = held.sum()
     left, stays = Leftover(round_, asks), Shares()
     must = dict.fromkeys(choices.must.tolist())
+    if left.types is None and left.borrowed is None and left.amounts.lines is None:
+        all_ = {job: choices.held[job] for job in must | dict.fromkeys(choices.held)}
+        left.take_all([((job,), held) for job, held in all_.items()])
+        if (left.left >= 0).all() and (left.quota >= 0).all():  # then each of them finds room in its turn
+            return all_
+        left = Leftover(round_, asks)
     for job in must | dict.fromkeys(choices.held):
         held = choices.held[job]
         if left.holds_share(job, held) and (job in must or left.within_quota(job)):

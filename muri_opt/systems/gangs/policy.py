@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 import numpy as np
 
 from muri_opt.errors import InputError, unknown_name
-from muri_opt.rounds import INFORMATION, Decision, Round
+from muri_opt.rounds import INFORMATION, Budget, Decision, Round
 from muri_opt.rounds.field_groups import PLACES, QUOTAS, SHAPES, SHARES, STATES
 from muri_opt.systems.capacity import gang_decision
 from muri_opt.systems.capacity.decision import gang_assignments
@@ -86,11 +87,21 @@ class GangPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the list schedule: jobs in order, each placed whole where it fits, others skipped (back-filling)."""
+        return self._decided(round_, inf)
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same; once the seconds of a budget are over, the schedule is not made again from what it led to.
+
+        It may then be that deciding at once again would change something.
+        """
+        return self._decided(round_, budget.deadline)
+
+    def _decided(self, round_: Round, until: float) -> Decision:
         self.check_honoured(round_)
         self.check(round_)
         order, fewest = priority_order(round_, self.order), self.nodes == "fewest"
         preempt, pay = self.preempt == "yes", self.restarts == "pay"
-        return list_decision(round_, order, fewest_nodes=fewest, preempt=preempt, restarts=pay)
+        return list_decision(round_, order, fewest_nodes=fewest, preempt=preempt, restarts=pay, until=until)
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return who starts where no time is left: all that wait, in the order of the policy."""
@@ -164,14 +175,20 @@ class FairSharePolicy(GangPolicy):
 
 
 def list_decision(
-    round_: Round, order: Sequence[int], *, fewest_nodes: bool = False, preempt: bool = True, restarts: bool = True
+    round_: Round,
+    order: Sequence[int],
+    *,
+    fewest_nodes: bool = False,
+    preempt: bool = True,
+    restarts: bool = True,
+    until: float = inf,
 ) -> Decision:
     """Return the list schedule of an order of all jobs, given as their places in the round.
 
     Each job in turn is placed whole where it fits, within GPUs, CPUs, memory and quotas; others are skipped
     (back-filling). Without ``preempt``, running jobs stay where they are. With ``restarts``, once it is known who runs,
     what starts beside running jobs is put on fewer nodes if it can be. A policy that is only an order of one's own
-    needs nothing else.
+    needs nothing else. After the moment ``until`` of ``time.monotonic`` no better places are looked for.
 
     >>> round_ = shipped_round("toy/eight-gangs")
     >>> largest_first = sorted(range(len(round_.jobs)), key=lambda job: -round_.jobs[job].gpus)
@@ -180,5 +197,5 @@ def list_decision(
     """
     known = KnownParts()
     schedule = ListSchedule(round_, list(order), consolidate=fewest_nodes, restarts=restarts, known=known)
-    shares = schedule.anew() if preempt else schedule.beside(staying_jobs(round_, list(order), known=known))
+    shares = schedule.anew(until) if preempt else schedule.beside(staying_jobs(round_, list(order), known=known))
     return gang_decision(round_, shares, consolidate=fewest_nodes, preempt=preempt, known=known)

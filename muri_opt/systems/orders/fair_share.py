@@ -52,7 +52,7 @@ class _Filling:
         bound = [(asked, _total(has[usable])) for asked, has in resources]
         limited = [(asked, total) for asked, total in bound if total]
         self._whole = lcm(*(total for _, total in limited))
-        self._asked = [[int(one) * (self._whole // total) for one in asked] for asked, total in limited]
+        self._asked = [[one * (self._whole // total) for one in asked.tolist()] for asked, total in limited]
         jobs = round_.jobs
         arrival = sorted(range(len(jobs)), key=lambda job: (microseconds(jobs[job].submitted or 0.0), job))
         self._arrived = arrival

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.systems.capacity.jobs_on_nodes import JobsOnNodes
-from muri_opt.systems.capacity.node_sets import Demand
+from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
 from muri_opt.systems.capacity.shaped_fit import only_where, shaped_fit
 from muri_opt.systems.philly.job_status import Held, JobStatus
 from muri_opt.systems.philly.locality import TOGETHER
 from muri_opt.systems.philly.quota_tree import QuotaTree
 from muri_opt.systems.philly.rack_room import NEVER, RackRoom
+
+Demand = tuple[int, int, int, int]
+"""GPUs, milli-CPUs and MiB with each of them, and what is asked of nodes: equal demands are helped by equal changes."""
 
 
 class ClusterState(JobsOnNodes[Held]):
@@ -35,6 +39,13 @@ class ClusterState(JobsOnNodes[Held]):
         self._pairs_of: dict[int, slice] = {}
         running = np.flatnonzero(status.running).tolist()
         self._put_all({job: status.held[job] for job in running} if places is None else places)
+
+    @cached_property
+    def demands(self) -> list[Demand]:
+        """What each job asks for."""
+        amounts, sets = self.amounts, self.status.sets
+        kinds = [0] * len(amounts.g) if sets is None else sets.kind.tolist()
+        return list(zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), kinds, strict=True))
 
     def _put_all(self, places: Mapping[int, Held]) -> None:
         """Put many jobs on the nodes of an empty cluster, in one go."""
@@ -197,7 +208,7 @@ def _tightest(state: ClusterState, nodes: Ints) -> int:
     return int(tight[np.argmin(_busy(state)[state.status.locality.rack[tight]])])
 
 
-def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand: Demand) -> Held | None:
+def _find_in_sets(state: ClusterState, job: int, level: int, room: Ints, demand: NodeDemand) -> Held | None:
     """Return the best placement of a gang on the nodes where it may start, as close together as it can.
 
     Of places equally close it takes the one on the fewest nodes, then the tightest, then that in the rack with the

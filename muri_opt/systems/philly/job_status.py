@@ -15,9 +15,11 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.eligibility import is_lost
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import microseconds
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.node_sets import NodeSets, node_sets
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.completion import SECOND, completion_weights, service_left
 from muri_opt.systems.philly.locality import TOGETHER, Locality
 from muri_opt.systems.philly.priorities import Weights, Whole, priority_ranks
@@ -115,7 +117,15 @@ class JobStatus:
 
     @classmethod
     def of(cls, round_: Round, rules: TenantRules) -> JobStatus:
-        """Return how the jobs of a round stand, or refuse a running job that is nowhere, or where there is no room."""
+        """Return how the jobs of a round stand, or refuse a running job that is nowhere, or where there is no room.
+
+        The same round asked for again is not looked at again.
+        """
+        return _status(round_, rules)
+
+    @classmethod
+    def read(cls, round_: Round, rules: TenantRules) -> JobStatus:
+        """Return the same, looked at now."""
         locality, rank = Locality.of(round_), priority_ranks(round_)
         running = np.array(
             [job.state == "running" and not is_lost(round_, position) for position, job in enumerate(round_.jobs)],
@@ -163,6 +173,9 @@ class JobStatus:
     def fixed(self) -> Bools:
         """Running jobs that stay where they are, whatever is decided."""
         return self.running & ~self.may.move & ~self.may.be_preempted
+
+
+_status = last_recalled(JobStatus.read)
 
 
 def _permissions(round_: Round, rules: TenantRules, running: Bools, startable: Bools) -> Permissions:
@@ -273,6 +286,8 @@ def _check_room(round_: Round, held: tuple[Held, ...]) -> None:
     amounts = round_.amounts
     has = {"GPUs": amounts.G.tolist(), "milli-CPUs": amounts.C.tolist(), "MiB": amounts.M.tolist()}
     taken = {name: [0] * len(all_) for name, all_ in has.items()}
+    if _all_fit(round_, held):
+        return
     for position, nodes in enumerate(held):
         with_each = {"GPUs": 1, "milli-CPUs": int(amounts.c[position]), "MiB": int(amounts.m[position])}
         for node, gpus in nodes.items():
@@ -283,3 +298,15 @@ def _check_room(round_: Round, held: tuple[Held, ...]) -> None:
                     server = round_.cluster.nodes[node].id
                     found = f"running jobs with {taken[name][node]} {name} on node {server!r}"
                     raise InputError(where, found, f"at most the {has[name][node]} {name} of the node")
+
+
+def _all_fit(round_: Round, held: tuple[Held, ...]) -> bool:
+    """Return whether what all running jobs hold together is within what each node has."""
+    amounts = round_.amounts
+    job, node, gpus = flat([*nodes.items()] for nodes in held)
+    for has, each in ((amounts.G, gpus), (amounts.C, gpus * amounts.c[job]), (amounts.M, gpus * amounts.m[job])):
+        taken = np.zeros(len(has), dtype=np.int64)
+        np.add.at(taken, node, each)
+        if (taken > has).any():
+            return False
+    return True

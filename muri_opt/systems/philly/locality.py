@@ -9,11 +9,14 @@ import numpy as np
 
 from muri_opt.rounds import Cluster, Round
 from muri_opt.rounds.amounts import Amounts, Ints
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.systems.capacity import nodes_needed
 from muri_opt.systems.capacity.node_sets import Demand, NodeSets, node_sets
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
 
 TOGETHER, IN_RACK, ANYWHERE = range(3)
+_Demand = tuple[int, int, int, int]
+"""GPUs, milli-CPUs and MiB with each of them, and what is asked of nodes."""
 SPREADS: Final = ("together", "in one rack", "anywhere")
 """The three ways to sit: on as few nodes as possible, on more nodes of one rack, over racks."""
 
@@ -55,17 +58,17 @@ class Locality:
         rack = np.array([place[node.rack] for node in nodes], dtype=np.int64)
         members = [np.flatnonzero(rack == r) for r in range(len(racks))]
         near = () if sets is None else tuple(_in_racks(demand, rack) for demand in sets.demands)
-        known: dict[tuple[int, int, int, int], tuple[bool, bool, int]] = {}
+        known = _known_closest(cluster) if sets is None else {}
+        kinds = [0] * len(amounts.g) if sets is None else sets.kind.tolist()
+        demands = zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), kinds, strict=True)
         found = []
-        for job in range(len(amounts.g)):
-            kind = 0 if sets is None else int(sets.kind[job])
-            demand = (int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), kind)
+        for job, demand in enumerate(demands):
             if demand not in known:
                 room = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), demand[0])
                 known[demand] = (
                     _closest(room, members, demand[0])
                     if sets is None
-                    else _closest_in_sets(room, near[kind], sets.of(job), demand[0])
+                    else _closest_in_sets(room, near[demand[3]], sets.of(job), demand[0])
                 )
             found.append(known[demand])
         fits, in_rack, fewest = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
@@ -85,6 +88,12 @@ class Locality:
         if len(nodes) <= self.fewest[job]:
             return TOGETHER
         return IN_RACK if self.in_rack[job] else ANYWHERE
+
+
+@last_recalled
+def _known_closest(cluster: Cluster) -> dict[_Demand, tuple[bool, bool, int]]:  # noqa: ARG001 - one for each cluster
+    """Return how close gangs could be in the empty cluster, as far as it is known: rounds of a session share it."""
+    return {}
 
 
 def _closest(room: Ints, racks: list[Ints], gpus: int) -> tuple[bool, bool, int]:

@@ -14,7 +14,7 @@ from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
 from muri_opt.rounds.waiting import waited_by
 from muri_opt.systems.capacity.changes_in_sets import further_node
 from muri_opt.systems.capacity.node_sets import Demand as NodeDemand
-from muri_opt.systems.philly.cluster_state import ClusterState, find_placement
+from muri_opt.systems.philly.cluster_state import ClusterState, Demand, find_placement
 from muri_opt.systems.philly.locality import ANYWHERE
 from muri_opt.systems.philly.migration import Moving
 from muri_opt.systems.philly.preemption import Removals
@@ -24,14 +24,10 @@ from muri_opt.systems.philly.tenant_rules import TenantRules
 MOST_SEARCHES: Final = 100
 """Different demands and levels for which moves and preemptions are looked for; those that come later get none."""
 
-Demand = tuple[int, int, int, int]
-"""GPUs, milli-CPUs and MiB with each of them, and what is asked of nodes: equal demands are helped by equal changes."""
-
 
 def demand_of(state: ClusterState, job: int) -> Demand:
     """Return what a job asks for."""
-    amounts = state.amounts
-    return int(amounts.g[job]), int(amounts.c[job]), int(amounts.m[job]), state.status.kind(job)
+    return state.demands[job]
 
 
 def soonest(rules: TenantRules, waited: int, level: int) -> int:

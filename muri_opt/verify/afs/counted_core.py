@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from muri_opt.verify.counting import Pool, counted_best
 
 Ints = NDArray[np.int64]
 _LARGEST = 1 << 61
+_MORE_THAN_ALL = (1 << 63) - 1
+_STEPS = 4
+"""Steps of the search for a price after which shares are left out that no job buys any more."""
 _MOST_FILLED = 64
 """Shares that are made larger one by one so that no GPU is idle."""
 
@@ -82,18 +86,43 @@ class _Shares:
 
     def price(self) -> int:
         """Return the least whole price at which all jobs together buy no more GPUs than there are."""
-        low, high = -1, int(self.value.max())
-        while high - low > 1:
+        low, high, rows = -1, int(self.value.max()), self
+        least, most = np.zeros(len(self.start), dtype=np.int64), np.full(len(self.start), self.total, dtype=np.int64)
+        steps = count(1)
+        while high - low > 1 and len(rows.start):
             price = (low + high) // 2
-            low, high = (price, high) if self._bought(price).sum() > self.total else (low, price)
-        return high
+            bought = rows._bought(price)
+            if bought.sum() > rows.total:
+                low, most = price, bought
+            else:
+                high, least = price, bought
+            if next(steps) % _STEPS == 0:
+                rows, least, most = rows._between(least, most)
+        return low + 1  # where no job is open any more, a lower price sells no more either
+
+    def _between(self, least: Ints, most: Ints) -> tuple[_Shares, Ints, Ints]:
+        """Return the shares of jobs that may still buy several numbers of GPUs, and how few and how many these are.
+
+        No job buys more at a higher price: between two prices it buys as at one of them, or a number between.
+        """
+        open_ = least < most
+        near = open_[self.job] & (self.gpus >= least[self.job]) & (self.gpus <= most[self.job])
+        new = np.diff(self.job[near], prepend=-1) > 0
+        rest = _Shares(
+            total=self.total - int(least[~open_].sum()),
+            job=np.cumsum(new) - 1,
+            gpus=self.gpus[near],
+            value=self.value[near],
+            start=np.flatnonzero(new),
+        )
+        return rest, least[open_], most[open_]
 
     def _bought(self, price: int) -> Ints:
         """Return the GPUs that each job buys, the fewest of those that are equally good."""
         gain = self.value - price * self.gpus
         best = np.maximum.reduceat(gain, self.start)
         chosen = (gain == best[self.job]) & (gain > 0)
-        rank = np.where(chosen, self.gpus, np.iinfo(np.int64).max)
+        rank = np.where(chosen, self.gpus, _MORE_THAN_ALL)
         found: Ints = np.minimum.reduceat(rank, self.start)
         return np.where(best > 0, found, 0)
 

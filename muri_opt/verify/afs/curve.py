@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.memoise import recalled
 
 Ints = NDArray[np.int64]
@@ -37,11 +38,21 @@ class Curve:
     @classmethod
     def of(cls, job: Job) -> Curve:
         """Return the curve of a job; missing GPU counts are interpolated in iteration time."""
-        table = tuple((job.scaling or {}).items())  # a job has it in ascending order
-        try:
-            return cls.of_table(table, job.gpus, job.iteration_seconds)
-        except InputError as error:
-            raise error.inside(f"job {job.id!r}") from None
+        scale = job.gpus, job.iteration_seconds
+        known = _KNOWN.get(job.scaling, scale)
+        if known is None:
+            table = tuple((job.scaling or {}).items())  # a job has it in ascending order
+            try:
+                known = cls.of_table(table, *scale)
+            except InputError as error:
+                raise error.inside(f"job {job.id!r}") from None
+            _KNOWN.put(job.scaling, scale, known)
+        return known
+
+    @staticmethod
+    def expect(jobs: int) -> None:
+        """Say of how many jobs curves are asked for: those are kept for the next round."""
+        _KNOWN.expect(jobs)
 
     @classmethod
     def of_table(cls, table: tuple[tuple[int, float], ...], gpus: int, seconds: float | None) -> Curve:
@@ -84,9 +95,14 @@ class Curve:
         return job.remaining_iterations * self.unit
 
 
+_KNOWN = KeptByObject[Curve]()
+"""The curves of jobs, which keep their tables from round to round."""
+
+
 @recalled
 def curves_of(round_: Round) -> dict[str, Curve]:
     """Return the curve of each job of a round."""
+    Curve.expect(len(round_.jobs))
     return {job.id: Curve.of(job) for job in round_.jobs}
 
 

@@ -27,12 +27,26 @@ def home_of(round_: Round, job: Job) -> Home | None:
 
 def sizes_of(round_: Round, job: Job) -> Sequence[int]:
     """Return the numbers of GPUs that a job may have: those of its table as far as the cluster goes, or all it asks."""
+    known = _sizes(round_)
+    found = known.get(job.id)
+    if found is None:
+        found = known[job.id] = _all_sizes(round_, job)
+    return found
+
+
+def _all_sizes(round_: Round, job: Job) -> Sequence[int]:
     if job.gpus < 1:
         raise InputError(f"job {job.id!r}.gpus", "0", "at least 1: what goes with a GPU is counted by them")
     if job.scaling is None:
         return [job.gpus]
     largest = max(job.scaling) if 1 in job.scaling else len(curve_of(round_, job).speeds)  # refused without 1 GPU
     return range(1, min(largest, round_.cluster.total_gpus) + 1)
+
+
+@recalled
+def _sizes(round_: Round) -> dict[str, Sequence[int]]:  # noqa: ARG001 - one for each round
+    """Return the numbers of GPUs that jobs of a round may have, as far as they are known."""
+    return {}
 
 
 def curve_of(round_: Round, job: Job) -> Curve:
@@ -53,8 +67,9 @@ def shares_of(round_: Round) -> tuple[list[Curve | None], list[Sequence[int]]]:
 
 
 @recalled
-def _curves(round_: Round) -> dict[str, Curve]:  # noqa: ARG001 - one for each round
+def _curves(round_: Round) -> dict[str, Curve]:
     """Return the curves of a round that are known."""
+    Curve.expect(len(round_.jobs))
     return {}
 
 

@@ -9,16 +9,18 @@ from dataclasses import replace
 from msgspec import structs
 
 from muri_opt.rounds import Assignment, Change, Decision, Job, Round
-from muri_opt.verify.amounts import Need, Room, empty_rooms, fewest_of, holding_nodes, micro, need_of
+from muri_opt.rounds.memoise import last_recalled
+from muri_opt.verify.amounts import CountedRooms, Need, Room, empty_rooms, fewest_of, micro, need_of, whole
 from muri_opt.verify.demands import Asked, asked_job, starts_of
 from muri_opt.verify.tenant_lines import spare_quotas
 from muri_opt.verify.type_quotas import OpenTypes, used_of
 
 
+@last_recalled
 def rooms_after(round_: Round, decision: Decision) -> dict[str, Room]:
     """Return what each node has left beside what the decision runs."""
     rooms = dict(zip(round_.cluster.node_index, empty_rooms(round_), strict=True))
-    taken: dict[str, list[int]] = {}
+    taken = dict[str, list[int]]()
     for assignment in decision.assignments:
         together = _together(round_, assignment)
         milli, mebibytes = together.milli, together.mebibytes
@@ -38,9 +40,8 @@ class Proposals:
         self._decision = decision
         self._rooms: dict[str, Room] | None = None
         self._of: dict[str, Assignment] = {}
-        self._free, self._empty = Counter[Room](), Counter[Room]()
+        self._free = self._empty = CountedRooms(())
         self._asked = starts_of(round_)
-        self._held: dict[Need, tuple[Counter[int], Counter[int]]] = {}
         self._known: dict[tuple[object, ...], list[tuple[int, str]]] = {}
         self._kept: list[tuple[Change, ...]] = []
         self._lent = any(tenant.borrow_gpus for tenant in round_.cluster.tenants)
@@ -74,7 +75,7 @@ class Proposals:
         if self._rooms is None:
             self._rooms = rooms_after(self._round, self._decision)
             self._of = {name: one for one in self._decision.assignments for name in one.jobs}
-            self._free, self._empty = _with_gpus(self._rooms.values()), _with_gpus(empty_rooms(self._round))
+            self._free, self._empty = CountedRooms(self._rooms.values()), CountedRooms(empty_rooms(self._round))
         freed, of = dict[str, Room](), self._of
         for name in change.preempt:
             if name not in of or len(of[name].jobs) > 1:
@@ -125,8 +126,7 @@ class Proposals:
         if self._asked is None:
             more = [*freed.values(), *added]
             less = [rooms[node] for node in freed if rooms[node].gpus > 0]
-            free, empty = self._holding(need)
-            return _node_count(free, need, more, less), _node_count(empty, need, added, ())
+            return _node_count(self._free, need, more, less), _node_count(self._empty, need, added, ())
         asked = self._asked_then(job, change)
         if asked is None:
             return None, None
@@ -139,12 +139,6 @@ class Proposals:
         now = within.node_count([*{**rooms, **freed}.values()], need, added)
         return now, asked.node_count(empty_rooms(self._round), need, added)
 
-    def _holding(self, need: Need) -> tuple[Counter[int], Counter[int]]:
-        """Return how many nodes hold how many GPUs of a gang, beside what runs and empty; the same needs ask once."""
-        if need not in self._held:
-            self._held[need] = holding_nodes(self._free, need), holding_nodes(self._empty, need)
-        return self._held[need]
-
     def _asked_then(self, job: Job, change: Change) -> Asked | None:
         """Return what a job asks once the time of a change has passed; ``None`` where it may not start then either."""
         if self._asked is None or not self._starts_later(job):
@@ -155,25 +149,22 @@ class Proposals:
         return asked_job(self._round, structs.replace(job, not_before=None, state="waiting", placement=None))
 
 
-def _node_count(holding: Counter[int], need: Need, more: Iterable[Room], less: Iterable[Room]) -> int | None:
+def _node_count(rooms: CountedRooms, need: Need, more: Iterable[Room], less: Iterable[Room]) -> int | None:
     """Return on how few nodes a gang fits where some nodes are as others were; ``None`` where it does not."""
-    then = holding.copy()
+    then, any_size = dict(rooms.holding(need)), whole(need)
     for room in more:
-        then[room.holds(need)] += 1
+        holds = room.holds(any_size)
+        then[holds] = then.get(holds, 0) + 1
     for room in less:
-        then[room.holds(need)] -= 1
+        holds = room.holds(any_size)
+        then[holds] = then.get(holds, 0) - 1
     return fewest_of(then, need.gpus)
 
 
-def _with_gpus(rooms: Iterable[Room]) -> Counter[Room]:
-    """Count the nodes of each room that has a GPU: no other takes a gang."""
-    return Counter(room for room in rooms if room.gpus > 0)
-
-
 def _together(round_: Round, assignment: Assignment) -> Need:
+    if len(assignment.jobs) == 1:
+        return need_of(round_.jobs[round_.job_index[assignment.jobs[0]]])
     needs = [need_of(round_.jobs[round_.job_index[job]]) for job in assignment.jobs]
-    if len(needs) == 1:
-        return needs[0]
     return Need(
         gpus=max(need.gpus for need in needs),
         milli=sum(need.milli for need in needs),

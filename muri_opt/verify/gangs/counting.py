@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 from muri_opt.rounds import Decision, Job, Round
-from muri_opt.verify.amounts import Room, empty_rooms, need_of, smallest_node_count
+from muri_opt.verify.amounts import CountedRooms, empty_rooms, need_of
 from muri_opt.verify.counting import counted_best, quota_pools
 from muri_opt.verify.demands import Asked
 from muri_opt.verify.tenant_lines import spare_quotas
@@ -115,9 +115,8 @@ def _most_jobs(jobs: list[Job], gpus: int) -> int:
 
 def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
     """Return the jobs that could run alone, where they ``asked`` to be."""
-    kinds = Counter(empty_rooms(round_))
     quotas = spare_quotas(round_, Counter())
-    able = _fits_somewhere(kinds) if asked is None else _finder(round_, asked)
+    able = _fits_somewhere(CountedRooms(empty_rooms(round_))) if asked is None else _finder(round_, asked)
     return [
         job
         for job in round_.jobs
@@ -125,13 +124,13 @@ def able_jobs(round_: Round, asked: AllAsked = None) -> list[Job]:
     ]
 
 
-def _fits_somewhere(kinds: Counter[Room]) -> Callable[[Job], bool]:
+def _fits_somewhere(rooms: CountedRooms) -> Callable[[Job], bool]:
     known: dict[tuple[int, float | None, float | None], bool] = {}
 
     def able(job: Job) -> bool:
         asks = job.gpus, job.cpus, job.memory_gib
         if asks not in known:
-            known[asks] = smallest_node_count(kinds, need_of(job)) is not None
+            known[asks] = rooms.fewest(need_of(job)) is not None
         return known[asks]
 
     return able

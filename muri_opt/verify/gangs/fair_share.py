@@ -14,11 +14,11 @@ from math import lcm
 
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import micro, need_of, room_of
+from muri_opt.verify.amounts import Need, micro, need_of, room_of
 
 Arrival = tuple[int, int]
 """When a job was submitted, and its place in the round."""
-Parts = tuple[int, ...]
+Parts = tuple[int, int, int]
 """Parts of the cluster's GPUs, CPUs and memory, in whole numbers over one denominator."""
 
 
@@ -28,7 +28,7 @@ class _Party:
     def __init__(self, weight: float = 1.0) -> None:
         self.weight = (1, 1) if weight == 1.0 else Fraction(repr(weight)).as_integer_ratio()
         self.used = 0
-        self.served: Parts = ()
+        self.served: Parts = (0, 0, 0)
         self.jobs: list[tuple[Arrival, Job]] = []
         self.children: list[_Party] = []
         self.queue: list[tuple[int, Arrival, int]] = []
@@ -52,12 +52,12 @@ class _Filling:
             _total([room.mebibytes for room in rooms]),
         ]
         self._whole = lcm(*(total for total in self._totals if total))
+        self._asked: dict[Need, Parts] = {}
         self.top = _tree(round_)
         self._all_use = self.top.used or 1
         parties = _downwards(self.top)
         self._weights = lcm(*(party.weight[0] for party in parties))
         for party in reversed(parties):
-            party.served = (0,) * len(self._totals)
             party.queue = [
                 (self.claim(child), child.next, place)
                 for place, child in enumerate(party.children)
@@ -67,16 +67,22 @@ class _Filling:
 
     def claim(self, party: _Party) -> int:
         """Return what a party has for its weight, over a denominator that all parties have in common."""
-        above = party.used * self._whole + max(party.served, default=0) * self._all_use
+        above = party.used * self._whole + max(party.served) * self._all_use
         up, down = party.weight
         return above * down * (self._weights // up)
 
     def asked(self, job: Job) -> Parts:
         """Return the parts of the cluster that a job asks for; none of what nodes do not limit."""
         need = need_of(job)
-        amounts = need.gpus, need.gpus * need.milli, need.gpus * need.mebibytes
-        counted = zip(amounts, self._totals, strict=True)
-        return tuple(amount * (self._whole // total) if total else 0 for amount, total in counted)
+        known = self._asked.get(need)
+        if known is None:
+            amounts = need.gpus, need.gpus * need.milli, need.gpus * need.mebibytes
+            gpus, cpus, memory = (
+                amount * (self._whole // total) if total else 0
+                for amount, total in zip(amounts, self._totals, strict=True)
+            )
+            known = self._asked[need] = gpus, cpus, memory
+        return known
 
 
 @recalled
@@ -90,16 +96,18 @@ def fair_shares(round_: Round) -> list[Job]:
             way.append(way[-1].children[way[-1].queue[0][2]])
         job = way[-1].jobs.pop()[1]
         line.append(job)
-        parts = filling.asked(job)
+        gpus, cpus, memory = filling.asked(job)
         for party in reversed(way):
             if party.children:
                 place = party.queue[0][2]
                 child = party.children[place]
-                if child.next is None:
+                coming = child.next
+                if coming is None:
                     heappop(party.queue)
                 else:
-                    heapreplace(party.queue, (filling.claim(child), child.next, place))
-            party.served = tuple(map(sum, zip(party.served, parts, strict=True)))
+                    heapreplace(party.queue, (filling.claim(child), coming, place))
+            before = party.served
+            party.served = before[0] + gpus, before[1] + cpus, before[2] + memory
     return line
 
 

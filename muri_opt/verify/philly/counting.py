@@ -63,7 +63,7 @@ def _columns(tables: Sequence[Mapping[int, int]]) -> tuple[list[int], list[int]]
 
 def _premium(reading: Reading, tenant: str, held: int, more: int) -> int:
     """Return what the GPUs of a tenant are worth within its quota, if it uses some more than it holds."""
-    return reading.premium * reading.quotas.within({tenant: held + more})
+    return reading.premium * reading.quotas.within_alone(tenant, held + more)
 
 
 def _without_quotas(reading: Reading) -> int:

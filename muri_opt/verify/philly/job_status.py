@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from muri_opt.errors import InputError
 from muri_opt.rounds import Decision, Job, Round
 from muri_opt.rounds.memoise import last_recalled
@@ -20,8 +22,7 @@ Held = Mapping[int, int]
 """GPUs per position of a node."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
+class Stand(msgspec.Struct, frozen=True, kw_only=True):
     """A job before the round is decided, and where it runs; one that has lost its node does not run any more.
 
     ``limited`` says whether a quota counts its GPUs. ``level`` is how far apart it may sit if it starts or is put

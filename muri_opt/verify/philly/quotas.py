@@ -64,6 +64,10 @@ class Quotas:
         """Return the GPUs that count in full: those within all quotas, and all that have none."""
         return sum(used.values()) - sum(self.over(used).values())
 
+    def within_alone(self, tenant: str, gpus: int) -> int:
+        """Return the same where only one tenant has GPUs, and they count for no quota but its own."""
+        return min(gpus, self.limits[tenant]) if self.lines.get(tenant) else gpus
+
     def is_above(self, tenant: str, held: Mapping[str, int]) -> bool:
         """Return whether a tenant, or the nearest above it with a quota, has all of that with what is ``held``."""
         return any(held[one] >= self.limits[one] for one in self.line(tenant)[:1])
