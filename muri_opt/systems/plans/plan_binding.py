@@ -137,7 +137,7 @@ class PlanBindingRules:
         """Return all that binds for a job that is ``able`` to run in the empty cluster, and ``wants`` what is taken."""
         said, remedies, reasons = list[str](), list[str](), list[WaitingReason]()
         if not able:
-            words, remedy = unfit_plans(self._round, self._options.jobs[job].plans, job)
+            words, remedy = unfit_plans(self._round, self._options.jobs, job)
             said += [words, *self._others(job, self._round.amounts.G, "others are")]
             remedies.append(remedy)
             reasons.append(WaitingReason.CAPACITY)
