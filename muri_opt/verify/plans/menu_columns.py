@@ -32,7 +32,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.room_counts import nodes_with_room
+from muri_opt.verify.plans.room_counts import alike, nodes_with_room
 from muri_opt.verify.plans.value import (
     Planned,
     check_ranked,
@@ -51,8 +51,8 @@ Floats = NDArray[np.float64]
 _MILLION: Final = 1_000_000
 _BILLION: Final = 1_000_000_000
 _MOST: Final = 1e12
-_SURE: Final = 1e-12
-"""An estimate this far from a whole number, relative to it, is on the right side of that."""
+_SURE: Final = 1e-13
+"""An estimate this far from a whole number, relative to it, is on the right side of that: it has few roundings."""
 _WORD: Final = 1 << 62
 
 
@@ -80,6 +80,11 @@ class MenuColumns:
     stays: Bools
     away: Ints
     home: Ints
+
+    @cached_property
+    def look(self) -> Ints:
+        """The number of each plan's kind and pieces, the same for equal ones."""
+        return alike(np.column_stack([self.kind, self.pieces]))[1]
 
     @cached_property
     def best(self) -> Ints:
@@ -284,8 +289,9 @@ class _Values:
         """Return the absolute value of one plan, exactly."""
         job, first = int(self._owner[place]), int(self._begin[int(self._owner[place])])
         plans = self._rows[job].plans
-        fitting = [plan for at, plan in enumerate(plans) if self._fits[first + at]]
-        allowed = [plan for at, plan in enumerate(plans) if self._open[first + at]]
+        others = () if self._planned.counts_alone else enumerate(plans)
+        told = [(plan, self._fits[first + at], self._open[first + at]) for at, plan in others]
+        fitting, allowed = [plan for plan, fits, _ in told if fits], [plan for plan, _, open_ in told if open_]
         plan = plans[place - first]
         return abs(one_value(self._round, job, self._planned, fitting, allowed, plan, restart=restart))
 

@@ -24,8 +24,8 @@ def nodes_with_room(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
     >>> nodes_with_room(free, hosts, np.array([0, 0, 0]), np.array([[1, 4, 0], [3, 4, 0], [1, 9, 0]])).tolist()
     [2, 1, 0]
     """
-    first, place = _alike(np.column_stack([kind, pieces]))
-    nodes, look = _alike(np.column_stack([free, hosts.T]))
+    first, place = alike(np.column_stack([kind, pieces]))
+    nodes, look = alike(np.column_stack([free, hosts.T]))
     many = np.bincount(look, minlength=len(nodes))
     rooms, open_ = free[nodes], hosts[:, nodes]
     step = max(1, _CELLS // max(1, len(nodes)))
@@ -40,7 +40,7 @@ def nodes_with_room(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
     return counts
 
 
-def _alike(rows: Ints) -> tuple[Ints, Ints]:
+def alike(rows: Ints) -> tuple[Ints, Ints]:
     """Return the places of rows that differ, and for each row which of those it is like."""
     key, width = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
