@@ -79,12 +79,12 @@ def _each(one: Assignment) -> tuple[int, int] | None:
     gpus = list(one.gpus.values())
     if len(one.jobs) != 1 or one.order != (0,) or one.period_seconds is not None or not gpus:
         return None
-    if any(type(each) is not int or each != gpus[0] for each in gpus):
+    if type(gpus[0]) is not int or (len(gpus) > 1 and ({*map(type, gpus)} != {int} or len({*gpus}) > 1)):
         return None
     if not one.cpus:
         return gpus[0], 0
     cpus = list(one.cpus.values())
-    same = one.cpus.keys() == one.gpus.keys() and all(each == cpus[0] for each in cpus)
+    same = one.cpus.keys() == one.gpus.keys() and (len(cpus) == 1 or all(each == cpus[0] for each in cpus))
     return (gpus[0], round(cpus[0] * 1000)) if same and 0 <= cpus[0] < 1e12 else None
 
 
