@@ -11,19 +11,23 @@ from muri_opt.rounds import Assignment, Decision
 from muri_opt.rounds.change_costs import change_cost, cost_of_all
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.solve.search import Search
+from muri_opt.solve.timed import CHECKING
 from muri_opt.verify import completed
 
 MOST_CHECKS: Final = 4_000
 """Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
+UNDOING: Final = 2 * CHECKING
+"""Seconds for each job that undoing a change may take where none was undone yet: two checks, one to complete it."""
 
 
 def undo_needless_changes(search: Search) -> None:
     """Undo, one after the other and the dearest first, the changes without which the answer is worth no less.
 
-    Solvers that are stopped by a limit leave such changes. Large answers, and those known to change least, stay.
+    Solvers that are stopped by a limit leave such changes. Large answers, and those known to change least, stay; so
+    does what there is no time to look at.
     """
     while search.decision is not None and (changed := _changed(search)):
-        if not any(_undo(search, kept) for kept in changed):
+        if not any(_undo_in_time(search, kept) for kept in changed):
             return
 
 
@@ -43,6 +47,15 @@ def _changed(search: Search) -> list[Assignment]:
     cost = {job.id: change_cost(job) for job in round_.jobs if job.id in names}
     found = [one for one in kept if names.issuperset(one.jobs)]
     return sorted(found, key=lambda one: -sum(cost[job] for job in one.jobs))
+
+
+def _undo_in_time(search: Search, kept: Assignment) -> bool:
+    """Undo a change as :func:`_undo` does, unless that is expected to end after the limit."""
+    if search.is_late_for("undo", usual=UNDOING):
+        search.leave_out("undo")
+        return False
+    with search.step("undo", "verify_seconds"):
+        return _undo(search, kept)
 
 
 def _undo(search: Search, kept: Assignment) -> bool:
