@@ -242,17 +242,24 @@ class _Grid(NamedTuple):
 
         All ways to add items of the groups are looked at, those of all nodes together.
         """
-        ends = np.array(self.shape, dtype=np.int64) - 1
-        cells = np.array([self._cell(room) for room in rooms], dtype=np.int64).reshape(len(rooms), len(ends))
-        left, of = np.minimum(cells, ends), np.arange(len(rooms))
+        units, axes = np.array(self.units, dtype=np.int64), list(self.axes)
+        sizes = np.array(rooms, dtype=np.int64).reshape(-1, 3)
+        left, of = np.minimum(sizes[:, axes] // units, np.array(self.shape) - 1), np.arange(len(rooms))
         profit = np.zeros(len(rooms), dtype=np.int64)
-        for step in range(max(map(len, groups), default=0)):
-            ways = [(left, of, profit)]
-            for item in range(max(len(mine[step]) for mine in groups if len(mine) > step)):
-                have = [node for node, mine in enumerate(groups) if len(mine) > step and len(mine[step]) > item]
-                takes, gains = np.zeros((len(rooms), len(ends)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
-                takes[have] = [self._cell(groups[node][step][item].sizes) for node in have]
-                gains[have] = [groups[node][step][item].profit for node in have]
+        told = [
+            (node, step, turn, *item.sizes, item.profit)
+            for node, mine in enumerate(groups)
+            for step, group in enumerate(mine)
+            for turn, item in enumerate(group)
+        ]
+        items = np.array(told, dtype=np.int64).reshape(-1, 7)
+        for step in range(int(items[:, 1].max(initial=-1)) + 1):
+            here, ways = items[items[:, 1] == step], [(left, of, profit)]
+            for turn in range(int(here[:, 2].max(initial=-1)) + 1):
+                some = here[here[:, 2] == turn]
+                takes, gains = np.zeros((len(rooms), len(axes)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
+                takes[some[:, 0]] = some[:, 3:6][:, axes] // units
+                gains[some[:, 0]] = some[:, 6]
                 rest = left - takes[of]
                 able = (gains[of] > 0) & (rest >= 0).all(axis=1)
                 ways.append((rest[able], of[able], profit[able] + gains[of[able]]))

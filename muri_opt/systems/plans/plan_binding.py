@@ -114,10 +114,13 @@ class PlanBindingRules:
 
     def _wants(self, job: int, mine: range) -> _Wants:
         """Return the smallest of the options, and where it and all of them may be."""
-        demands = self._options.demands
-        size, gpus = demands[self._smallest[job]][:4], int(self._gpus[self._smallest[job]])
-        places = frozenset([demands[o][4:6] for o in mine])
-        alike = places if len(places) == 1 else frozenset([demands[o][4:6] for o in mine if demands[o][:4] == size])
+        options, there = self._options, slice(mine.start, mine.stop)
+        columns = (options.q, options.g, options.c, options.m, options.kind, options.home)
+        demands = list(zip(*(column[there].tolist() for column in columns), strict=True))
+        smallest = self._smallest[job]
+        size, gpus = demands[smallest - mine.start][:4], int(self._gpus[smallest])
+        places = frozenset([one[4:] for one in demands])
+        alike = places if len(places) == 1 else frozenset([one[4:] for one in demands if one[:4] == size])
         return _Wants(size=size, gpus=gpus, places=_widest(places), smallest=_widest(alike), apart=len(alike) > 1)
 
     @cached_property

@@ -113,7 +113,7 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     home: dict[int, list[Item]] = {}
     index, better = round_.cluster.node_index, np.flatnonzero(columns.stays[some] & (at_home > np.maximum(away, 0)))
     for job, kind, piece, profit in zip(*_told(columns, some[better], at_home[better]), strict=True):
-        for node in (index[name] for name in menu.homes[job]):
+        for node in (index[name] for name in round_.jobs[job].placement or ()):
             if node in columns.spots[kind]:
                 home.setdefault(node, []).append(Item(job, Piece._make(piece), profit))
     return among, home

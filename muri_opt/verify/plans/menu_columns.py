@@ -32,7 +32,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.room_counts import alike, nodes_with_room
+from muri_opt.verify.plans.room_counts import alike, nodes_with_room_each
 from muri_opt.verify.plans.value import (
     Planned,
     check_ranked,
@@ -61,7 +61,7 @@ class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
     ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, or node s where
-    ``hosts[kind[i], s]``; ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if
     ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is
     worth.
     """
@@ -71,6 +71,7 @@ class MenuColumns:
     owner: Ints
     begin: Ints
     kind: Ints
+    look: Ints
     spots: Sequence[Spot]
     hosts: Bools
     name: Ints
@@ -80,11 +81,6 @@ class MenuColumns:
     stays: Bools
     away: Ints
     home: Ints
-
-    @cached_property
-    def look(self) -> Ints:
-        """The number of each plan's kind and pieces, the same for equal ones."""
-        return alike(np.column_stack([self.kind, self.pieces]))[1]
 
     @cached_property
     def best(self) -> Ints:
@@ -120,13 +116,15 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     parts, gpus, name = numbers[:, PARTS], numbers[:, GPUS], numbers[:, NAME]
     pieces = numbers[:, PIECE_GPUS : PIECE_MIB + 1]
     known, kind = np.unique(numbers[:, TYPES], return_inverse=True)
+    kind = kind.reshape(-1)
     types = places.floor.types
     sets = [words.types[some] for some in known.tolist()]
     spots = [frozenset(at for at, one in enumerate(types) if some is None or one in some) for some in sets]
     hosts = np.zeros((len(spots), len(types)), dtype=np.bool_)
     for place, spot in enumerate(spots):
         hosts[place, list(spot)] = True
-    fits = nodes_with_room(places.floor.free, hosts, kind.reshape(-1), pieces) >= parts
+    first, look = alike(np.column_stack([kind, pieces]))
+    fits = nodes_with_room_each(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
     speed = np.concatenate([np.zeros(0), *(one.speed for one in rows)])
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
     open_ = fits & (speed >= promise[owner])
@@ -152,7 +150,8 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         words=words,
         owner=owner,
         begin=begin,
-        kind=kind.reshape(-1),
+        kind=kind,
+        look=look,
         spots=spots,
         hosts=hosts,
         name=name,

@@ -24,19 +24,24 @@ def nodes_with_room(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
     >>> nodes_with_room(free, hosts, np.array([0, 0, 0]), np.array([[1, 4, 0], [3, 4, 0], [1, 9, 0]])).tolist()
     [2, 1, 0]
     """
-    first, place = alike(np.column_stack([kind, pieces]))
-    nodes, look = alike(np.column_stack([free, hosts.T]))
-    many = np.bincount(look, minlength=len(nodes))
+    first, look = alike(np.column_stack([kind, pieces]))
+    return nodes_with_room_each(free, hosts, kind[first], pieces[first])[look]
+
+
+def nodes_with_room_each(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
+    """Return the same of pieces that all differ."""
+    nodes, place = alike(np.column_stack([free, hosts.T]))
+    many = np.bincount(place, minlength=len(nodes))
     rooms, open_ = free[nodes], hosts[:, nodes]
     step = max(1, _CELLS // max(1, len(nodes)))
     found = [np.zeros(0, dtype=np.int64)]
-    for begin in range(0, len(first), step):
-        some = first[begin : begin + step]
+    for begin in range(0, len(kind), step):
+        some = slice(begin, begin + step)
         fits = open_[kind[some]]
         for axis in range(3):
             fits &= rooms[:, axis] >= pieces[some, axis, None]
         found.append(fits @ many)
-    counts: Ints = np.concatenate(found)[place]
+    counts: Ints = np.concatenate(found)
     return counts
 
 
