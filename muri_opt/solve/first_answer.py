@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from muri_opt.systems import Formulation
 
 LEAST_SECONDS: Final = 0.25
-"""An algorithm has these however little time is left: an answer of its own is worth being late by them."""
+"""An algorithm that was begun has these however little time is left: before it is stopped, it is late by them."""
+ALWAYS_SECONDS: Final = 0.02
+"""One that takes no more than these is begun however little time is left."""
 _SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
 
 
@@ -66,13 +68,13 @@ class FirstAnswer(Timed):
         self.end(said)
 
     def _is_too_long(self, takes: float) -> bool:
-        """Return whether an algorithm that takes so many seconds is left out, with what must follow it before the check.
+        """Return whether an algorithm that takes so many seconds, and what must follow it, would end after the limit.
 
-        A first bound may be late by a little. One that looks at the clock takes less where it is given less: it may
+        It may by a little. One that looks at the clock takes less where it is given less: it may
         have taken twice the time that is left before, unless it takes too long however little it is given.
         """
         seconds = self.seconds_left()
-        if seconds is None or takes <= min(LEAST_SECONDS, self.lateness()):
+        if seconds is None or takes <= ALWAYS_SECONDS:
             return False
         if self.policy.looks_at_clock:
             if takes > 2 * seconds:
