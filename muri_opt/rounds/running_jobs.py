@@ -23,6 +23,8 @@ MOST_SHARING = 4
 
 _NAMED: Final = KeptByObject[tuple[Plan, ...]]()
 """The plans of one name: every round that is made asks for those that jobs run by, and they keep their plans."""
+_TAKEN: Final = KeptByObject[tuple[int, int]]()
+"""The milli-CPUs and MiB of jobs by their plans, and by all else that these depend on."""
 _Held = tuple[tuple[str, int], ...]
 """A placement as a key."""
 
@@ -34,6 +36,7 @@ def check_running(cluster: Cluster, jobs: Sequence[Job]) -> None:
         return
     nodes = _Nodes(cluster)
     _NAMED.expect(len(running))
+    _TAKEN.expect(len(running))
     for position, job in running:
         try:
             nodes.take(job)
@@ -94,7 +97,7 @@ class _Nodes:
 
     def _take_others(self, job: Job, placement: Mapping[str, int], total: int) -> None:
         """Take the CPUs and the memory of a job."""
-        milli, mib = _with_gpus(job, placement, total)
+        milli, mib = _taken(job, placement, total)
         for node, gpus in placement.items():
             part, whole = (gpus, total) if total else (1, len(placement))
             self._cpus.take(node, milli * part // whole)
@@ -136,6 +139,18 @@ def _wrong_count(job: Job) -> InputError:
     if job.stage_seconds is not None:
         ways.append("more, of a larger job that it shares them with")
     return InputError("placement", found, "GPUs it can run with: " + "; ".join(ways))
+
+
+def _taken(job: Job, placement: Mapping[str, int], total: int) -> tuple[int, int]:
+    """Return what :func:`_with_gpus` does; of jobs that keep their plans and GPUs it is known."""
+    if not job.plans:
+        return _with_gpus(job, placement, total)
+    beside = job.plan, total, len(placement), job.gpus, job.cpus, job.memory_gib, job.stage_seconds is None
+    known = _TAKEN.get(job.plans, beside)
+    if known is None:
+        known = _with_gpus(job, placement, total)
+        _TAKEN.put(job.plans, beside, known)
+    return known
 
 
 def _with_gpus(job: Job, placement: Mapping[str, int], total: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from muri_opt.rounds import Budget, Decision, Evidence, Limit, Prices, Reason, T
 from muri_opt.rounds.stopping import TooLate, stopped_after
 from muri_opt.solve.decided import decided
 from muri_opt.solve.simple_decision import changes_anybody, simple_decisions
-from muri_opt.solve.timed import BOUND_SECONDS, Timed
+from muri_opt.solve.timed import BOUND_SECONDS, LEAST_PART, Timed
 from muri_opt.systems import Rules, has_program, program_of
 from muri_opt.verify import Audit
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from muri_opt.systems import Formulation
 
 LEAST_SECONDS: Final = 0.25
-"""An algorithm has these however little time is left: an answer of its own is worth being late by them."""
+"""An algorithm that was begun has these however little time is left: before it is stopped, it is late by them."""
+ALWAYS_SECONDS: Final = 0.02
+"""One that takes no more than these is begun however little time is left."""
 _SIMPLE: Final = Termination(reason=Reason.FEASIBLE, limit=Limit.TIME, detail="who runs goes on, and who fits starts")
 
 
@@ -66,17 +68,20 @@ class FirstAnswer(Timed):
         self.end(said)
 
     def _is_too_long(self, takes: float) -> bool:
-        """Return whether an algorithm that takes so many seconds is left out, with what follows it before the check.
+        """Return whether an algorithm that takes so many seconds, and what must follow it, would end after the limit.
 
-        A first bound may be late by a little. One that looks at the clock takes less where it is given less: it may
-        have taken twice the time that is left before.
+        It may by a little. One that looks at the clock takes less where it is given less: it may
+        have taken twice the time that is left before, unless it takes too long however little it is given.
         """
         seconds = self.seconds_left()
-        if seconds is None or takes <= LEAST_SECONDS:
+        if seconds is None or takes <= ALWAYS_SECONDS:
             return False
         if self.policy.looks_at_clock:
-            return takes > 2 * seconds
-        return takes > seconds or takes + self.expected_after() > seconds + BOUND_SECONDS
+            if takes > 2 * seconds:
+                return True
+            takes = min(takes, self.expected("overrun") + LEAST_PART * max(seconds, 0.0))
+        after = self.expected("rules") + self.expected_bound()
+        return takes > seconds or takes + after > seconds + self.lateness()
 
     def _own_decision(self, *, named: bool) -> Decision | None:
         """Return the decision of the policy's algorithm; ``None`` if it was stopped and a simple one has its place."""
@@ -169,9 +174,13 @@ class FirstAnswer(Timed):
             self.decision, self.value = decision, value
 
     def _unchanged(self, value: int) -> Decision | None:
-        """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it."""
+        """Return the policy's decision that changes nobody, if it has one of that value and time to ask for it.
+
+        Time for a first bound is left, if there is any: an answer without a bound is worth less than one that changes
+        somebody at no loss.
+        """
         seconds, takes = self.seconds_left(), self.expected("unchanged") or self.expected("algorithm")
-        if seconds is not None and takes > max(seconds, BOUND_SECONDS):
+        if seconds is not None and takes > max(seconds - self.expected_bound(), 0.0) + self.lateness():
             self.leave_out("unchanged")
             self.cuts += ("no time was left to look whether all may go on as it is",)
             return None

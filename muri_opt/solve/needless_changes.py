@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -11,22 +13,25 @@ from muri_opt.rounds import Assignment, Decision
 from muri_opt.rounds.change_costs import change_cost, cost_of_all
 from muri_opt.rounds.sharing_now import on_same_gpus
 from muri_opt.solve.search import Search
+from muri_opt.solve.timed import CHECKING
 from muri_opt.verify import completed
 
 MOST_CHECKS: Final = 4_000
 """Changed jobs times jobs up to which changes are undone one by one: each is a check of the whole answer."""
+UNDOING: Final = 2 * CHECKING
+"""Seconds for each job that undoing a change may take where none was undone yet: two checks, one to complete it."""
 
 
 def undo_needless_changes(search: Search) -> None:
     """Undo, one after the other and the dearest first, the changes without which the answer is worth no less.
 
     Solvers that are stopped by a limit leave such changes. Those known to change least stay, and of large answers what
-    the policy knows no faster way to undo.
+    the policy knows no faster way to undo; so does what there is no time to look at.
     """
-    if search.decision is not None and _names(search):
-        _take(search, search.policy.undone(search.round_, search.decision))
-    while search.decision is not None and (changed := _changed(search)):
-        if not any(_undo(search, kept) for kept in changed):
+    if _names(search):
+        _in_time(search, "undo many", partial(_undo_many, search))
+    while changed := _changed(search):
+        if not any(_in_time(search, "undo", partial(_undo, search, kept)) for kept in changed):
             return
 
 
@@ -50,6 +55,21 @@ def _names(search: Search) -> set[str]:
         return set()
     made = search.changes_of(search.round_, search.decision)
     return {change.job for change in (*made.stop, *made.move, *made.resize, *made.regroup)}
+
+
+def _in_time(search: Search, step: str, undo: Callable[[], bool]) -> bool:
+    """Undo changes, unless that is expected to end after the limit; return whether any was undone."""
+    if search.is_late_for(step, usual=UNDOING):
+        search.leave_out(step)
+        return False
+    with search.step(step, "verify_seconds"):
+        return undo()
+
+
+def _undo_many(search: Search) -> bool:
+    """Take what the policy makes of the answer by its own way to undo changes; return whether it is another."""
+    before = search.decision
+    return before is not None and _take(search, search.policy.undone(search.round_, before))
 
 
 def _undo(search: Search, kept: Assignment) -> bool:

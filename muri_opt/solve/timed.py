@@ -22,6 +22,10 @@ SIZING: Final = 1e-4
 """Seconds for each job that telling the size of a program may take where that was never told."""
 BOUND_SECONDS: Final = 0.2
 """By how much a first bound may be late: an answer without any is worth less."""
+LATE_PART: Final = 0.05
+"""Of a limit, by how much what only makes an answer better may be late."""
+LEAST_LATE: Final = 0.005
+"""Seconds by which it may be late however short the limit."""
 LEAST_PART: Final = 0.25
 """Of the time that is left an algorithm has this part at least, whatever is still to be done after it."""
 _AFTERWARDS: Final = ("rules", "unchanged")
@@ -63,6 +67,10 @@ class Timed(Known):
     def expected_after(self) -> float:
         """Return the seconds that all is expected to take which follows an algorithm, but for the check in the end."""
         return self.expected_bound() + sum(self.expected(step) for step in _AFTERWARDS)
+
+    def lateness(self) -> float:
+        """Return by how many seconds an answer may be late for what only makes it better."""
+        return max(LEAST_LATE, min(BOUND_SECONDS, LATE_PART * (self.limits.seconds or 0.0)))
 
     def expected(self, step: str, *, usual: float = 0.0) -> float:
         """Return the seconds that a step is expected to take."""

@@ -25,6 +25,8 @@ LEAST_WORK = 5_000
 """Cells that could be looked at while one item is picked up."""
 MOST_CONTENTS = 20_000
 """Contents of one room that are looked at one by one; where there are more, cells of a grid."""
+MOST_WAYS = 256
+"""Ways to add extras to one node that are looked at one by one; where there are more, cells of the grid."""
 MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
 MOST_ROOMS = 8
@@ -140,10 +142,17 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     twice = [[job for job in mine if job in groups] if again else [] for mine in added]
     base = grid.filled(grid.empty(), groups.values())
     others = grid.filled_without(groups, [jobs for jobs in twice if jobs])
-    found = []
-    for spot, mine, jobs in zip(spots, added, twice, strict=True):
+    found = [0] * len(spots)
+    alike: list[tuple[int, list[list[Item]]]] = []
+    for place, (spot, mine, jobs) in enumerate(zip(spots, added, twice, strict=True)):
         both = [[*(groups[job] if job in jobs else ()), *own] for job, own in mine.items()]
-        found.append(grid.most(next(others) if jobs else base, both, spot.room))
+        if jobs or prod(1 + len(group) for group in both) > MOST_WAYS:
+            found[place] = grid.most(next(others) if jobs else base, both, spot.room)
+        else:
+            alike.append((place, both))
+    most = grid.most_of_each(base, [both for _, both in alike], [spots[place].room for place, _ in alike])
+    for (place, _), profit in zip(alike, most, strict=True):
+        found[place] = profit
     return found
 
 
@@ -227,6 +236,38 @@ class _Grid(NamedTuple):
             if min(left) >= 0:
                 best = max(best, int(table[tuple(left)]) + item.profit)
         return best
+
+    def most_of_each(self, table: Ints, groups: Sequence[Sequence[Sequence[Item]]], rooms: Sequence[Sizes]) -> list[int]:
+        """Return what :meth:`most` does of several nodes that have the same table, each with its own groups and room.
+
+        All ways to add items of the groups are looked at, those of all nodes together.
+        """
+        units, axes = np.array(self.units, dtype=np.int64), list(self.axes)
+        sizes = np.array(rooms, dtype=np.int64).reshape(-1, 3)
+        left, of = np.minimum(sizes[:, axes] // units, np.array(self.shape) - 1), np.arange(len(rooms))
+        profit = np.zeros(len(rooms), dtype=np.int64)
+        told = [
+            (node, step, turn, *item.sizes, item.profit)
+            for node, mine in enumerate(groups)
+            for step, group in enumerate(mine)
+            for turn, item in enumerate(group)
+        ]
+        items = np.array(told, dtype=np.int64).reshape(-1, 7)
+        for step in range(int(items[:, 1].max(initial=-1)) + 1):
+            here, ways = items[items[:, 1] == step], [(left, of, profit)]
+            for turn in range(int(here[:, 2].max(initial=-1)) + 1):
+                some = here[here[:, 2] == turn]
+                takes, gains = np.zeros((len(rooms), len(axes)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
+                takes[some[:, 0]] = some[:, 3:6][:, axes] // units
+                gains[some[:, 0]] = some[:, 6]
+                rest = left - takes[of]
+                able = (gains[of] > 0) & (rest >= 0).all(axis=1)
+                ways.append((rest[able], of[able], profit[able] + gains[of[able]]))
+            left, of, profit = (np.concatenate(parts) for parts in zip(*ways, strict=True))
+        best = np.zeros(len(rooms), dtype=np.int64)
+        np.maximum.at(best, of, table[tuple(left.T)] + profit)
+        found: list[int] = best.tolist()
+        return found
 
     def _cell(self, sizes: Sizes) -> list[int]:
         return [sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]

@@ -150,10 +150,14 @@ class PlanAllocation:
         if placement is None:
             self.start(job, wanted)
             return
+        every = list(wanted)
+        gains = self.options.e[every] > self.options.e[placement.option]
+        better = [option for option, gain in zip(every, gains.tolist(), strict=True) if gain]
+        if not better:
+            self.placements[job] = self.placements.pop(job)  # as if it had left and come back
+            return
         self.leave(job)
-        if not self.start(
-            job, (o for o in wanted if self.options.e[o] > self.options.e[placement.option]), placement.nodes
-        ):
+        if not self.start(job, better, placement.nodes):
             self.take(job, *placement)
 
     def stay(self, jobs: Iterable[int]) -> None:

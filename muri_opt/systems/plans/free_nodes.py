@@ -87,7 +87,8 @@ class FreeNodes(FreeCapacity):
     def take(self, option: int, nodes: Ints) -> None:
         """Place one part of the option on each of the nodes, the larger ones on the first of them."""
         self._fitting.clear()
-        self._move(option, nodes, 1)
+        self.left[:, nodes] -= self._parts[option]
+        self._move_others(option, nodes, 1)
 
     def take_all(self, chosen: Mapping[int, Ints]) -> None:
         """Place all of some options on their nodes."""
@@ -107,11 +108,12 @@ class FreeNodes(FreeCapacity):
     def give(self, option: int, nodes: Ints) -> None:
         """Undo :meth:`take`."""
         self._full.clear()
-        self._move(option, nodes, -1)
+        self.left[:, nodes] += self._parts[option]
+        self._move_others(option, nodes, -1)
 
-    def _move(self, option: int, nodes: Ints, sign: int) -> None:
+    def _move_others(self, option: int, nodes: Ints, sign: int) -> None:
+        """Take what larger parts have more than the others, and GPUs of a quota; or give it back."""
         o = self.options
-        self.occupy(nodes, sign * o.g[option], sign * o.c[option], sign * o.m[option])
         if option in o.larger:
             self.occupy(nodes[: o.larger[option].number], *(sign * more for more in o.more(option)))
         if self._has_quotas:

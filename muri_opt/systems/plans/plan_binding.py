@@ -79,7 +79,8 @@ def _widest(places: _Places) -> _Places:
 class PlanBindingRules:
     """The rules that keep jobs from starting beside what runs; ``free`` is what that leaves.
 
-    Jobs whose smallest options need the same, on the same nodes and of the same quotas, are looked at once.
+    Jobs whose smallest options need the same, on the same nodes and of the same quotas, are looked at once, and of
+    those with all the same options it is known what the smallest are.
     """
 
     def __init__(self, round_: Round, options: PlanOptions, free: FreeNodes, holders: Holders) -> None:
@@ -89,6 +90,7 @@ class PlanBindingRules:
         self._types = [node.gpu_type for node in round_.cluster.nodes]
         self._typed = any(gpu_type is not None for gpu_type in self._types)
         self._known: dict[tuple[object, ...], PlanBinding] = {}
+        self._alike: dict[tuple[object, ...], PlanBinding] = {}
         self._first: list[int] = options.first.tolist()
         self._guaranteed: list[bool] = options.guaranteed.tolist()
         self._asks: list[int] = round_.amounts.g.tolist()
@@ -100,24 +102,29 @@ class PlanBindingRules:
         begin, end = self._first[job], self._first[job + 1]
         if begin == end:
             return self._found(job, None, able=False)
-        key = (
-            tuple(self._options.demand[begin:end]),
+        beside = (
             (self._asks[job], self._tenant[job]) if self._guaranteed[job] else None,
             None if self._sets is None else int(self._sets.kind[job]),
             self._types_of(job) if self._typed else None,
         )
+        key = tuple(self._options.demand[begin:end]), *beside
         if key not in self._known:
             mine = range(begin, end)
             wants = None if any(self._free.fits(o) for o in mine) else self._wants(job, mine)
-            self._known[key] = self._found(job, wants, able=True)
+            if (wants, *beside) not in self._alike:
+                self._alike[wants, *beside] = self._found(job, wants, able=True)
+            self._known[key] = self._alike[wants, *beside]
         return self._known[key]
 
     def _wants(self, job: int, mine: range) -> _Wants:
         """Return the smallest of the options, and where it and all of them may be."""
-        demands = self._options.demands
-        size, gpus = demands[self._smallest[job]][:4], int(self._gpus[self._smallest[job]])
-        places = frozenset([demands[o][4:6] for o in mine])
-        alike = places if len(places) == 1 else frozenset([demands[o][4:6] for o in mine if demands[o][:4] == size])
+        options, there = self._options, slice(mine.start, mine.stop)
+        columns = (options.q, options.g, options.c, options.m, options.kind, options.home)
+        demands = list(zip(*(column[there].tolist() for column in columns), strict=True))
+        smallest = self._smallest[job]
+        size, gpus = demands[smallest - mine.start][:4], int(self._gpus[smallest])
+        places = frozenset([one[4:] for one in demands])
+        alike = places if len(places) == 1 else frozenset([one[4:] for one in demands if one[:4] == size])
         return _Wants(size=size, gpus=gpus, places=_widest(places), smallest=_widest(alike), apart=len(alike) > 1)
 
     @cached_property
@@ -137,7 +144,7 @@ class PlanBindingRules:
         """Return all that binds for a job that is ``able`` to run in the empty cluster, and ``wants`` what is taken."""
         said, remedies, reasons = list[str](), list[str](), list[WaitingReason]()
         if not able:
-            words, remedy = unfit_plans(self._round, self._options.jobs[job].plans, job)
+            words, remedy = unfit_plans(self._round, self._options.jobs, job)
             said += [words, *self._others(job, self._round.amounts.G, "others are")]
             remedies.append(remedy)
             reasons.append(WaitingReason.CAPACITY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from muri_opt.systems.plans.plan_rows import (
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+_CELLS: Final = 1 << 20
+"""Plans times nodes that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,15 +109,20 @@ def _kinds(places: PlanPlaces, reader: PlanRowReader) -> Ints:
 
 
 def _fits(amounts: Amounts, hosts: Bools, kind: Ints, part: tuple[Ints, Ints, Ints], nodes: Ints) -> Bools:
-    """Return whether the nodes of its kind have room for all parts of each plan; equal ones are looked at once."""
+    """Return whether the nodes of its kind have room for all parts of each plan; equal plans, and nodes, are looked at once."""
     rows = np.stack([kind, *part, nodes])
     order = np.lexsort(rows)
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (np.diff(rows[:, order], axis=1) != 0).any(axis=0)
-    able = []
-    for at, gpus, milli, mib, count in rows[:, order[new]].T.tolist():
-        room = hosts[at] & (gpus <= amounts.G) & (milli <= amounts.C) & (mib <= amounts.M)
-        able.append(at >= 0 and int(np.count_nonzero(room)) >= count)
+    has, nodes_alike = np.unique(np.vstack([amounts.G, amounts.C, amounts.M, hosts]), axis=1, return_counts=True)
+    able = [np.zeros(0, dtype=np.bool_)]
+    different, step = rows[:, order[new]], max(1, _CELLS // max(1, len(nodes_alike)))
+    for begin in range(0, different.shape[1], step):
+        at, *takes, count = different[:, begin : begin + step]
+        room = has[3:].astype(np.bool_)[at]
+        for need, enough in zip(takes, has[:3], strict=True):
+            room &= need[:, None] <= enough
+        able.append((at >= 0) & (room @ nodes_alike >= count))
     found = np.empty(len(order), dtype=np.bool_)
-    found[order] = np.array(able, dtype=np.bool_)[np.cumsum(new) - 1]
+    found[order] = np.concatenate(able)[np.cumsum(new) - 1]
     return found

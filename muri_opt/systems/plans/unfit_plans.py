@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from muri_opt.rounds import Job, Round
+from muri_opt.rounds import Cluster, Job, Round
 from muri_opt.rounds.change_wording import gpus_text
+from muri_opt.rounds.kept_by_object import KeptByObject
+from muri_opt.rounds.memoise import last_recalled
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU
 from muri_opt.systems.capacity.node_sets import node_sets
-from muri_opt.systems.plans.job_options import JobPlans
+from muri_opt.systems.plans.job_options import JobOptions, JobPlans
 from muri_opt.systems.plans.plan_parts import Entry, entries_of
 
 
-def unfit_plans(round_: Round, plans: JobPlans, job: int) -> tuple[str, str]:
-    """Return why a job has no way to run, all that is in the way, and what would help."""
+def unfit_plans(round_: Round, options: Sequence[JobOptions], job: int) -> tuple[str, str]:
+    """Return why a job has no way to run, all that is in the way, and what would help; ``options`` are of all jobs.
+
+    Where no job asks anything of nodes, that is the same in every round with the cluster as long as the job keeps its
+    plans and what it asks for.
+    """
+    if node_sets(round_) is not None:
+        return _words(round_, options[job].plans, job)
+    known, given = _known_words(round_.cluster), round_.jobs[job]
+    known.expect(len(round_.jobs))
+    promised = None if given.guarantee is None else given.guarantee.throughput
+    asks = given.gpus, given.cpus, given.memory_gib, promised
+    words = known.get(given.plans, asks)
+    if words is None:
+        words = _words(round_, options[job].plans, job)
+        known.put(given.plans, asks, words)
+    return words
+
+
+@last_recalled
+def _known_words(cluster: Cluster) -> KeptByObject[tuple[str, str]]:
+    """Return what was said of jobs on a cluster, by their plans."""
+    return KeptByObject()
+
+
+def _words(round_: Round, plans: JobPlans, job: int) -> tuple[str, str]:
     given, apart = round_.jobs[job], node_sets(round_) is not None
     promised = 0.0 if given.guarantee is None else given.guarantee.throughput
     fastest = max((plan.throughput for plan in given.plans or ()), default=0.0)

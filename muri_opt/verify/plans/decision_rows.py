@@ -45,17 +45,17 @@ def decision_rows(round_: Round, columns: MenuColumns, decision: Decision) -> De
     jobs, nodes = round_.job_index, round_.cluster.node_index
     number = columns.words.number
     told: list[tuple[int, int, int, int, int]] = []
-    of: list[int] = []
-    at: list[int] = []
-    for place, one in enumerate(decision.assignments):
-        each = _each(one)
-        if each is None or one.jobs[0] not in jobs or not all(map(nodes.__contains__, one.gpus)):
+    at: list[int | None] = []
+    for one in decision.assignments:
+        each, mine = _each(one), jobs.get(one.jobs[0]) if one.jobs else None
+        if each is None or mine is None:
             return None
-        told.append((jobs[one.jobs[0]], number(one.plan), len(one.gpus), *each))
-        of += [place] * len(one.gpus)
-        at += [nodes[node] for node in one.gpus]
+        told.append((mine, number(one.plan), len(one.gpus), *each))
+        at += map(nodes.get, one.gpus)
+    if None in at:
+        return None
     job, name, parts, gpus, milli = np.array(told, dtype=np.int64).reshape(-1, 5).T
-    owner, node = np.array(of, dtype=np.int64), np.array(at, dtype=np.int64)
+    owner, node = np.repeat(np.arange(len(told)), parts), np.array(at, dtype=np.int64)
     count = columns.begin[job + 1] - columns.begin[job]
     mine = np.repeat(np.arange(len(job)), count)
     rows = np.arange(len(mine)) + np.repeat(columns.begin[job] - np.cumsum(count) + count, count)
@@ -79,12 +79,12 @@ def _each(one: Assignment) -> tuple[int, int] | None:
     gpus = list(one.gpus.values())
     if len(one.jobs) != 1 or one.order != (0,) or one.period_seconds is not None or not gpus:
         return None
-    if any(type(each) is not int or each != gpus[0] for each in gpus):
+    if type(gpus[0]) is not int or (len(gpus) > 1 and ({*map(type, gpus)} != {int} or len({*gpus}) > 1)):
         return None
     if not one.cpus:
         return gpus[0], 0
     cpus = list(one.cpus.values())
-    same = one.cpus.keys() == one.gpus.keys() and all(each == cpus[0] for each in cpus)
+    same = one.cpus.keys() == one.gpus.keys() and (len(cpus) == 1 or all(each == cpus[0] for each in cpus))
     return (gpus[0], round(cpus[0] * 1000)) if same and 0 <= cpus[0] < 1e12 else None
 
 

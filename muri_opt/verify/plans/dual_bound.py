@@ -100,54 +100,52 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
         return None
     some = np.flatnonzero(columns.open)
     owner, parts = columns.owner[some], columns.parts[some]
-    top = np.abs(np.array(gains, dtype=np.float64)[owner])
-    scale = np.array(units, dtype=np.float64)[owner]
+    about, scale = np.array(gains, dtype=np.float64)[owner], np.array(units, dtype=np.float64)[owner]
+    gain, unit = _word(gains)[owner], _word(units)[owner]
+    rounding = np.abs(about) * _ROUNDING
     found = []
     for worth in (columns.away[some], columns.home[some]):
-        if (np.abs(np.array(gains, dtype=np.float64)[owner] + worth * scale) + top * _ROUNDING > _WORD).any():
+        if (np.abs(about + worth * scale) + rounding > _WORD).any():
             return None
-        profit = _word(gains)[owner] + worth * _word(units)[owner]
-        found.append(-(-profit // parts))
+        found.append(-(-(gain + worth * unit) // parts))
     away, at_home = found
     among = _most_profitable(round_, columns, some, away)
     home: dict[int, list[Item]] = {}
-    cluster = round_.cluster
-    for place in np.flatnonzero(columns.stays[some] & (at_home > 0)).tolist():
-        job, reach = int(owner[place]), columns.spots[int(columns.kind[some[place]])]
-        entry = columns.entry(int(some[place]))
-        for node in (cluster.node_index[node] for node in menu.homes[job]):
-            beats = at_home[place] > (away[place] if node in reach else 0)
-            if beats and is_for(entry, {cluster.nodes[node].gpu_type}):
-                home.setdefault(node, []).append(Item(job, entry.piece, int(at_home[place])))
+    index, better = round_.cluster.node_index, np.flatnonzero(columns.stays[some] & (at_home > np.maximum(away, 0)))
+    for job, kind, piece, profit in zip(*_told(columns, some[better], at_home[better]), strict=True):
+        for node in (index[name] for name in round_.jobs[job].placement or ()):
+            if node in columns.spots[kind]:
+                home.setdefault(node, []).append(Item(job, Piece._make(piece), profit))
     return among, home
 
 
 def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: Ints) -> dict[Spot, list[Item]]:
-    """Return the parts that a best filling may need, of plans that stand in some places and have such profits."""
-    good = np.flatnonzero(profit > 0)
-    place, profit = some[good], profit[good]
-    kind, owner, pieces = columns.kind[place], columns.owner[place], columns.pieces[place]
+    """Return the parts that a best filling may need, of plans that stand in some places and have such profits.
+
+    Of each job the one of the highest profit, of equal parts those of the first jobs.
+    """
     rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
     smallest = columns.pieces[columns.open].min(axis=0, initial=NO_LIMIT)
     fit = [int(most) // int(least) for most, least in zip(rooms.max(axis=0, initial=0), smallest, strict=True) if least]
-    order = np.lexsort((owner, -profit, *pieces.T, kind))
-    new = np.ones(len(order), dtype=np.bool_)
-    group = np.column_stack([kind, pieces])[order]
-    new[1:] = (group[1:] != group[:-1]).any(axis=1)
+    good = np.flatnonzero(profit > 0)
+    look, owner = columns.look[some[good]], columns.owner[some[good]]
+    order = np.lexsort((-profit[good], look))  # of equal ones the first job first, as plans stand job by job
+    _, first = np.unique(look[order] * len(round_.jobs) + owner[order], return_index=True)
+    order = order[np.sort(first)]
+    group = look[order]
+    rank = np.arange(len(order)) - np.searchsorted(group, group)
+    good = good[order[rank < min(fit, default=len(order)) + 2]]
     among: dict[Spot, list[Item]] = {}
-    seen: set[int] = set()
-    for at, first in zip(order.tolist(), new.tolist(), strict=True):
-        if first:
-            seen = set()
-        job = int(owner[at])
-        if job in seen or (fit and len(seen) > min(fit) + 1):
-            continue
-        seen.add(job)
-        gpus, milli, mebibytes = pieces[at].tolist()
-        among.setdefault(columns.spots[int(kind[at])], []).append(
-            Item(job, Piece(gpus, milli, mebibytes), int(profit[at]))
-        )
+    for job, kind, piece, most in zip(*_told(columns, some[good], profit[good]), strict=True):
+        among.setdefault(columns.spots[kind], []).append(Item(job, Piece._make(piece), most))
     return among
+
+
+def _told(columns: MenuColumns, places: Ints, profit: Ints) -> tuple[list[int], list[int], list[list[int]], list[int]]:
+    """Return the jobs, kinds and pieces of plans, and their profits, as plain numbers."""
+    told = columns.owner[places], columns.kind[places], columns.pieces[places], profit
+    job, kind, piece, profits = (column.tolist() for column in told)
+    return job, kind, piece, profits
 
 
 def _word(numbers: Sequence[int]) -> Ints:

@@ -32,6 +32,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
+from muri_opt.verify.plans.room_counts import alike, nodes_with_room_each
 from muri_opt.verify.plans.value import (
     Planned,
     check_ranked,
@@ -50,8 +51,8 @@ Floats = NDArray[np.float64]
 _MILLION: Final = 1_000_000
 _BILLION: Final = 1_000_000_000
 _MOST: Final = 1e12
-_SURE: Final = 1e-12
-"""An estimate this far from a whole number, relative to it, is on the right side of that."""
+_SURE: Final = 1e-13
+"""An estimate this far from a whole number, relative to it, is on the right side of that: it has few roundings."""
 _WORD: Final = 1 << 62
 
 
@@ -59,18 +60,20 @@ _WORD: Final = 1 << 62
 class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
-    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``; ``name[i]`` is the
-    number of its name, as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds
-    if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is worth. There are so many ``nodes``.
+    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, or node s where
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if
+    ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is
+    worth.
     """
 
     jobs: Sequence[Job]
-    nodes: int
     words: PlanReader
     owner: Ints
     begin: Ints
     kind: Ints
+    look: Ints
     spots: Sequence[Spot]
+    hosts: Bools
     name: Ints
     pieces: Ints
     parts: Ints
@@ -83,14 +86,6 @@ class MenuColumns:
     def best(self) -> Ints:
         """The most that each plan is worth."""
         return np.where(self.stays, np.maximum(self.away, self.home), self.away)
-
-    @cached_property
-    def hosts(self) -> Bools:
-        """``[k, s]``: whether node s is one for plans of kind k."""
-        found = np.zeros((len(self.spots), self.nodes), dtype=np.bool_)
-        for kind, spot in enumerate(self.spots):
-            found[kind, list(spot)] = True
-        return found
 
     def entry(self, place: int) -> Entry:
         """Return one of the plans with its parts."""
@@ -121,10 +116,15 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     parts, gpus, name = numbers[:, PARTS], numbers[:, GPUS], numbers[:, NAME]
     pieces = numbers[:, PIECE_GPUS : PIECE_MIB + 1]
     known, kind = np.unique(numbers[:, TYPES], return_inverse=True)
+    kind = kind.reshape(-1)
     types = places.floor.types
     sets = [words.types[some] for some in known.tolist()]
     spots = [frozenset(at for at, one in enumerate(types) if some is None or one in some) for some in sets]
-    fits = _fitting(places, kind, spots, pieces, parts)
+    hosts = np.zeros((len(spots), len(types)), dtype=np.bool_)
+    for place, spot in enumerate(spots):
+        hosts[place, list(spot)] = True
+    first, look = alike(np.column_stack([kind, pieces]))
+    fits = nodes_with_room_each(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
     speed = np.concatenate([np.zeros(0), *(one.speed for one in rows)])
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
     open_ = fits & (speed >= promise[owner])
@@ -147,12 +147,13 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         home = home + np.where(stays & firm[owner], 1 + sum(best.tolist()), 0)
     return MenuColumns(
         jobs=jobs,
-        nodes=len(types),
         words=words,
         owner=owner,
         begin=begin,
-        kind=kind.reshape(-1),
+        kind=kind,
+        look=look,
         spots=spots,
+        hosts=hosts,
         name=name,
         pieces=pieces,
         parts=parts,
@@ -161,26 +162,6 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         away=away,
         home=home,
     )
-
-
-def _fitting(places: Places, kind: Ints, spots: Sequence[Spot], pieces: Ints, parts: Ints) -> Bools:
-    """Return which plans have room for all their parts in the empty cluster; those alike are looked at once."""
-    key, width = kind, len(spots)
-    for column in (*pieces.T, parts):
-        top = int(column.max(initial=0)) + 1
-        key, width = key * top + column, width * top
-    if width >= _WORD:
-        _, first, back = np.unique(
-            np.column_stack([kind, pieces, parts]), axis=0, return_index=True, return_inverse=True
-        )
-    else:
-        _, first, back = np.unique(key, return_index=True, return_inverse=True)
-    rows = [places.floor.free[sorted(spot)] for spot in spots]
-    able = [
-        np.count_nonzero((rows[int(kind[place])] >= pieces[place]).all(axis=1)) >= parts[place]
-        for place in first.tolist()
-    ]
-    return np.array(able, dtype=np.bool_)[back.reshape(-1)]
 
 
 def _near(jobs: Sequence[Job], planned: Planned, rows: Sequence[PlanRows], owner: Ints, present: Bools) -> Bools:
@@ -307,8 +288,9 @@ class _Values:
         """Return the absolute value of one plan, exactly."""
         job, first = int(self._owner[place]), int(self._begin[int(self._owner[place])])
         plans = self._rows[job].plans
-        fitting = [plan for at, plan in enumerate(plans) if self._fits[first + at]]
-        allowed = [plan for at, plan in enumerate(plans) if self._open[first + at]]
+        others = () if self._planned.counts_alone else enumerate(plans)
+        told = [(plan, self._fits[first + at], self._open[first + at]) for at, plan in others]
+        fitting, allowed = [plan for plan, fits, _ in told if fits], [plan for plan, _, open_ in told if open_]
         plan = plans[place - first]
         return abs(one_value(self._round, job, self._planned, fitting, allowed, plan, restart=restart))
 

@@ -268,18 +268,15 @@ class _Orders:
 
     def __init__(self, round_: Round, columns: MenuColumns, places: Places) -> None:
         self._jobs, self._columns, self._places = round_.jobs, columns, places
-        self._begin: list[int] = columns.begin.tolist()
-        home = np.where(columns.stays, columns.home, -1)
-        self._rows = list(
-            zip(columns.open.tolist(), columns.away.tolist(), columns.stays.tolist(), home.tolist(), strict=True)
-        )
 
     def of(self, job: int) -> Order:
         """Return what one job may do."""
-        mine = range(self._begin[job], self._begin[job + 1])
-        entries = tuple(map(self._columns.entry, mine))
+        columns = self._columns
+        mine = slice(int(columns.begin[job]), int(columns.begin[job + 1]))
+        entries = tuple(map(columns.entry, range(mine.start, mine.stop)))
+        told = (column[mine].tolist() for column in (columns.open, columns.away, columns.stays, columns.home))
         ways = []
-        for entry, (open_, away, stays_, home) in zip(entries, self._rows[mine.start : mine.stop], strict=True):
+        for entry, open_, away, stays_, home in zip(entries, *told, strict=True):
             if open_:
                 spots = self._places.spots(self._jobs[job], entry)
                 ways.append(Way(*entry, away, home if stays_ else None, spots))

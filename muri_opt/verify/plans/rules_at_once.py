@@ -15,6 +15,7 @@ from muri_opt.verify.plans.decision_rows import DecisionRows, decision_rows
 from muri_opt.verify.plans.menu_columns import MenuColumns
 from muri_opt.verify.plans.places import Places
 from muri_opt.verify.plans.plan_choices import PlanChoices, held_nodes
+from muri_opt.verify.plans.room_counts import nodes_with_room
 from muri_opt.verify.tenant_lines import spare_quotas
 
 Ints = NDArray[np.int64]
@@ -94,18 +95,9 @@ def _reasons(
 
 
 def _with_room(columns: MenuColumns, some: Ints, free: Ints) -> Bools:
-    """Return which of some plans have room for all their parts now; equal demands are looked at once."""
-    demand = np.column_stack([columns.kind[some], columns.parts[some], columns.pieces[some]])
-    order = np.lexsort(demand.T)
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (demand[order[1:]] != demand[order[:-1]]).any(axis=1)
-    room = [
-        np.count_nonzero((free >= piece).all(axis=1) & columns.hosts[kind]) >= parts
-        for kind, parts, *piece in demand[order[new]].tolist()
-    ]
-    found = np.zeros(len(order), dtype=np.bool_)
-    found[order] = np.array(room, dtype=np.bool_)[np.cumsum(new) - 1]
-    return found
+    """Return which of some plans have room for all their parts now."""
+    room: Bools = nodes_with_room(free, columns.hosts, columns.kind[some], columns.pieces[some]) >= columns.parts[some]
+    return room
 
 
 def _goes_on(round_: Round, columns: MenuColumns, places: Places, position: int) -> bool:

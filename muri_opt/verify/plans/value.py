@@ -55,6 +55,11 @@ class Planned:
         """Whether the time that jobs still need counts against them."""
         return self.objective in ("time", "service")
 
+    @property
+    def counts_alone(self) -> bool:
+        """Whether what a plan is worth does not hang on the other plans of its job."""
+        return self.objective == "completions" or self.counts_time
+
 
 def plan_values(
     round_: Round, job: Job, planned: Planned, fitting: Sequence[Plan], allowed: Sequence[Plan]
@@ -102,8 +107,8 @@ def one_value(
     restart: bool,
 ) -> int:
     """Return what one of the allowed plans of a job is worth, with a restart or without."""
-    if planned.objective == "completions" or planned.counts_time:
-        allowed = [plan]  # what it is worth does not hang on the others
+    if planned.counts_alone:
+        allowed = [plan]
     values = plan_values(round_, round_.jobs[job], planned, fitting, allowed)
     place = next(place for place, one in enumerate(allowed) if one is plan)
     return values[place][0 if restart else 1]
@@ -165,8 +170,10 @@ def _completions(job: Job, plan: Plan, lost: int) -> int:
     """Return billionths of a completion per second, if the job first loses so many microseconds."""
     if job.remaining_iterations is None:
         raise InputError("remaining_iterations", "nothing", "the iterations that are left: completions are counted")
-    seconds = job.remaining_iterations / Fraction(plan.throughput) + Fraction(lost, MILLION)
-    return max(1, floor(10**9 / max(seconds, Fraction(1, 1000))))
+    above, below = plan.throughput.as_integer_ratio()
+    needs = job.remaining_iterations * below * MILLION + lost * above  # so many parts of a second, `above` millions each
+    most = 10**12  # one that needs less than a millisecond needs one
+    return max(1, min(most, 10**9 * above * MILLION // needs)) if needs else most
 
 
 def _product(throughput: float, scale: Fraction) -> int:

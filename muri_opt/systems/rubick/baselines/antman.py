@@ -44,13 +44,13 @@ class AntManPolicy(ThroughputPolicy):
         allocation = _Allocation(round_, options, queue)
         promised, largest = _promised(round_, options), _largest(options)
         for _, level in groupby(guaranteed_first(options, queue), key=options.level.tolist().__getitem__):
+            allocation.begin_level()
             for job in level:
                 late = until < inf and monotonic() >= until
                 if not options.guaranteed[job]:
                     allocation.serve(job, largest[job], grow=not late)
                 else:
                     allocation.promise(job, promised[job], evict=not late)
-            allocation.end_level()
         return allocation.chosen
 
 
@@ -88,7 +88,7 @@ class _Allocation(PlanAllocation):
             self.start(job, wanted)
         self._served.append(job)
 
-    def end_level(self) -> None:
+    def begin_level(self) -> None:
         """Let best-effort jobs that were served keep their placements: those to come have a smaller priority."""
         for job in self._served:
             if job in self.placements:
