@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -135,13 +135,19 @@ class Models:
     """The models of a round's jobs: ``of[kind[j]]`` is that of job j.
 
     ``period[t, k]`` are nanoseconds, 0 where a job of model t cannot have k GPUs of the cluster; ``shares[t]`` says
-    whether it can be in a group.
+    whether it can be in a group. ``kinds`` is ``kind`` as a list, to be read one at a time, and ``timed`` has the
+    periods and orders of groups on so many GPUs that were asked for.
     """
 
     of: tuple[JobModel, ...]
     kind: Ints
     period: NDArray[Any]
     shares: NDArray[np.bool_]
+    kinds: list[int] = field(init=False, repr=False)
+    timed: dict[tuple[tuple[int, ...], int], tuple[int, tuple[int, ...]]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", self.kind.tolist())
 
     @classmethod
     def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
@@ -179,7 +185,7 @@ class Models:
 
     def ways_of(self, job: int) -> tuple[PlanWay, ...]:
         """Return the plans of a job, the fastest first; none where it runs without."""
-        return self.of[int(self.kind[job])].ways
+        return self.of[self.kinds[job]].ways
 
     @property
     def are_planned(self) -> bool:

@@ -38,7 +38,7 @@ _PART_OF_VALUE = 100
 
 
 def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Place]:
-    """Return GPUs per node of all groups that are to run; ``groups`` are those of another search, to begin with."""
+    """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
     offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
     level, state = levels_of(case.round_), State.of(case)
     if not level.any():
@@ -169,8 +169,10 @@ def _others(
     if len(kept) == len(beside.fixed):
         yield anew.placed, False
         return
-    as_new = placed_beside(state, beside.fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
-    yield as_new, state.after(as_new).held != state.held
+    as_new = anew.placed
+    if state is not anew.state:  # what runs has changed since, and with it who can stay
+        as_new = placed_beside(state, beside.fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
+    yield as_new, state.held_after(as_new) != state.held
     changed = _times(offers, state, wishes.left)
     groups = [group for group in kept if group not in beside.fixed]
     lacks = _lacks(_times(offers, state, wishes.stays), wishes, {group: kept[group] for group in groups})
