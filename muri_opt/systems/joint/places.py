@@ -156,9 +156,9 @@ class _Placing:
                 return
         for number, way in enumerate(ways):
             if way.gpus <= min(most, self.free) and self._within_quota((job,), way.gpus):
-                nodes = self._fit_plan(job, way)
-                if nodes is not None:
-                    self._take_plan(job, number, nodes)
+                found = self._fit_plan(job, way)
+                if found is not None:
+                    self._take_plan(job, number, found)
                     return
 
     def _fit_plan(self, job: int, way: PlanWay) -> list[int] | None:

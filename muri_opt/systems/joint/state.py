@@ -67,7 +67,8 @@ class State:
 
     def after(self, placed: Mapping[Group, Place]) -> State:
         """Return what runs after groups have got GPUs of nodes, and all others none."""
-        held, plan = self.held_after(placed), [None] * len(self.held)
+        held = self.held_after(placed)
+        plan: list[str | None] = [None] * len(held)
         for group, (_, way) in placed.items():
             if way is not None:
                 plan[group[0]] = self.case.models.ways_of(group[0])[way].name
@@ -90,8 +91,8 @@ class State:
         held, plan = list(after.held), list(after.plan)
         left = {node.id: node.gpus for node in self.case.round_.cluster.nodes}
         for place in placed.values():
-            for node, gpus in place.parts:
-                left[self.case.round_.cluster.nodes[node].id] -= gpus
+            for at, gpus in place.parts:
+                left[self.case.round_.cluster.nodes[at].id] -= gpus
         for home in self.now.homes:
             jobs = [job for job in home.jobs if job in wanted]
             groups = -(-len(jobs) // home.largest)
@@ -116,7 +117,7 @@ class State:
         at = of[group[0]]
         if at < 0 or not self._sizes_of_homes[at][0] <= len(group) <= self._sizes_of_homes[at][1]:
             return None
-        return at if len(group) == 1 or all([of[job] == at for job in group]) else None
+        return at if len(group) == 1 or all(of[job] == at for job in group) else None
 
     @cached_property
     def _parts_of_homes(self) -> list[tuple[tuple[int, int], ...]]:
