@@ -9,8 +9,10 @@ from typing import ClassVar, Final
 import numpy as np
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
+from muri_opt.rounds import INFORMATION, Assignment, Budget, Decision, Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.anytime import Steps, last_within
+from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.memoise import recalled
@@ -226,15 +228,28 @@ class MuriPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
+        return self.decide_within(round_, seed, unlimited())
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same, or the best that was found when the seconds of the budget are over."""
         self.check_honoured(round_)
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide(apart.rest, seed))
-        found = _published(self, round_)
-        if self._still(round_):
-            found = self._keeping(round_, found).decided()
-        return self._decision(round_, found)
+            return apart.joined(self.decide_within(apart.rest, seed, budget))
+        hurries = budget.limits.seconds is not None
+        return self._decision(round_, last_within(self._deciding(round_, hurries=hurries), budget))
+
+    def _deciding(self, round_: Round, *, hurries: bool) -> Steps[dict[Group, Places]]:
+        """Yield the groups that run, ever better; one that ``hurries`` finds some before the published ones."""
+        if not self._still(round_):
+            return _published(self, round_)
+        first = None
+        if hurries:
+            alone: dict[Group, Places] = {(job,): () for job in _candidates(self, round_)}
+            first = self._keeping(round_, alone).filled()
+            yield first
+        return (yield from self._keeping(round_, _published(self, round_)).deciding(first))
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""
@@ -296,11 +311,15 @@ class MuriPolicy(Policy):
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
         options, spots = self.options_in(round_), group_spots(round_)
-        largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
-        chosen = candidates(round_, self._queue(round_), largest)
+        chosen = _candidates(self, round_)
         jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
         grouping = group_jobs(jobs, gpus, options, None if spots is None else spots.among(chosen))
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
+
+    def candidates(self, round_: Round) -> list[int]:
+        """Return the jobs that may be grouped, in the order of the queue."""
+        largest = min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources)))
+        return candidates(round_, self._queue(round_), largest)
 
     def _queue(self, round_: Round) -> list[int]:
         line = worth_order if self.objective == "completion" else _queue
@@ -315,6 +334,11 @@ def _queue(round_: Round, order: str) -> list[int]:
 @recalled
 def _worth(round_: Round, rules: GroupRules) -> GroupWorth:
     return GroupWorth.of(round_, rules)
+
+
+@recalled
+def _candidates(policy: MuriPolicy, round_: Round) -> list[int]:
+    return policy.candidates(round_)
 
 
 @recalled

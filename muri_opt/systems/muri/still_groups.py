@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
@@ -50,26 +52,50 @@ class Still:
     published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
     places: StillPlaces = field(init=False)
+    to_run: frozenset[int] = field(init=False)
+    """The jobs of the published groups."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
+        object.__setattr__(self, "to_run", frozenset(chain.from_iterable(self.published)))
 
-    def decided(self) -> Placed:
-        """Return the groups that run, with their GPUs.
+    def deciding(self, first: Placed | None) -> Steps[Placed]:
+        """Yield the groups that run, with their GPUs, ever better, and better than the ``first`` that were found.
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once. Of
         many groups some look better again each time, and to follow them costs more restarts than it gains.
         """
-        found = self._look(RunningNow.in_round(self.round_), self.worth)
+        now = RunningNow.in_round(self.round_)
+        reached = None if first is None else self._value(now, self.worth, first)
+        found = yield from self._looking(now, self.worth, reached)
+        if reached is not None and self._value(now, self.worth, found) > reached:
+            yield found
         for _ in range(LOOKS if len(self.published) <= MANY else 0):
             where = self._where(found)
             runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
-            again = self._look(RunningNow.if_placed(self.round_, where), replace(self.worth, restart=costs))
+            worth = replace(self.worth, restart=costs)
+            again = last_of(self._looking(RunningNow.if_placed(self.round_, where), worth, None))
             if self._where(again) == where:
                 break
             found = again
         return found
+
+    def filled(self) -> Placed:
+        """Return the running groups of the jobs that are to run, and who joins them or each other, without a matching.
+
+        It is what is found soonest. Where they do not all fit, those wait that come last in the queue.
+        """
+        now = RunningNow.in_round(self.round_)
+        runs = now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in self.to_run])
+        groups = None
+        if self.places.spots is None:
+            groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus)
+        if groups is None:
+            groups = [*running, *((job,) for job in self._others([*running]))]
+        placed = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
+        return self._with_others(now, runs, placed)
 
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
@@ -83,10 +109,13 @@ class Still:
                     found[job,] = places
         return found
 
-    def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
-        """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
-        among, runs = {job for group in self.published for job in group}, now.in_line(self.line)
-        running = self._running(now, [job for job in runs if job in among])
+    def _looking(self, now: RunningNow, worth: GroupWorth, reached: tuple[int, int] | None) -> Steps[Placed]:
+        """Yield the best so far of the running groups kept, mixed with published ones, and of the published ones alone.
+
+        In the end changes of it are undone that gain nothing. What is worth no more than was ``reached`` is not told.
+        """
+        runs = now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in self.to_run])
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
@@ -101,7 +130,10 @@ class Still:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
             ended = self._with_others(now, runs, self.places.back(placed, stays))
             value = self._value(now, worth, ended)
-            best = (value, ended) if best is None or value > best[0] else best
+            if best is None or value > best[0]:
+                best = value, ended
+                if reached is not None and value > reached:
+                    yield ended
         all_running = self._running(now, runs)
         found = self._nobody_in_vain(all_running, runs, self.published if best is None else best[1])
         return undone(self.places, now, worth, all_running, found, self.largest)
@@ -210,8 +242,7 @@ class Still:
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
-        jobs = {job for group in self.published for job in group}
-        jobs.difference_update(job for group in running for job in group)
+        jobs = self.to_run.difference(chain.from_iterable(running))
         return [job for job in self.line if job in jobs]
 
     def _running(self, now: RunningNow, jobs: Sequence[int]) -> dict[Group, Places]:
