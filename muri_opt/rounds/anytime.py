@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from math import inf
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from muri_opt.rounds.budget import Budget
 from muri_opt.rounds.stopping import TooLate, stopped_after
 
 T = TypeVar("T")
+PART: Final = 0.8
+"""Of the seconds of a budget, in which better answers are looked for: the last one is yet to be written down."""
 Steps = Generator[T, None, T]
 """Yields answers, each better than those before, and returns the last one when it ends by itself."""
 
@@ -26,14 +28,14 @@ def last_of(steps: Steps[T]) -> T:
 
 
 def last_within(steps: Steps[T], budget: Budget) -> T:
-    """Return what steps return or, once the seconds of a budget are over, the last answer that they yielded.
+    """Return what steps return or, once most of the seconds of a budget are over, the last answer that they yielded.
 
     The first answer is waited for. After it a step is stopped where it looks at the clock
     (:func:`~muri_opt.rounds.stopping.look_at_clock`). Without a limit in seconds nothing is stopped.
     """
     try:
         answer = next(steps)
-        left = budget.deadline - time.monotonic()
+        left = budget.until(PART).deadline - time.monotonic()
         with stopped_after(None if left == inf else left):
             while True:
                 answer = next(steps)

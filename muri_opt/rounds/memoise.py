@@ -33,8 +33,8 @@ class Recalled(Generic[*Ts, R]):
         return tuple(self._kept)
 
     def recall(self, *given: *Ts) -> R | None:
-        """Return the answer if it is kept for these very arguments, or equal ones that cannot change; else ``None``."""
-        return next((found for known, found in self.kept if all(map(_same, known, given))), None)
+        """Return the answer if it is kept for these very objects, else ``None``."""
+        return next((found for known, found in self.kept if all(map(is_, known, given))), None)
 
     def __call__(self, *given: *Ts) -> R:
         """Return the answer, from a call before if there was one like this."""

@@ -232,7 +232,7 @@ class MuriPolicy(Policy):
         if apart is not None:
             return apart.joined(self.decide_within(apart.rest, seed, budget))
         hurries = budget.limits.seconds is not None
-        return self._decision(round_, last_within(self._deciding(round_, hurries=hurries), budget))
+        return _decided(self, round_, last_within(self._deciding(round_, hurries=hurries), budget))
 
     def _deciding(self, round_: Round, *, hurries: bool) -> Steps[dict[Group, Places]]:
         """Yield the groups that run, ever better; one that ``hurries`` finds some before the published ones."""
@@ -240,7 +240,8 @@ class MuriPolicy(Policy):
             return _published(self, round_)
         first = None
         if hurries:
-            first = _hurried(self, round_).filled()
+            soon = _hurried(self, round_)
+            first = max(_unchanged_soon(self, round_), soon.filled(), key=soon.value)
             yield first
         return (yield from self._keeping(round_, _published(self, round_)).deciding(first))
 
@@ -250,13 +251,22 @@ class MuriPolicy(Policy):
         if apart is not None:
             rest = self.unchanged(apart.rest)
             return None if rest is None else apart.joined(rest)
-        return self._decision(round_, _unchanged(self, round_)) if self._still(round_) else None
+        return _decided(self, round_, _unchanged(self, round_)) if self._still(round_) else None
+
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether the groups that go on as they are, and who fits beside them, are worth so much."""
+        if self.set_apart(round_) is not None or not self._still(round_):
+            return True
+        return self._keeping(round_, {}).value(_unchanged(self, round_))[0] >= value
 
     def unchanged_draft(self, round_: Round) -> Decision | None:
         """Return the same without saying why the others wait."""
         if self.set_apart(round_) is not None or not self._still(round_):
             return self.unchanged(round_)
         found = _unchanged(self, round_)
+        whole = _decided.recall(self, round_, found)
+        if whole is not None:
+            return whole
         line = in_turn(self._queue(round_), [*found])
         return Decision(assignments=self._assignments(round_, {group: found[group] for group in line}))
 
@@ -265,8 +275,8 @@ class MuriPolicy(Policy):
 
         Where time did not suffice for the published groups, they are read without.
         """
-        hurried = _hurried.recall(self, round_) if _published.recall(self, round_) is None else None
-        return (hurried or self._keeping(round_, _published(self, round_))).unchanged()
+        soon = _unchanged_soon.recall(self, round_) if _published.recall(self, round_) is None else None
+        return self._keeping(round_, _published(self, round_)).unchanged() if soon is None else soon
 
     def _still(self, round_: Round) -> bool:
         return self.pays and any(job.state == "running" for job in round_.jobs)
@@ -303,7 +313,7 @@ class MuriPolicy(Policy):
             pack=lambda groups: self._packed(round_, groups),
         )
 
-    def _decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
+    def decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
         """Return the decision of groups with their GPUs, in the order of their priority."""
         line = in_turn(self._queue(round_), [*found])
         where = flat(found[group] for group in line)
@@ -350,6 +360,16 @@ def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
 @recalled
 def _hurried(policy: MuriPolicy, round_: Round) -> Still:
     return policy.hurried(round_)
+
+
+@recalled
+def _unchanged_soon(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
+    return _hurried(policy, round_).unchanged()
+
+
+@recalled
+def _decided(policy: MuriPolicy, round_: Round, found: dict[Group, Places]) -> Decision:
+    return policy.decision(round_, found)
 
 
 @recalled

@@ -66,9 +66,9 @@ class Still:
         many groups some look better again each time, and to follow them costs more restarts than it gains.
         """
         now = RunningNow.in_round(self.round_)
-        reached = None if first is None else self._value(now, self.worth, first)
+        reached = None if first is None else self.value(first)
         found = yield from self._looking(now, self.worth, reached)
-        if reached is not None and self._value(now, self.worth, found) > reached:
+        if reached is not None and self.value(found) > reached:
             yield found
         for _ in range(LOOKS if len(self.published) <= MANY else 0):
             where = self._where(found)
@@ -269,8 +269,12 @@ class Still:
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self.places.staying(left, alone)
 
+    def value(self, placed: Placed) -> tuple[int, int]:
+        """Return what groups are worth, and what it costs to change others, as less than nothing."""
+        return self._value(RunningNow.in_round(self.round_), self.worth, placed)
+
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
-        """Return what the groups are worth, and what it costs to change others, as less than nothing."""
+        """Return the same where other groups run, and restarts cost otherwise."""
         kept = [now.goes_on(group, places) for group, places in placed.items()]
         stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]
