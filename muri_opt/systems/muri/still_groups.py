@@ -21,9 +21,9 @@ from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
-from muri_opt.systems.muri.joined_groups import join_groups
+from muri_opt.systems.muri.joined_groups import MOST_UNIONS, join_groups
 from muri_opt.systems.muri.needless_changes import undone
-from muri_opt.systems.muri.node_places import NodePlaces, Places
+from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
@@ -33,6 +33,8 @@ from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
+FEW_UNIONS: Final = 4_000
+"""Pairs of groups that are looked at together where an answer has to be found soon."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -91,7 +93,7 @@ class Still:
         running = self._running(now, [job for job in runs if job in self.to_run])
         groups = None
         if self.places.spots is None:
-            groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus)
+            groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
         if groups is None:
             groups = [*running, *((job,) for job in self._others([*running]))]
         placed = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
@@ -101,12 +103,15 @@ class Still:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
         found = self.places.staying(left, self._running(now, now.in_line(self.line)))
+        kinds, full = kinds_of(self.round_.amounts), set[int]()
         for job in self.line:
-            if now.of[job] < 0 and left.within_quota(job):
+            if now.of[job] < 0 and kinds[job] not in full and left.within_quota(job):
                 places = self.places.fit(left, (job,))
                 if places is not None:
                     left.give(places, (job,))
                     found[job,] = places
+                elif self.places.spots is None:  # all may be anywhere, and room only shrinks
+                    full.add(kinds[job])
         return found
 
     def _looking(self, now: RunningNow, worth: GroupWorth, reached: tuple[int, int] | None) -> Steps[Placed]:
@@ -198,7 +203,9 @@ class Still:
                 return found
         return None
 
-    def _joined(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
+    def _joined(
+        self, worth: GroupWorth, running: Sequence[Group], gpus: int, unions: int = MOST_UNIONS
+    ) -> list[Group] | None:
         """Return running groups and the other jobs, of which one after another joins with the least loss until all fit.
 
         ``None`` where they do not, or where a group is slower than its jobs one after another.
@@ -207,7 +214,7 @@ class Still:
         if len(new) > MOST_NEW:
             return self._beside(running)
         over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
-        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest)
+        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest, unions)
         if found is None:
             return None
         stays, new = found
