@@ -35,7 +35,11 @@ def last_within(steps: Steps[T], budget: Budget) -> T:
     """
     try:
         answer = next(steps)
-        left = budget.until(PART).deadline - time.monotonic()
+    except StopIteration as end:
+        only: T = end.value
+        return only
+    left = budget.until(PART).deadline - time.monotonic()
+    try:
         with stopped_after(None if left == inf else left):
             while True:
                 answer = next(steps)

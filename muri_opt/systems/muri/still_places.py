@@ -81,6 +81,8 @@ class StillPlaces:
 
     def staying(self, left: NodePlaces, groups: Mapping[Group, Places]) -> Placed:
         """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
+        if left.give_all([(places, group) for group, places in groups.items()]):
+            return dict(groups)
         found = Placed()
         for group, places in groups.items():
             if left.within_quota(*group) and left.give_if_free(places, group):
