@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ NANOSECONDS = 1_000
 _UNSAID = PER_SECOND  # a job that does not say how long an iteration takes never shares: any time will do
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobModel:
     """One way to run: ``period[k]`` are the nanoseconds of an iteration alone on k GPUs, 0 where it cannot have k.
 
@@ -45,7 +45,7 @@ class JobModel:
         period = self.period[gpus]
         return tuple(-(-time * period // self.base) for time in self.stages or ())
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The fewest GPUs it can have."""
         return next((gpus for gpus, period in enumerate(self.period) if period), 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.room_sets import RoomSets
@@ -244,17 +244,19 @@ class _Placing:
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
         if len(kinds) == 1:
-            able = _faster_than_smaller(self._models.period[kinds[0]])
+            able = _faster_than_smaller(self._models)[kinds[0]]
         else:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
 
 
-def _faster_than_smaller(period: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which GPU counts of a model are faster than all smaller ones that it can have."""
+@recalled
+def _faster_than_smaller(models: Models) -> NDArray[np.bool_]:
+    """Return for every model which GPU counts are faster than all smaller ones that it can have."""
+    period = models.period
     times = np.where(period > 0, period, period.max(initial=0) + 1)
-    least = np.minimum.accumulate(times)
-    faster = period > 0
-    faster[1:] &= times[1:] < least[:-1]
+    least = np.minimum.accumulate(times, axis=1)
+    faster: NDArray[np.bool_] = period > 0
+    faster[:, 1:] &= times[:, 1:] < least[:, :-1]
     return faster

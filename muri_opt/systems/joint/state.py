@@ -16,7 +16,7 @@ from muri_opt.systems.joint.group_value import Group, Place, placed_value
 from muri_opt.systems.joint.job_model import Floats, Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import Worth, restart_in
+from muri_opt.systems.joint.worth import Worth, restarts_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def _restarts(self) -> Ints:
-        return np.array([restart_in(self.rules.horizon, job) for job in self.round_.jobs], dtype=np.int64)
+        return np.array(restarts_in(self.rules.horizon, self.round_.jobs), dtype=np.int64)
 
 
 @dataclass(kw_only=True, eq=False)
