@@ -99,9 +99,8 @@ def searched(
 def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
     """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too."""
     case = state.case
-    stays: list[Stay] = [_stay(state, group, _gpus(held)) for group, held in kept.items()]
-    stays += [_stay(state, group, gpus) for group, gpus in groups.items()]
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
+    stays = [_stay(state, group, gpus) for group, gpus in zip([*kept, *groups], sizes, strict=True)]
     return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, stays, state.among)
 
 
@@ -123,9 +122,9 @@ def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held
 def _stay(state: State, group: Group, gpus: int) -> Stay:
     """Return where a group goes on as it is, and what it saves by that."""
     at = state.home_of_all(group)
-    if at is None or _gpus(held := state.now.homes[at].held) != gpus:
+    if at is None or state.gpus_of_homes[at] != gpus:
         return 0, None
-    home = state.at_home(group, held)
+    home = state.at_home(group, state.now.homes[at].held)
     return (0, None) if home is None else (1 + sum([state.saved[job] for job in group]), home)
 
 

@@ -107,7 +107,7 @@ class State:
     def goes_on(self, group: Group, place: Place) -> bool:
         """Return whether jobs go on as they are if they are given GPUs of nodes, by a plan if they have some."""
         at = self.home_of_all(group)
-        if at is None or place.parts != self._parts_of_homes[at]:
+        if at is None or place.parts != self._homes[at].parts:
             return False
         return place.way is None or self.case.models.ways_of(group[0])[place.way].name == self.plan[group[0]]
 
@@ -120,10 +120,17 @@ class State:
         return at if len(group) == 1 or all(of[job] == at for job in group) else None
 
     @cached_property
-    def _parts_of_homes(self) -> list[tuple[tuple[int, int], ...]]:
-        """The nodes and GPUs of each placement."""
+    def _homes(self) -> list[Place]:
+        """Each placement as a place."""
         index = self.case.round_.cluster.node_index
-        return [tuple(sorted([(index[node], gpus) for node, gpus in home.held])) for home in self.now.homes]
+        return [
+            Place(tuple(sorted([(index[node], gpus) for node, gpus in home.held if gpus]))) for home in self.now.homes
+        ]
+
+    @cached_property
+    def gpus_of_homes(self) -> list[int]:
+        """How many GPUs each placement has."""
+        return [place.gpus for place in self._homes]
 
     @cached_property
     def _sizes_of_homes(self) -> list[tuple[int, int]]:
@@ -136,6 +143,9 @@ class State:
 
     def at_home(self, group: Group, held: Held) -> Place | None:
         """Return where a running group goes on with the GPUs it holds; ``None`` where its plan is not known."""
+        at = self.now.of[group[0]]
+        if at >= 0 and self.now.homes[at].held is held and not self.case.models.ways_of(group[0]):
+            return self._homes[at]
         return home_of(self.case.round_, self.case.models, group[0], held, self.plan[group[0]])
 
     @cached_property
