@@ -32,6 +32,10 @@ class Recalled(Generic[*Ts, R]):
         """The arguments and answers that are kept, the latest last."""
         return tuple(self._kept)
 
+    def recall(self, *given: *Ts) -> R | None:
+        """Return the answer if it is kept for these very objects, else ``None``."""
+        return next((found for known, found in self.kept if all(map(is_, known, given))), None)
+
     def __call__(self, *given: *Ts) -> R:
         """Return the answer, from a call before if there was one like this."""
         if self._kept:

@@ -8,7 +8,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from muri_opt.rounds import Decision, Round
+from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.capacity import Placed, group_decision
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place, timed_groups
 from muri_opt.systems.joint.job_model import PER_SECOND, Models
 from muri_opt.systems.joint.rules import JointRules
@@ -21,10 +23,11 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
     What a waiting job asks is the fewest GPUs that it can start with.
     """
     asks = np.array([model.least for model in models.of], dtype=np.int64)[models.kind]
-    for group, (share, _) in placed.items():
-        asks[list(group)] = int(share.sum())
+    for group, place in placed.items():
+        asks[list(group)] = place.gpus
     groups = timed_placed(round_, models, rules, placed)
-    decision = group_decision(round_, groups, consolidate=False, asks=asks)
+    of = flat(placed[group.jobs].parts for group in groups)
+    decision = group_decision(round_, groups, consolidate=False, asks=asks, of=of)
     if not models.are_planned:
         return decision
     told = why_plans_wait(round_, models, groups, [wait.job for wait in decision.waiting])
@@ -33,11 +36,12 @@ def joint_decision(round_: Round, models: Models, rules: JointRules, placed: Map
 
 def timed_placed(round_: Round, models: Models, rules: JointRules, placed: Mapping[Group, Place]) -> list[Placed]:
     """Return groups on their GPUs with the orders that reach the least periods; jobs with plans by those."""
-    items = dict(sorted(placed.items()))
+    items, nodes = {group: placed[group] for group in sorted(placed)}, len(round_.cluster.nodes)
     found = []
-    for (group, (share, way)), (period, order) in zip(items.items(), timed_groups(models, items), strict=True):
-        if way is not None:
-            found.append(_planned(models, group, items[group], way))
+    for (group, place), (period, order) in zip(items.items(), timed_groups(models, items), strict=True):
+        share = place.share(nodes)
+        if place.way is not None:
+            found.append(_planned(models, group, place, share, place.way))
             continue
         factor = rules.slowdown[len(group) - 1]
         seconds = period * factor.numerator / (PER_SECOND * factor.denominator)
@@ -46,13 +50,13 @@ def timed_placed(round_: Round, models: Models, rules: JointRules, placed: Mappi
     return found
 
 
-def _planned(models: Models, group: Group, place: Place, number: int) -> Placed:
+def _planned(models: Models, group: Group, place: Place, share: Ints, number: int) -> Placed:
     """Return a job that runs by a plan, with what its parts take: the larger ones where it has more GPUs."""
     way = models.ways_of(group[0])[number]
     part_of = {part.gpus: part for part in way.parts}
-    parts = [part_of[gpus] for gpus in place.share[place.share.nonzero()[0]].tolist()]
+    parts = [part_of[gpus] for _, gpus in place.parts]
     takes = tuple((part.milli, part.mib) for part in parts)
-    return Placed(jobs=group, share=place.share, plan=way.name, takes=takes)
+    return Placed(jobs=group, share=share, plan=way.name, takes=takes)
 
 
 def _timeless(round_: Round, job: int) -> bool:

@@ -20,10 +20,32 @@ _LARGEST = 1 << 58
 
 
 class Place(NamedTuple):
-    """GPUs per node of a group; for a job that runs by a plan, its place among the ways of the job."""
+    """Nodes in their order, each with GPUs of it; for a job that runs by a plan, its place among the ways of the job.
 
-    share: Ints
+    >>> Place(((0, 4), (3, 2))).gpus
+    6
+    """
+
+    parts: tuple[tuple[int, int], ...]
     way: int | None = None
+
+    @classmethod
+    def of_share(cls, share: Ints) -> Place:
+        """Return GPUs per node as a place."""
+        used = share.nonzero()[0]
+        return cls(tuple(zip(used.tolist(), share[used].tolist(), strict=True)))
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it has in all."""
+        return sum([gpus for _, gpus in self.parts])
+
+    def share(self, nodes: int) -> Ints:
+        """Return GPUs of each of so many nodes."""
+        share = np.zeros(nodes, dtype=np.int64)
+        for node, gpus in self.parts:
+            share[node] = gpus
+        return share
 
 
 def group_values(
@@ -40,47 +62,47 @@ def group_values(
         period = models.of[kinds[0]].period[gpus]
     else:
         period = _period(tuple(sorted(models.of[kind].stages_on(gpus) for kind in kinds)))
-    return _added(worth, rules, group, period, goes_on=goes_on)
+    factor = rules.slowdown[len(group) - 1]
+    over, under = SCALE * factor.denominator, worth.unit * period * factor.numerator
+    works = worth.work if goes_on else worth.changed
+    return [over * int(works[job]) // under for job in group]
 
 
 def placed_value(
     models: Models, worth: Worth, rules: JointRules, placed: Mapping[Group, Place], stays: Iterable[bool]
 ) -> int:
-    """Return what groups add on GPUs per node, where some of them go on as they are."""
-    periods = (period for period, _ in timed_groups(models, placed))
-    return sum(
-        sum(_added(worth, rules, group, period, goes_on=on))
-        for group, period, on in zip(placed, periods, stays, strict=True)
-    )
+    """Return what groups add on GPUs of nodes, where some of them go on as they are."""
+    value, works = 0, (worth.changed.tolist(), worth.work.tolist())
+    over = [SCALE * factor.denominator for factor in rules.slowdown]
+    under = [worth.unit * factor.numerator for factor in rules.slowdown]
+    for group, (period, _), on in zip(placed, timed_groups(models, placed), stays, strict=True):
+        work, size = works[on], len(group) - 1
+        for job in group:
+            value += over[size] * work[job] // (under[size] * period)
+    return value
 
 
 def timed_groups(models: Models, placed: Mapping[Group, Place]) -> Iterable[tuple[int, tuple[int, ...]]]:
-    """Return for each group on its GPUs the least period, without a slow-down, and the order that reaches it."""
-    kind: list[int] = models.kind.tolist()
-    groups, gpus = list(placed), [int(place.share.sum()) for place in placed.values()]
-    found: list[tuple[int, tuple[int, ...]]] = [(0, (0,))] * len(groups)
-    by_size: dict[int, list[int]] = {}
-    for at, group in enumerate(groups):
-        by_size.setdefault(len(group), []).append(at)
-    for size, some in by_size.items():
-        if size == 1:
-            for at in some:
-                model, way = models.of[kind[groups[at][0]]], placed[groups[at]].way
-                found[at] = (model.period[gpus[at]] if way is None else model.ways[way].period), (0,)
-            continue
-        times = [[models.of[kind[job]].stages_on(gpus[at]) for job in groups[at]] for at in some]
+    """Return for each group on its GPUs the least period, without a slow-down, and the order that reaches it.
+
+    Groups of several jobs are asked for again and again while a round is decided: their periods are kept.
+    """
+    kind, known = models.kinds, models.timed
+    new: dict[int, list[tuple[Group, int]]] = {}
+    for group, place in placed.items():
+        if len(group) > 1 and (group, place.gpus) not in known:
+            new.setdefault(len(group), []).append((group, place.gpus))
+    for some in new.values():
+        times = [[models.of[kind[job]].stages_on(gpus) for job in group] for group, gpus in some]
         most = max(max(map(max, own)) for own in times)
         periods, orders = best_orders(np.array(times, dtype=np.int64 if most < _LARGEST else object))
-        for at, period, order in zip(some, periods, orders, strict=True):
-            found[at] = period, order
-    return found
-
-
-def _added(worth: Worth, rules: JointRules, group: Group, period: int, *, goes_on: bool) -> list[int]:
-    factor = rules.slowdown[len(group) - 1]
-    over, under = SCALE * factor.denominator, worth.unit * period * factor.numerator
-    works = worth.work if goes_on else worth.changed
-    return [over * int(works[job]) // under for job in group]
+        known.update(zip(some, zip(periods, orders, strict=True), strict=True))
+    for group, place in placed.items():
+        if len(group) > 1:
+            yield known[group, place.gpus]
+        else:
+            model = models.of[kind[group[0]]]
+            yield (model.period[place.gpus] if place.way is None else model.ways[place.way].period), (0,)
 
 
 def most_of_each(models: Models, worth: Worth, rules: JointRules, resources: int) -> list[int]:

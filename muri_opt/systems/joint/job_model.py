@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ NANOSECONDS = 1_000
 _UNSAID = PER_SECOND  # a job that does not say how long an iteration takes never shares: any time will do
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JobModel:
     """One way to run: ``period[k]`` are the nanoseconds of an iteration alone on k GPUs, 0 where it cannot have k.
 
@@ -45,7 +45,7 @@ class JobModel:
         period = self.period[gpus]
         return tuple(-(-time * period // self.base) for time in self.stages or ())
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The fewest GPUs it can have."""
         return next((gpus for gpus, period in enumerate(self.period) if period), 1)
@@ -135,13 +135,19 @@ class Models:
     """The models of a round's jobs: ``of[kind[j]]`` is that of job j.
 
     ``period[t, k]`` are nanoseconds, 0 where a job of model t cannot have k GPUs of the cluster; ``shares[t]`` says
-    whether it can be in a group.
+    whether it can be in a group. ``kinds`` is ``kind`` as a list, to be read one at a time, and ``timed`` has the
+    periods and orders of groups on so many GPUs that were asked for.
     """
 
     of: tuple[JobModel, ...]
     kind: Ints
     period: NDArray[Any]
     shares: NDArray[np.bool_]
+    kinds: list[int] = field(init=False, repr=False)
+    timed: dict[tuple[tuple[int, ...], int], tuple[int, tuple[int, ...]]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", self.kind.tolist())
 
     @classmethod
     def read(cls, jobs: Sequence[Job], most_gpus: int, *, full: bool, powers: bool) -> Models:
@@ -179,7 +185,7 @@ class Models:
 
     def ways_of(self, job: int) -> tuple[PlanWay, ...]:
         """Return the plans of a job, the fastest first; none where it runs without."""
-        return self.of[int(self.kind[job])].ways
+        return self.of[self.kinds[job]].ways
 
     @property
     def are_planned(self) -> bool:

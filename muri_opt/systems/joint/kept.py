@@ -57,4 +57,4 @@ def _as_it_is(round_: Round, models: Models, group: Group) -> Place | None:
     size = int(share.sum())
     if size >= models.period.shape[1]:
         return None
-    return Place(share) if all(models.period[models.kind[job], size] > 0 for job in group) else None
+    return Place.of_share(share) if all(models.period[models.kind[job], size] > 0 for job in group) else None

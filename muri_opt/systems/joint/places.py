@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.free_capacity import FreeCapacity
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
-from muri_opt.systems.capacity.held_parts import Parts
+from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.room_sets import RoomSets
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.regions import Regions
 from muri_opt.systems.joint.worth import Worth
 
+Part = tuple[int, int]
+"""A node, and GPUs of it."""
 Stay = tuple[int, Place | None]
 """What a group saves by staying somewhere, and where; 0 and none for one that goes anywhere."""
 
@@ -33,7 +37,7 @@ def place_groups(
     stays: Sequence[Stay],
     among: frozenset[int] | None = None,
 ) -> dict[Group, Place]:
-    """Return GPUs per node of the groups that find a place: those that save most by staying first.
+    """Return GPUs of nodes of the groups that find a place: those that save most by staying first.
 
     Jobs that run by plans come before others of their size, as they need nodes with room for whole parts. Where CPUs,
     memory or a quota leave no room, a group gets the next smaller number of GPUs that all its members can have. Jobs
@@ -41,10 +45,11 @@ def place_groups(
     a GPU first.
     """
     placing = _Placing(round_, models)
-    line = sorted(
-        range(len(groups)),
-        key=lambda at: (-stays[at][0], *placing.hardest(groups[at], gpus[at]), -gpus[at], groups[at]),
-    )
+    hard = [placing.hardest(group, size) for group, size in zip(groups, gpus, strict=True)]
+    line = sorted(range(len(groups)), key=lambda at: (-stays[at][0], *hard[at], -gpus[at], groups[at]))
+    homes = [(groups[at], gpus[at], home) for at in line if (home := stays[at][1]) is not None]
+    if placing.all_stay(homes):  # they are first in the line
+        line = line[len(homes) :]
     for at in line:
         placing.place(groups[at], gpus[at], stays[at][1])
     for job in placing.left_over(worth, among):
@@ -57,15 +62,16 @@ class _Placing:
 
     def __init__(self, round_: Round, models: Models) -> None:
         amounts = round_.amounts
-        self._models, self._nodes, self._regions = models, len(amounts.G), Regions.of(round_)
-        self._gpus: list[int] = amounts.G.tolist()
+        self._models, self._regions = models, Regions.of(round_)
+        self._amounts, self._asked, self._planned = amounts, self._regions.are_asked, models.are_planned
         self._kind_of: list[tuple[int, int]] = list(zip(amounts.c.tolist(), amounts.m.tolist(), strict=True))
         self._tenant: list[int] = amounts.tenant.tolist()
-        self._model: list[int] = models.kind.tolist()
-        self._faster = _faster_than_smaller(models.period)
         self._counts: dict[tuple[int, ...], list[int]] = {}
         """GPU counts by the models of a group, descending."""
+        self._full: set[tuple[int, int]] = set()
+        """Needs of jobs for which no GPU is left anywhere: it stays so, as room only shrinks."""
         self._quota = FreeCapacity(amounts)
+        self._limited = self._quota.borrowed is not None or bool((amounts.U < UNLIMITED).any())
         self._rooms = RoomSets(amounts.G.tolist(), amounts.C.tolist(), amounts.M.tolist())
         self.free = int(amounts.G.sum())
         """GPUs that nobody has."""
@@ -74,26 +80,62 @@ class _Placing:
     def hardest(self, group: Group, gpus: int) -> tuple[int, bool, bool]:
         """Return what to sort groups by before their size: few GPUs where they may be, plans, and powers of two."""
         reach = 0
-        if self._regions.are_asked:
+        if self._asked:
             regions = self._regions.of_group(group)
-            reach = sum(gpus for node, gpus in enumerate(self._gpus) if any(one >> node & 1 for one in regions))
-        return reach, not self._models.ways_of(group[0]), bool(gpus & (gpus - 1))
+            every = enumerate(self._amounts.G.tolist())
+            reach = sum(gpus for node, gpus in every if any(one >> node & 1 for one in regions))
+        return reach, not self._ways(group[0]), bool(gpus & (gpus - 1))
+
+    def _ways(self, job: int) -> tuple[PlanWay, ...]:
+        return self._models.ways_of(job) if self._planned else ()
 
     def _kind(self, group: Group) -> tuple[int, int]:
         """Return the milli-CPUs and MiB with each GPU of a group."""
         if len(group) == 1:
             return self._kind_of[group[0]]
-        return sum(self._kind_of[job][0] for job in group), sum(self._kind_of[job][1] for job in group)
+        return sum([self._kind_of[job][0] for job in group]), sum([self._kind_of[job][1] for job in group])
+
+    def all_stay(self, groups: Sequence[tuple[Group, int, Place]]) -> bool:
+        """Let groups have so many GPUs each where they are, if there is room for all of them, and say whether.
+
+        It is not looked at where one may not have them as far as can be told at once: by plans, or with quotas.
+        """
+        if not groups or self._limited or self._planned:
+            return False
+        kinds, period = self._models.kinds, self._models.period
+        job, size = np.array([(one, gpus) for group, gpus, _ in groups for one in group], dtype=np.int64).T
+        if any(place.gpus != gpus for _, gpus, place in groups) or int(size.max()) >= period.shape[1]:
+            return False
+        if not (period[np.array(kinds, dtype=np.int64)[job], size] > 0).all():
+            return False
+        taken = flat(place.parts for _, _, place in groups)
+        left = RoomSets(*self._left_by([group for group, _, _ in groups], taken))
+        if any(min(has, default=0) < 0 for has in left.free):
+            return False
+        self._rooms = left
+        self.free -= int(taken[2].sum())
+        self.placed.update((group, place) for group, _, place in groups)
+        return True
+
+    def _left_by(self, groups: Sequence[Group], taken: tuple[Ints, Ints, Ints]) -> list[list[int]]:
+        """Return the GPUs, milli-CPUs and MiB that groups leave on each node."""
+        of, node, gpus = taken
+        left = FreeCapacity(self._amounts).left
+        needs = [summed(need, groups)[of] for need in (self._amounts.c, self._amounts.m)]
+        for has, each in zip(left, (np.ones_like(gpus), *needs), strict=True):
+            np.subtract.at(has, node, gpus * each)
+        found: list[list[int]] = left.tolist()
+        return found
 
     def place(self, group: Group, most: int, here: Place | None) -> None:
         """Give a group a place of so many GPUs, or of fewer, if there is one."""
         look_at_clock()
-        if self._models.ways_of(group[0]):
+        if self._ways(group[0]):
             self._place_plan(group[0], most, here)
             return
         kind = self._kind(group)
         if here is None:  # who may stay does so wherever it is
-            most = min(most, self._room(group, kind))
+            most = 0 if kind in self._full else min(most, self._room(group, kind))
             if not most:
                 return
         for size in self._sizes(group, most, going_on=here is not None):
@@ -108,16 +150,15 @@ class _Placing:
         """Give a job a plan of so many GPUs, where it is if it can stay, or the fastest one that finds room."""
         ways = self._models.ways_of(job)
         if here is not None and here.way is not None and self._within_quota((job,), ways[here.way].gpus):
-            used = here.share.nonzero()[0]
-            nodes = used[np.argsort(-here.share[used], kind="stable")].tolist()
+            nodes = [node for node, _ in sorted(here.parts, key=lambda part: -part[1])]
             if self._rooms.holds_parts(ways[here.way].parts, nodes):
                 self._take_plan(job, here.way, nodes)
                 return
         for number, way in enumerate(ways):
             if way.gpus <= min(most, self.free) and self._within_quota((job,), way.gpus):
-                nodes = self._fit_plan(job, way)
-                if nodes is not None:
-                    self._take_plan(job, number, nodes)
+                found = self._fit_plan(job, way)
+                if found is not None:
+                    self._take_plan(job, number, found)
                     return
 
     def _fit_plan(self, job: int, way: PlanWay) -> list[int] | None:
@@ -132,35 +173,40 @@ class _Placing:
         self._rooms.take_parts(way.parts, nodes)
         self._take((job,), [(node, part.gpus) for node, part in zip(nodes, way.parts, strict=True)], number)
 
-    def _fit(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> Parts | None:
+    def _fit(self, group: Group, kind: tuple[int, int], size: int, here: Place | None) -> Sequence[Part] | None:
         """Return GPUs of nodes: those it has if they are so many and free."""
-        if here is not None and int(here.share.sum()) == size:
-            used = here.share.nonzero()[0]
-            held = list(zip(used.tolist(), here.share[used].tolist(), strict=True))
-            if self._rooms.holds(kind, held):
-                return held
+        if here is not None and here.gpus == size and self._rooms.holds(kind, here.parts):
+            return here.parts
+        if not self._asked:
+            return self._rooms.best_fit(kind, size)
         found = (self._rooms.best_fit(kind, size, region) for region in self._regions.of_group(group))
         return next((parts for parts in found if parts is not None), None)
 
     def _room(self, group: Group, kind: tuple[int, int]) -> int:
         """Return the largest number of GPUs that a group of this kind could start on."""
-        return max((self._rooms.room(kind, region) for region in self._regions.of_group(group)), default=0)
+        if self._asked:
+            return max((self._rooms.room(kind, region) for region in self._regions.of_group(group)), default=0)
+        room = self._rooms.room(kind)
+        if not room:
+            self._full.add(kind)
+        return room
 
     def _within_quota(self, group: Group, size: int) -> bool:
+        if not self._limited:
+            return True
         if len(group) == 1:  # most are, and all that are left over
             return self._quota.has_quota(self._tenant[group[0]], size)
         asked = Counter(tenant for job in group for tenant in self._quota.amounts.line(self._tenant[job]))
         return all(count * size <= self._quota.quota[tenant] for tenant, count in asked.items())
 
-    def _take(self, group: Group, parts: Parts, way: int | None) -> None:
-        share = np.zeros(self._nodes, dtype=np.int64)
-        for node, gpus in parts:
-            share[node] = gpus
-        size = int(share.sum())
-        for job in group:
-            self._quota.charge(self._tenant[job], size)
+    def _take(self, group: Group, parts: Sequence[Part], way: int | None) -> None:
+        place = Place(tuple(sorted(parts)), way)
+        size = place.gpus
+        if self._limited:
+            for job in group:
+                self._quota.charge(self._tenant[job], size)
         self.free -= size
-        self.placed[group] = Place(share, way)
+        self.placed[group] = place
 
     def left_over(self, worth: Worth, among: frozenset[int] | None) -> Iterator[int]:
         """Yield the jobs without a place while GPUs are free, those of the most value for a GPU first."""
@@ -185,10 +231,10 @@ class _Placing:
         """
         models = self._models
         first = (going_on or len(group) > 1) and most < models.period.shape[1]
-        if first and all(models.period[self._model[job], most] for job in group):
+        if first and all(models.period[models.kinds[job], most] for job in group):
             yield most
             most -= 1
-        kinds = tuple(self._model[job] for job in group)
+        kinds = tuple([models.kinds[job] for job in group])
         if kinds not in self._counts:
             self._counts[kinds] = self._counts_of(kinds)
         for count in self._counts[kinds]:
@@ -198,17 +244,19 @@ class _Placing:
     def _counts_of(self, kinds: tuple[int, ...]) -> list[int]:
         """Return the GPU counts that jobs of these models can have together, descending; see :meth:`_sizes`."""
         if len(kinds) == 1:
-            able = self._faster[kinds[0]]
+            able = _faster_than_smaller(self._models)[kinds[0]]
         else:
             able = np.asarray((self._models.period[list(kinds)] > 0).all(axis=0))
         counts: list[int] = able.nonzero()[0][::-1].tolist()
         return counts
 
 
-def _faster_than_smaller(period: NDArray[Any]) -> NDArray[np.bool_]:
+@recalled
+def _faster_than_smaller(models: Models) -> NDArray[np.bool_]:
     """Return for every model which GPU counts are faster than all smaller ones that it can have."""
+    period = models.period
     times = np.where(period > 0, period, period.max(initial=0) + 1)
     least = np.minimum.accumulate(times, axis=1)
-    faster = period > 0
+    faster: NDArray[np.bool_] = period > 0
     faster[:, 1:] &= times[:, 1:] < least[:, :-1]
     return faster

@@ -9,7 +9,9 @@ from typing import ClassVar, Final
 import numpy as np
 
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Job, Round
+from muri_opt.rounds import INFORMATION, Assignment, Budget, Decision, Job, Round
+from muri_opt.rounds.anytime import last_within
+from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.quantities import MAX_SECONDS
@@ -19,7 +21,7 @@ from muri_opt.systems.joint.decision import joint_decision
 from muri_opt.systems.joint.job_model import models_of
 from muri_opt.systems.joint.kept import kept_as_they_are, kept_assignments
 from muri_opt.systems.joint.offers import Offers
-from muri_opt.systems.joint.revision import revised
+from muri_opt.systems.joint.revision import revising
 from muri_opt.systems.joint.rules import NO_SAMPLES, POWERS, USUAL, JointRules
 from muri_opt.systems.joint.sizes import best_sizes
 from muri_opt.systems.joint.state import Case
@@ -165,13 +167,17 @@ class JointPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the price search, placed on the nodes."""
+        return self.decide_within(round_, seed, unlimited())
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same, or the best that was found when the seconds of the budget are over."""
         self.check_honoured(round_)
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide(apart.rest, seed))
+            return apart.joined(self.decide_within(apart.rest, seed, budget))
         rules = JointRules.of(self.rules)
         models = models_of(round_, rules)
         worth = worth_of(round_, models, rules)
-        placed = revised(Case(round_=round_, models=models, worth=worth, rules=rules))
+        placed = last_within(revising(Case(round_=round_, models=models, worth=worth, rules=rules)), budget)
         return joint_decision(round_, models, rules, placed)

@@ -72,15 +72,10 @@ class JointColumns:
         """The priorities, as they are held one after another."""
         return ClassColumns(values=self.values, weights=self.weights, most=len(self.models))
 
-    def place(self, round_: Round, column: int) -> Place | None:
+    def place(self, column: int) -> Place | None:
         """Return where a column is, if it is at a spot."""
         key = self.keys[column]
-        if key.spot is None:
-            return None
-        share = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-        for node, gpus in key.spot:
-            share[node] = gpus
-        return Place(share, key.way)
+        return None if key.spot is None else Place(key.spot, key.way)
 
     def takes(self, round_: Round, column: int) -> list[tuple[int, int, int, int]]:
         """Return node, GPUs, milli-CPUs and MiB of each part of a column at a spot."""
@@ -169,8 +164,8 @@ class _Ways:
             for region in self._regions.of_group(group):
                 if size <= self._has(region):
                     yield Key(group, size, None, None, region), False
-            if home is not None and int(home.share.sum()) == size:
-                yield Key(group, size, None, _spot(home), ANYWHERE), True
+            if home is not None and home.gpus == size:
+                yield Key(group, size, None, home.parts, ANYWHERE), True
 
     def _home(self, group: Group) -> Place | None:
         """Return where a group goes on as it is."""
@@ -191,7 +186,7 @@ class _Ways:
                 for spot in self._spots(way, nodes):
                     yield Key(group, way.gpus, number, spot, ANYWHERE), False
             if home is not None and self._is_home(group[0], home, way):
-                yield Key(group, way.gpus, number, _spot(home), ANYWHERE), True
+                yield Key(group, way.gpus, number, home.parts, ANYWHERE), True
 
     def _is_home(self, job: int, home: Place, way: PlanWay) -> bool:
         """Return whether a job that goes on where it is may do so by a plan: CPUs and memory may be others."""
@@ -214,8 +209,3 @@ class _Ways:
 
     def _has(self, region: Region) -> int:
         return sum(gpus for node, gpus in enumerate(self._gpus) if region >> node & 1)
-
-
-def _spot(place: Place) -> Spot:
-    used = place.share.nonzero()[0]
-    return tuple(zip(used.tolist(), place.share[used].tolist(), strict=True))

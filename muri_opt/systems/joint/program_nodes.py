@@ -83,16 +83,16 @@ def spread(round_: Round, columns: JointColumns, chosen: list[int]) -> list[Plac
 
     Where jobs may be anywhere, or no such places are found, it is left open.
     """
-    found = [columns.place(round_, at) for at in chosen]
+    found = [columns.place(at) for at in chosen]
     open_ = [at for at, place in enumerate(found) if place is None and columns.keys[chosen[at]].way is None]
     if all(columns.keys[chosen[at]].region == ANYWHERE for at in open_):
         return found
-    free = round_.amounts.G - sum(
-        (place.share for place in found if place is not None), np.zeros_like(round_.amounts.G)
-    )
+    free = round_.amounts.G.copy()
+    for node, gpus in (part for place in found if place is not None for part in place.parts):
+        free[node] -= gpus
     flows = _flows([columns.keys[chosen[at]] for at in open_], free)
     for at, flow in zip(open_, flows, strict=False):
-        found[at] = Place(flow)
+        found[at] = Place.of_share(flow)
     return found
 
 

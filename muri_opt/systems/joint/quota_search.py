@@ -97,11 +97,10 @@ def searched(
 
 
 def placed_beside(state: State, kept: Mapping[Group, Held], groups: Mapping[Group, int]) -> dict[Group, Place]:
-    """Return GPUs per node of groups: those kept where they are, those that can go on as they are there, too."""
+    """Return GPUs of nodes of groups: those kept where they are, those that can go on as they are there, too."""
     case = state.case
-    stays: list[Stay] = [_stay(state, group, _gpus(held)) for group, held in kept.items()]
-    stays += [_stay(state, group, gpus) for group, gpus in groups.items()]
     sizes = [*(_gpus(held) for held in kept.values()), *groups.values()]
+    stays = [_stay(state, group, gpus) for group, gpus in zip([*kept, *groups], sizes, strict=True)]
     return place_groups(case.round_, case.models, case.worth, [*kept, *groups], sizes, stays, state.among)
 
 
@@ -122,19 +121,15 @@ def within_quotas(round_: Round, kept: Mapping[Group, Held]) -> dict[Group, Held
 
 def _stay(state: State, group: Group, gpus: int) -> Stay:
     """Return where a group goes on as it is, and what it saves by that."""
-    at = state.now.of[group[0]]
-    if at < 0 or any(state.now.of[job] != at for job in group):
+    at = state.home_of_all(group)
+    if at is None or state.gpus_of_homes[at] != gpus:
         return 0, None
-    held = state.now.homes[at].held
-    if _gpus(held) != gpus or not state.now.goes_on(group, dict(held)):
-        return 0, None
-    saved = sum(int(state.worth.work[job] - state.worth.changed[job]) for job in group)
-    home = state.at_home(group, held)
-    return (0, None) if home is None else (1 + saved, home)
+    home = state.at_home(group, state.now.homes[at].held)
+    return (0, None) if home is None else (1 + sum([state.saved[job] for job in group]), home)
 
 
 def _gpus(held: Held) -> int:
-    return sum(gpus for _, gpus in held)
+    return sum([gpus for _, gpus in held])
 
 
 def _first(offers: Offers, charge: Floats) -> Floats:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.sharing_now import Held
 from muri_opt.systems.joint.group_value import Group, Place
 from muri_opt.systems.joint.job_model import Floats
@@ -37,18 +39,27 @@ _MANY = 400
 _PART_OF_VALUE = 100
 
 
-def revised(case: Case, groups: list[Ints] | None = None) -> dict[Group, Place]:
-    """Return GPUs per node of all groups that are to run; ``groups`` are those of another search, to begin with."""
+Placed = dict[Group, Place]
+"""GPUs of nodes of all groups that are to run."""
+
+
+def revised(case: Case, groups: list[Ints] | None = None) -> Placed:
+    """Return GPUs of nodes of all groups that are to run; ``groups`` are those of another search, to begin with."""
+    return last_of(revising(case, groups))
+
+
+def revising(case: Case, groups: list[Ints] | None = None) -> Steps[Placed]:
+    """Yield the same, ever better; where jobs have priorities, all at once."""
     offers = Offers.of(case.round_, case.models, case.worth.as_if_nothing_ran(), case.rules)
     level, state = levels_of(case.round_), State.of(case)
     if not level.any():
-        return _revised(state, offers, Beside.nothing(), groups)
-    placed: dict[Group, Place] = {}
+        return (yield from _revising(state, offers, Beside.nothing(), groups))
+    placed: Placed = {}
     for one in range(int(level.max()) + 1):
         among = np.flatnonzero(level == one)
         here = state.of_some(among, placed)
         fixed = {group: here.held[group[0]] or () for group in placed}
-        placed = _revised(here, offers, Beside(fixed=fixed, among=among), None)
+        placed = last_of(_revising(here, offers, Beside(fixed=fixed, among=among), None))
     return placed
 
 
@@ -65,72 +76,132 @@ class Beside:
         return cls(fixed={}, among=None)
 
 
-def _revised(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None) -> dict[Group, Place]:
-    """Return what is to run beside groups that are fixed, those among it."""
+def _revising(state: State, offers: Offers, beside: Beside, groups: list[Ints] | None) -> Steps[Placed]:
+    """Yield what is to run beside groups that are fixed, those among it, ever better."""
     case = state.case
     many = len(case.models) > _MANY
+    look = _Look(state, offers, beside, case.left_by_restart(), case.more_by_going_on())
+    if many and look.kept_beside:
+        yield look.first
     anew = searched(state, offers, beside.fixed, beside.among)
     if groups is not None:
         anew = max(anew, searched(state, offers, {}, None, groups), key=lambda one: one.value)
     if many and int(state.runs.sum()) == sum(map(len, beside.fixed)):
         return anew.placed
-    wishes = _Wishes.of(case, offers, anew)
-    chosen: dict[Group, Place] = {}
+    wishes = _Wishes.of(offers, anew, look.left)
+    chosen: Placed = {}
     reached = -1
     for _ in range(_LOOKS):
-        kept = _kept(state, _times(offers, state, wishes.stays), beside)
-        best = _at_home(state, kept)
+        best, state = look.at_home, look.state
         value = most = state.value(best)
         matters = value // _PART_OF_VALUE if many else 0
-        for placed, stirs in _others(state, offers, wishes, kept, anew, beside, least=matters):
+        for placed, stirs in _others(look, wishes, anew, least=matters):
             worth = state.value(placed)
             # a restart can be too short to be seen in the value: of equal ones that is taken which changes fewer jobs
             calmer = worth == most > value and state.going_on(placed) > state.going_on(best)
             if (worth > most or calmer) and (not stirs or worth > value + matters):
                 best, most = placed, worth
+                if not many or most > state.value(look.first):
+                    yield best if most > reached else chosen
         then = state.after(best)
         if most <= value or then.held == state.held:
             return best if most > reached else chosen
-        chosen, state = best, then
-        reached = state.value(best)
+        chosen, look = best, replace(look, state=then)
+        reached = then.value(best)
     return chosen
 
 
-def _kept(state: State, offers: Offers, beside: Beside) -> dict[Group, Held]:
-    """Return the groups that run and can go on, those that are fixed first."""
-    running = running_groups(state.case.round_, offers, state.now)
-    fixed = {job for group in beside.fixed for job in group}
-    able = {
-        group: held
-        for group, held in running.items()
-        if fixed.isdisjoint(group) and state.at_home(group, held) is not None
-    }
-    return within_quotas(state.case.round_, beside.fixed | able)
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What runs, and what is decided beside it before anything is given up.
 
+    A job that runs is worth ``left[j]`` times as much if it is changed, and ``stays[j]`` times as much if it goes on.
+    """
 
-def _at_home(state: State, kept: dict[Group, Held]) -> dict[Group, Place]:
-    homes = ((group, state.at_home(group, held)) for group, held in kept.items())
-    return {group: home for group, home in homes if home is not None}
+    state: State
+    offers: Offers
+    beside: Beside
+    left: Floats
+    stays: Floats
+
+    @cached_property
+    def going_on(self) -> Offers:
+        """What jobs offer if those that run go on."""
+        return _times(self.offers, self.state, self.stays)
+
+    @cached_property
+    def changed(self) -> Offers:
+        """What jobs offer if those that run are changed."""
+        return _times(self.offers, self.state, self.left)
+
+    @cached_property
+    def kept(self) -> dict[Group, Held]:
+        """The groups that run and can go on, those that are fixed first."""
+        round_ = self.state.case.round_
+        running = running_groups(round_, self.going_on, self.state.now)
+        fixed = {job for group in self.beside.fixed for job in group}
+        able = {
+            group: held
+            for group, held in running.items()
+            if fixed.isdisjoint(group) and self.state.at_home(group, held) is not None
+        }
+        return within_quotas(round_, self.beside.fixed | able)
+
+    @property
+    def kept_beside(self) -> int:
+        """How many groups run and can go on beside those that are fixed."""
+        return len(self.kept) - len(self.beside.fixed)
+
+    @cached_property
+    def at_home(self) -> Placed:
+        """These groups alone."""
+        homes = ((group, self.state.at_home(group, held)) for group, held in self.kept.items())
+        return {group: home for group, home in homes if home is not None}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nobody finds a GPU beside them."""
+        gpus = sum(gpus for held in self.kept.values() for _, gpus in held)
+        return gpus == self.state.case.round_.cluster.total_gpus
+
+    @cached_property
+    def filled(self) -> Placed:
+        """These groups with all other jobs decided beside them."""
+        return self.at_home if self.is_full else self.with_others(self.kept)
+
+    @cached_property
+    def first(self) -> Placed:
+        """The better of both."""
+        return max(self.filled, self.at_home, key=self.state.value)
+
+    def with_others(self, stays: dict[Group, Held]) -> Placed:
+        """Return groups that stay, and all other jobs, or those among some, decided beside them."""
+        free = np.ones(len(self.offers.kind), dtype=np.bool_)
+        if self.beside.among is not None:
+            free[:] = False
+            free[self.beside.among] = True
+        free[[job for group in stays for job in group]] = False
+        return searched(self.state, self.changed, stays, np.flatnonzero(free)).placed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Wishes:
     """What jobs have where nothing runs yet: ``gain[j]`` beyond the price of GPUs, less the restart if it runs.
 
-    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides. A job that runs is worth ``left[j]`` times as
-    much if it is changed, and ``stays[j]`` times as much if it goes on as it is.
+    ``price`` is that of a GPU, ``charge[j]`` what job j pays besides.
     """
 
     gain: Floats
-    left: Floats
-    stays: Floats
     price: float
     charge: Floats
 
     @classmethod
-    def of(cls, case: Case, offers: Offers, anew: Searched) -> _Wishes:
-        """Return what the search says: groups share the price of their GPUs as they share their value."""
-        gain, left = np.zeros(len(offers.kind)), case.left_by_restart()
+    def of(cls, offers: Offers, anew: Searched, left: Floats) -> _Wishes:
+        """Return what the search says: groups share the price of their GPUs as they share their value.
+
+        A job that runs keeps the part ``left[j]`` of its value if it is changed.
+        """
+        gain = np.zeros(len(offers.kind))
         found = anew.found
         by_size: dict[int, list[int]] = {}
         for place, group in enumerate(found.groups):
@@ -144,7 +215,7 @@ class _Wishes:
             share = offers.work[members] / offers.work[members].sum(axis=1, keepdims=True)
             cost = (found.price * gpus)[:, None] * share
             gain[members] = np.maximum(0.0, each * share * left[members] - cost)
-        return cls(gain=gain, left=left, stays=case.more_by_going_on(), price=found.price, charge=anew.charge)
+        return cls(gain=gain, price=found.price, charge=anew.charge)
 
 
 def _times(offers: Offers, state: State, factor: Floats) -> Offers:
@@ -152,53 +223,31 @@ def _times(offers: Offers, state: State, factor: Floats) -> Offers:
     return replace(offers, work=np.where(state.runs > 0, offers.work * factor, offers.work))
 
 
-def _others(
-    state: State,
-    offers: Offers,
-    wishes: _Wishes,
-    kept: dict[Group, Held],
-    anew: Searched,
-    beside: Beside,
-    *,
-    least: int,
-) -> Iterator[tuple[dict[Group, Place], bool]]:
+def _others(look: _Look, wishes: _Wishes, anew: Searched, *, least: int) -> Iterator[tuple[Placed, bool]]:
     """Yield what else could run, and whether that stirs what runs: all as if nothing ran; or some groups go on.
 
     The others are decided anew. Where all that they lack is less than ``least``, none is given up.
     """
-    if len(kept) == len(beside.fixed):
+    if not look.kept_beside:
         yield anew.placed, False
         return
-    as_new = placed_beside(state, beside.fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
-    yield as_new, state.after(as_new).held != state.held
-    changed = _times(offers, state, wishes.left)
-    groups = [group for group in kept if group not in beside.fixed]
-    lacks = _lacks(_times(offers, state, wishes.stays), wishes, {group: kept[group] for group in groups})
+    state, fixed = look.state, look.beside.fixed
+    as_new = anew.placed
+    if state is not anew.state:  # what runs has changed since, and with it who can stay
+        as_new = placed_beside(state, fixed, dict(zip(anew.found.groups, anew.found.gpus.tolist(), strict=True)))
+    yield as_new, state.held_after(as_new) != state.held
+    groups = [group for group in look.kept if group not in fixed]
+    lacks = _lacks(look.going_on, wishes, {group: look.kept[group] for group in groups})
     line = np.argsort(-lacks, kind="stable")
     many = int((lacks > _MATTERS * max(1e-300, wishes.price)).sum())
     if SCALE * lacks[line[:many]].sum() < least:
         many = 0
-    full = _gpus_of(kept) == state.case.round_.cluster.total_gpus  # beside all that run nobody finds a GPU
     for count in dict.fromkeys([0, *(int(np.ceil(part * many)) for part in _PARTS)]):
-        if count == 0 and full:
-            continue
-        stays = {groups[place]: kept[groups[place]] for place in sorted(line[count:].tolist())}
-        yield _beside(state, changed, beside.fixed | stays, beside.among), count > 0
-
-
-def _gpus_of(kept: dict[Group, Held]) -> int:
-    return sum(gpus for held in kept.values() for _, gpus in held)
-
-
-def _beside(state: State, offers: Offers, stays: dict[Group, Held], among: Ints | None) -> dict[Group, Place]:
-    """Return groups that stay, and all other jobs, or those among some, decided beside them."""
-    free = np.ones(len(offers.kind), dtype=np.bool_)
-    if among is not None:
-        free[:] = False
-        free[among] = True
-    for group in stays:
-        free[list(group)] = False
-    return searched(state, offers, stays, np.flatnonzero(free)).placed
+        if count:
+            stays = {groups[place]: look.kept[groups[place]] for place in sorted(line[count:].tolist())}
+            yield look.with_others(fixed | stays), True
+        elif not look.is_full:
+            yield look.filled, False
 
 
 def _lacks(offers: Offers, wishes: _Wishes, kept: dict[Group, Held]) -> Floats:

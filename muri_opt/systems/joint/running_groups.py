@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def running_groups(round_: Round, offers: Offers, now: SharingNow) -> dict[Group
     Jobs that cannot run with the GPUs they hold are left out; so are all where they do not find room in groups of at
     most ``offers.most_jobs``.
     """
-    homes = [home for home in now.homes if home.held and _able(offers, home)]
+    homes = _able(offers, [home for home in now.homes if home.held])
     divided = _Divided(offers, homes)
     counts = _group_counts(round_, divided)
     if counts is None:
@@ -48,9 +48,16 @@ def running_groups(round_: Round, offers: Offers, now: SharingNow) -> dict[Group
     }
 
 
-def _able(offers: Offers, home: Home) -> bool:
-    at = offers.position(sum(gpus for _, gpus in home.held))
-    return bool((offers.rate[offers.kind[list(home.jobs)], at] > 0).all())
+def _able(offers: Offers, homes: list[Home]) -> list[Home]:
+    """Return the placements of which all jobs can run with the GPUs they hold."""
+    if not homes:
+        return []
+    gpus = np.array([sum([gpus for _, gpus in home.held]) for home in homes], dtype=np.int64)
+    sizes = np.array([len(home.jobs) for home in homes], dtype=np.int64)
+    jobs = np.fromiter(chain.from_iterable([home.jobs for home in homes]), dtype=np.int64, count=int(sizes.sum()))
+    runs = offers.rate[offers.kind[jobs], np.repeat(offers.position(gpus), sizes)] > 0
+    able = np.logical_and.reduceat(runs, np.cumsum(sizes) - sizes)
+    return [home for home, well in zip(homes, able.tolist(), strict=True) if well]
 
 
 def _group_counts(round_: Round, divided: _Divided) -> list[int] | None:
@@ -59,12 +66,16 @@ def _group_counts(round_: Round, divided: _Divided) -> list[int] | None:
     One more goes where it adds most for a GPU, as long as there is room.
     """
     homes, counts = divided.homes, divided.fewest.copy()
-    left = Counter({node.id: node.gpus for node in round_.cluster.nodes})
+    left = {node.id: node.gpus for node in round_.cluster.nodes}
     for home, count in zip(homes, counts, strict=True):
-        left.subtract({node: count * gpus for node, gpus in home.held})
+        for node, gpus in home.held:
+            left[node] -= count * gpus
     if min(left.values(), default=0) < 0:
         return None
-    most = [_room(left, home, len(home.jobs) - count) for home, count in zip(homes, counts, strict=True)]
+    most = [
+        _room(left, home, len(home.jobs) - count) if len(home.jobs) > count else 0
+        for home, count in zip(homes, counts, strict=True)
+    ]
     wanted = Counter(node for home, more in zip(homes, most, strict=True) if more for node, _ in home.held)
     shared = [
         place for place, home in enumerate(homes) if most[place] and max(wanted[node] for node, _ in home.held) > 1
@@ -78,7 +89,8 @@ def _group_counts(round_: Round, divided: _Divided) -> list[int] | None:
         _, place = heappop(line)
         home = homes[place]
         if _room(left, home, 1):
-            left.subtract(dict(home.held))
+            for node, gpus in home.held:
+                left[node] -= gpus
             counts[place] += 1
             if counts[place] < divided.fewest[place] + most[place]:
                 heappush(line, (-divided.gain(place, counts[place]), place))

@@ -20,6 +20,8 @@ from muri_opt.systems.pooled_limits import DENOMINATOR
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _STEPS = 60
+_LOOKS_BACK, _HARDLY = 8, 1e-5
+"""Where so many steps have lowered the bound by a smaller part than this, more are not taken."""
 _SAMPLE = 1_000
 """Jobs that are enough to tell prices from."""
 
@@ -47,6 +49,7 @@ def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> 
     counts = offers.counts.astype(np.float64)
     price = np.full(count, float((alone[:, 1:] / counts[1:]).max(initial=0.0)) / (2 * count))
     best, found = np.inf, price
+    reached: list[float] = []
     for step in range(_STEPS):
         each = use @ price  # what a GPU costs each job
         profit = alone - each[:, None] * counts
@@ -54,6 +57,9 @@ def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> 
         total = share * float(price.sum()) + float(profit[np.arange(len(chosen)), chosen].sum())
         if total < best:
             best, found = total, price
+        reached.append(best)
+        if step >= _LOOKS_BACK and reached[step - _LOOKS_BACK] - best <= _HARDLY * best:
+            break
         asked = counts[chosen] @ use
         price = price * np.clip(asked / share, 0.25, 4.0) ** (0.5 / (1 + step / 8))
     whole = [weight * price for price in np.rint(found * (SCALE * DENOMINATOR)).astype(np.int64).tolist()]

@@ -16,7 +16,7 @@ from muri_opt.systems.joint.group_value import Group, Place, placed_value
 from muri_opt.systems.joint.job_model import Floats, Models
 from muri_opt.systems.joint.plan_ways import PlanWay
 from muri_opt.systems.joint.rules import JointRules
-from muri_opt.systems.joint.worth import Worth, restart_in
+from muri_opt.systems.joint.worth import Worth, restarts_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class Case:
 
     @property
     def _restarts(self) -> Ints:
-        return np.array([restart_in(self.rules.horizon, job) for job in self.round_.jobs], dtype=np.int64)
+        return np.array(restarts_in(self.rules.horizon, self.round_.jobs), dtype=np.int64)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -66,18 +66,24 @@ class State:
         return cls(case=case, held=held, plan=[job.plan for job in case.round_.jobs], now=now)
 
     def after(self, placed: Mapping[Group, Place]) -> State:
-        """Return what runs after groups have got GPUs per node, and all others none."""
-        held: list[Held | None] = [None] * len(self.held)
-        plan: list[str | None] = [None] * len(self.held)
-        nodes, models = self.case.round_.cluster.nodes, self.case.models
-        for group, (share, way) in placed.items():
-            used = share.nonzero()[0]
-            where = tuple(sorted((nodes[s].id, n) for s, n in zip(used.tolist(), share[used].tolist(), strict=True)))
-            for job in group:
-                held[job] = where
-            plan[group[0]] = None if way is None else models.ways_of(group[0])[way].name
+        """Return what runs after groups have got GPUs of nodes, and all others none."""
+        held = self.held_after(placed)
+        plan: list[str | None] = [None] * len(held)
+        for group, (_, way) in placed.items():
+            if way is not None:
+                plan[group[0]] = self.case.models.ways_of(group[0])[way].name
         now = homes_of(self.case.round_, held)
         return State(case=self.case, held=held, plan=plan, now=now, among=self.among)
+
+    def held_after(self, placed: Mapping[Group, Place]) -> list[Held | None]:
+        """Return the GPUs that each job holds after groups have got GPUs of nodes, and all others none."""
+        held: list[Held | None] = [None] * len(self.held)
+        names = [node.id for node in self.case.round_.cluster.nodes]
+        for group, (parts, _) in placed.items():
+            where = tuple(sorted([(names[node], gpus) for node, gpus in parts]))
+            for job in group:
+                held[job] = where
+        return held
 
     def of_some(self, among: Ints, placed: Mapping[Group, Place]) -> State:
         """Return what runs if groups are placed, and of the jobs ``among`` those as now that have room beside them."""
@@ -85,8 +91,8 @@ class State:
         held, plan = list(after.held), list(after.plan)
         left = {node.id: node.gpus for node in self.case.round_.cluster.nodes}
         for place in placed.values():
-            for each, gpus in zip(self.case.round_.cluster.nodes, place.share.tolist(), strict=True):
-                left[each.id] -= gpus
+            for at, gpus in place.parts:
+                left[self.case.round_.cluster.nodes[at].id] -= gpus
         for home in self.now.homes:
             jobs = [job for job in home.jobs if job in wanted]
             groups = -(-len(jobs) // home.largest)
@@ -99,13 +105,37 @@ class State:
         return State(case=self.case, held=held, plan=plan, now=now, among=wanted)
 
     def goes_on(self, group: Group, place: Place) -> bool:
-        """Return whether jobs go on as they are if they are given GPUs per node, by a plan if they have some."""
-        if self.now.of[group[0]] < 0:
+        """Return whether jobs go on as they are if they are given GPUs of nodes, by a plan if they have some."""
+        at = self.home_of_all(group)
+        if at is None or place.parts != self._homes[at].parts:
             return False
-        if place.way is not None and self.case.models.ways_of(group[0])[place.way].name != self.plan[group[0]]:
-            return False
-        nodes, used = self.case.round_.cluster.nodes, place.share.nonzero()[0]
-        return self.now.goes_on(group, {nodes[s].id: int(place.share[s]) for s in used.tolist()})
+        return place.way is None or self.case.models.ways_of(group[0])[place.way].name == self.plan[group[0]]
+
+    def home_of_all(self, group: Group) -> int | None:
+        """Return the number of the placement that jobs have, if they may be a group there; ``None`` if not."""
+        of = self.now.of
+        at = of[group[0]]
+        if at < 0 or not self._sizes_of_homes[at][0] <= len(group) <= self._sizes_of_homes[at][1]:
+            return None
+        return at if len(group) == 1 or all(of[job] == at for job in group) else None
+
+    @cached_property
+    def _homes(self) -> list[Place]:
+        """Each placement as a place."""
+        index = self.case.round_.cluster.node_index
+        return [
+            Place(tuple(sorted([(index[node], gpus) for node, gpus in home.held if gpus]))) for home in self.now.homes
+        ]
+
+    @cached_property
+    def gpus_of_homes(self) -> list[int]:
+        """How many GPUs each placement has."""
+        return [place.gpus for place in self._homes]
+
+    @cached_property
+    def _sizes_of_homes(self) -> list[tuple[int, int]]:
+        """How few and how many jobs of each placement may be one group."""
+        return [(home.least, home.largest) for home in self.now.homes]
 
     def going_on(self, placed: Mapping[Group, Place]) -> int:
         """Return how many jobs go on as they are."""
@@ -113,6 +143,9 @@ class State:
 
     def at_home(self, group: Group, held: Held) -> Place | None:
         """Return where a running group goes on with the GPUs it holds; ``None`` where its plan is not known."""
+        at = self.now.of[group[0]]
+        if at >= 0 and self.now.homes[at].held is held and not self.case.models.ways_of(group[0]):
+            return self._homes[at]
         return home_of(self.case.round_, self.case.models, group[0], held, self.plan[group[0]])
 
     @cached_property
@@ -121,13 +154,19 @@ class State:
         return np.array([where is not None for where in self.held], dtype=np.int64)
 
     @cached_property
+    def saved(self) -> list[int]:
+        """What the work of each job is worth more if it goes on as it is than if it is changed."""
+        worth = self.worth
+        return [work - changed for work, changed in zip(worth.work.tolist(), worth.changed.tolist(), strict=True)]
+
+    @cached_property
     def worth(self) -> Worth:
         """What work is worth where those that run lose by a change, or save by none."""
         case = self.case
         return case.worth.if_these_run(np.flatnonzero(self.runs).tolist(), case.round_.jobs, case.rules)
 
     def value(self, placed: Mapping[Group, Place]) -> int:
-        """Return what groups add on GPUs per node, less what is lost by changes."""
+        """Return what groups add on GPUs of nodes, less what is lost by changes."""
         look_at_clock()
         case = self.case
         stays = (self.goes_on(group, place) for group, place in placed.items())
@@ -136,13 +175,14 @@ class State:
 
 def home_of(round_: Round, models: Models, job: int, held: Held, plan: str | None) -> Place | None:
     """Return where a job runs with the GPUs it holds; ``None`` where it has plans, and this is none of them."""
-    share, ways = held_on(round_, held), models.ways_of(job)
+    index, ways = round_.cluster.node_index, models.ways_of(job)
+    parts = tuple(sorted([(index[node], gpus) for node, gpus in held if gpus]))
     if not ways:
-        return Place(share)
+        return Place(parts)
     split = tuple(sorted(gpus for _, gpus in held))
     for number, way in enumerate(ways):
         if way.name == plan and way.split == split and _is_for(round_, way, held):
-            return Place(share, number)
+            return Place(parts, number)
     return None
 
 
@@ -151,11 +191,3 @@ def _is_for(round_: Round, way: PlanWay, held: Held) -> bool:
     cluster = round_.cluster
     types = {cluster.nodes[cluster.node_index[node]].gpu_type for node, _ in held}
     return way.types is None or types.issubset(way.types)
-
-
-def held_on(round_: Round, held: Held) -> Ints:
-    """Return GPUs per node of a placement."""
-    share = np.zeros(len(round_.cluster.nodes), dtype=np.int64)
-    for node, gpus in held:
-        share[round_.cluster.node_index[node]] = gpus
-    return share

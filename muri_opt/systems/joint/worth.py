@@ -7,7 +7,7 @@ in nanoseconds of D x G GPUs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -48,12 +48,12 @@ class Worth:
         """Return what work is worth where everybody has yet to start."""
         return Worth(new=self.new, work=self.new, changed=self.new, unit=self.unit)
 
-    def if_these_run(self, runs: Iterable[int], jobs: Sequence[Job], rules: JointRules) -> Worth:
+    def if_these_run(self, runs: Iterable[int], jobs: tuple[Job, ...], rules: JointRules) -> Worth:
         """Return what work is worth where some of the jobs run, by their places, and no others."""
-        work, changed = self.new.copy(), self.new.copy()
-        whole = rules.horizon
+        work, changed, new = self.new.copy(), self.new.copy(), self.new.tolist()
+        whole, restarts = rules.horizon, restarts_in(rules.horizon, jobs)
         for place in runs if rules.pay else ():
-            each, lost = int(self.new[place]), restart_in(whole, jobs[place])
+            each, lost = new[place], restarts[place]
             if rules.stops:
                 work[place] = each * (whole + lost) // whole
             else:
@@ -61,9 +61,12 @@ class Worth:
         return Worth(new=self.new, work=work, changed=changed, unit=self.unit)
 
 
-def restart_in(horizon: int, job: Job) -> int:
-    """Return the microseconds that a restart of the job takes out of a horizon, at least one."""
-    return min(max(1, microseconds(job.restart_seconds or 0.0)), horizon)
+@recalled
+def restarts_in(horizon: int, jobs: tuple[Job, ...]) -> list[int]:
+    """Return the microseconds that a restart of each job takes out of a horizon, at least one."""
+    said = [job.restart_seconds or 0.0 for job in jobs]
+    known = {seconds: min(max(1, microseconds(seconds)), horizon) for seconds in set(said)}
+    return [known[seconds] for seconds in said]
 
 
 @recalled

@@ -11,7 +11,7 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_spots import group_spots
-from muri_opt.systems.muri.node_places import NodePlaces, Places, places_of
+from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of, places_of
 
 _NEAR, _WINDOW = 6, 64
 """Places of a queue that are looked at one by one, and then together."""
@@ -36,7 +36,7 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
         bucket.append(job)
     queues = {gpus: _Bucket(round_.amounts, jobs) for gpus, jobs in buckets.items()}
     free, asks = round_.cluster.total_gpus, round_.amounts.g.tolist()
-    kinds = _kinds(round_.amounts)
+    kinds = kinds_of(round_.amounts)
     chosen, full = bytearray(len(asks)), bytearray(max(kinds, default=-1) + 1)
     """Of each job whether it is a candidate, and of each kind whether no node has room for it any more."""
     for place, job in zip(places, queue, strict=True):
@@ -58,13 +58,6 @@ def candidates(round_: Round, queue: Sequence[int], largest_group: int) -> list[
     return [job for job in queue if chosen[job]]
 
 
-def _kinds(amounts: Amounts) -> list[int]:
-    """Return numbers of jobs, the same for those that ask for as much."""
-    known: dict[tuple[int, int, int], int] = {}
-    rows = zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), strict=True)
-    return [known.setdefault(row, len(known)) for row in rows]
-
-
 class _Bucket:
     """The jobs of one GPU count in queue order, those still free to join a slot, and what decides whether they can."""
 
@@ -74,7 +67,9 @@ class _Bucket:
         self._cpus, self._memory, self._tenant = amounts.c[jobs], amounts.m[jobs], amounts.tenant[jobs]
         self._needs = list(zip(self._cpus.tolist(), self._memory.tolist(), strict=True))
         self._least = int(self._cpus.min()), int(self._memory.min())
-        self._open = np.ones(len(jobs), dtype=np.bool_)
+        self._each = bytearray(b"\1") * len(jobs)
+        self._open = np.frombuffer(self._each, dtype=np.bool_)
+        """Whether the job of each place is free to join, to be read and changed one at a time, and all at once."""
         self._passed: dict[tuple[int, int], tuple[int, int]] = {}
         """By the CPUs and memory that are left, from where to where no open place has a job that fits."""
 
@@ -86,6 +81,8 @@ class _Bucket:
         ``may`` says which jobs of the round may be on the nodes of these; ``None``: all.
         """
         cpus, memory = left.with_each_gpu(found)
+        if left.no_quota and may is None:
+            return self._joining(place, cpus, memory, most)
         quota = None if left.no_quota else np.append(left.quota, UNLIMITED)  # the last: without a tenant, which is -1
         able = self._open if may is None else self._open & may[self._jobs]
         joined: list[int] = []
@@ -100,6 +97,22 @@ class _Bucket:
             spare = None if quota is None else self._spare(quota)
             at = self._first(at + 1, able, cpus, memory, spare) if len(joined) <= most else None
         return joined[1:]
+
+    def _joining(self, place: int, cpus: int, memory: int, most: int) -> list[int]:
+        """Return the same where nothing but CPUs and memory is in the way, so much of them being left."""
+        joined, needs = list[int](), self._needs
+        at = place
+        while True:
+            cpus -= needs[at][0]
+            memory -= needs[at][1]
+            self._each[at] = 0
+            if len(joined) == most:
+                return joined
+            following = self._first(at + 1, self._open, cpus, memory, None)
+            if following is None:
+                return joined
+            at = following
+            joined.append(self._jobs[at])
 
     def _charge(self, quota: Ints, tenant: int) -> None:
         """Count the GPUs of a job against the quota of its tenant and those above it."""
@@ -130,9 +143,9 @@ class _Bucket:
         return found
 
     def _look(self, start: int, able: NDArray[np.bool_], cpus: int, memory: int, quota: Ints | None) -> int | None:
-        near = start if quota is not None else min(start + _NEAR, len(self._jobs))
+        near = min(start + _NEAR, len(self._jobs)) if able is self._open and quota is None else start
         for at in range(start, near):
-            if able[at] and self._needs[at][0] <= cpus and self._needs[at][1] <= memory:
+            if self._each[at] and self._needs[at][0] <= cpus and self._needs[at][1] <= memory:
                 return at
         start, width = near, _WINDOW
         while start < len(self._jobs):

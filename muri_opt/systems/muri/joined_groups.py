@@ -19,12 +19,18 @@ _EXACT: Final = 1 << 50
 
 
 def join_groups(
-    worth: GroupWorth, running: Sequence[Group], new: Sequence[Group], over: int, largest: int
+    worth: GroupWorth,
+    running: Sequence[Group],
+    new: Sequence[Group],
+    over: int,
+    largest: int,
+    unions: int = MOST_UNIONS,
 ) -> tuple[list[Group], list[Group]] | None:
     """Return the running groups that stay as they are, and all others; ``None`` if too many GPUs are asked for.
 
     They ask for ``over`` GPUs more than there are. One group after another joins with the least loss for each GPU that
-    is spared, all unions being looked at together and then those that are still possible, and so on.
+    is spared, all unions, or so many ``unions``, being looked at together and then those that are still possible, and
+    so on.
     """
     groups, stays = [*running, *new], np.arange(len(running) + len(new)) < len(running)
     values = worth.of_groups(groups, stays.tolist())
@@ -32,7 +38,7 @@ def join_groups(
     while over > 0:
         look_at_clock()
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
-        first, second = pairs_to_join(sizes, gpus, np.flatnonzero(~stays), largest, MOST_UNIONS)
+        first, second = pairs_to_join(sizes, gpus, np.flatnonzero(~stays), largest, unions)
         joint = worth.of_unions(groups, first, second)
         line = _from_least_loss(values, joint, first, second, gpus)
         made: list[tuple[int, int, int]] = []

@@ -268,3 +268,11 @@ class NodePlaces(Leftover):
 def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
     """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
     return amounts.c.tolist(), amounts.m.tolist()
+
+
+@recalled
+def kinds_of(amounts: Amounts) -> list[int]:
+    """Return numbers of jobs, the same for those that ask for as much."""
+    known: dict[tuple[int, int, int], int] = {}
+    rows = zip(amounts.g.tolist(), amounts.c.tolist(), amounts.m.tolist(), strict=True)
+    return [known.setdefault(row, len(known)) for row in rows]

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-import numpy as np
-
 from muri_opt.errors import InputError, RefusalError, unknown_name
-from muri_opt.rounds import INFORMATION, Assignment, Decision, Round
-from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds import INFORMATION, Assignment, Budget, Decision, Round
+from muri_opt.rounds.anytime import Steps, last_within
+from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.memoise import recalled
-from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.rounds.used_fields import TOGETHER
 from muri_opt.systems.capacity import Leftover, Placed, group_decision
 from muri_opt.systems.capacity.decision import assignments_of
@@ -26,16 +24,16 @@ from muri_opt.systems.muri.group_spots import group_spots
 from muri_opt.systems.muri.group_values import GroupRules
 from muri_opt.systems.muri.group_worth import GroupWorth, free_rates_of
 from muri_opt.systems.muri.grouping import Grouping, group_jobs
-from muri_opt.systems.muri.interleaving import PATTERNS, SLOWDOWN, periods_alone, slot_count
-from muri_opt.systems.muri.job_weights import all_times_alone, worth_order
-from muri_opt.systems.muri.mean_value import MILLION
+from muri_opt.systems.muri.interleaving import PATTERNS, slot_count
+from muri_opt.systems.muri.job_weights import worth_order
 from muri_opt.systems.muri.node_places import Places, share_of
 from muri_opt.systems.muri.options import AUTHORS, PAPER, GroupingOptions
-from muri_opt.systems.muri.periods import Group, periods_of, stages_in
+from muri_opt.systems.muri.periods import Group, stages_in
 from muri_opt.systems.muri.place_groups import place_groups
 from muri_opt.systems.muri.queue_ranks import in_turn
 from muri_opt.systems.muri.still_groups import Still
 from muri_opt.systems.muri.still_places import placed_in
+from muri_opt.systems.muri.timed_groups import UNSAID, packed_groups, timed_groups
 from muri_opt.systems.muri.ways import OWN, RUNS, Ways, freely
 from muri_opt.systems.orders import ORDERS, priority_order
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
@@ -43,8 +41,6 @@ from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 ORDER_OF = {"muri-s": "srsf", "muri-l": "las"}
 SECONDS: Final = 2_000_000_000
 """The longest horizon."""
-_UNSAID: Final[Ints] = np.zeros(0, dtype=np.int64)
-"""In place of GPUs per node of a group, where its nodes are known: a group has few of very many."""
 _PRESETS = {"paper": PAPER, "authors": AUTHORS}
 
 
@@ -227,15 +223,28 @@ class MuriPolicy(Policy):
 
     def decide(self, round_: Round, seed: int) -> Decision:
         """Return the decision of the published algorithm, its groups in the order of their priority."""
+        return self.decide_within(round_, seed, unlimited())
+
+    def decide_within(self, round_: Round, seed: int, budget: Budget) -> Decision:
+        """Return the same, or the best that was found when the seconds of the budget are over."""
         self.check_honoured(round_)
         self.check(round_)
         apart = self.set_apart(round_)
         if apart is not None:
-            return apart.joined(self.decide(apart.rest, seed))
-        found = _published(self, round_)
-        if self._still(round_):
-            found = self._keeping(round_, found).decided()
-        return self._decision(round_, found)
+            return apart.joined(self.decide_within(apart.rest, seed, budget))
+        hurries = budget.limits.seconds is not None
+        return _decided(self, round_, last_within(self._deciding(round_, hurries=hurries), budget))
+
+    def _deciding(self, round_: Round, *, hurries: bool) -> Steps[dict[Group, Places]]:
+        """Yield the groups that run, ever better; one that ``hurries`` finds some before the published ones."""
+        if not self._still(round_):
+            return _published(self, round_)
+        first = None
+        if hurries:
+            soon = _hurried(self, round_)
+            first = max(_unchanged_soon(self, round_), soon.filled(), key=soon.value)
+            yield first
+        return (yield from self._keeping(round_, _published(self, round_)).deciding(first))
 
     def undone(self, round_: Round, decision: Decision) -> Decision:
         """Return the decision with running groups as they are where, all else as decided, that loses no value."""
@@ -249,19 +258,32 @@ class MuriPolicy(Policy):
         if apart is not None:
             rest = self.unchanged(apart.rest)
             return None if rest is None else apart.joined(rest)
-        return self._decision(round_, _unchanged(self, round_)) if self._still(round_) else None
+        return _decided(self, round_, _unchanged(self, round_)) if self._still(round_) else None
+
+    def unchanged_may_reach(self, round_: Round, value: int) -> bool:
+        """Return whether the groups that go on as they are, and who fits beside them, are worth so much."""
+        if self.set_apart(round_) is not None or not self._still(round_):
+            return True
+        return self._keeping(round_, {}).value(_unchanged(self, round_))[0] >= value
 
     def unchanged_draft(self, round_: Round) -> Decision | None:
         """Return the same without saying why the others wait."""
         if self.set_apart(round_) is not None or not self._still(round_):
             return self.unchanged(round_)
         found = _unchanged(self, round_)
+        whole = _decided.recall(self, round_, found)
+        if whole is not None:
+            return whole
         line = in_turn(self._queue(round_), [*found])
         return Decision(assignments=self._assignments(round_, {group: found[group] for group in line}))
 
     def beside_what_runs(self, round_: Round) -> dict[Group, Places]:
-        """Return the running groups as they are, and whoever fits beside them alone, with their GPUs of nodes."""
-        return self._keeping(round_, _published(self, round_)).unchanged()
+        """Return the running groups as they are, and whoever fits beside them alone, with their GPUs of nodes.
+
+        Where time did not suffice for the published groups, they are read without.
+        """
+        soon = _unchanged_soon.recall(self, round_) if _published.recall(self, round_) is None else None
+        return self._keeping(round_, _published(self, round_)).unchanged() if soon is None else soon
 
     def _still(self, round_: Round) -> bool:
         return self.pays and any(job.state == "running" for job in round_.jobs)
@@ -273,15 +295,19 @@ class MuriPolicy(Policy):
 
     def _packed(self, round_: Round, groups: Sequence[Group]) -> list[Group]:
         stages, options = stages_in(round_), self.options_in(round_)
-        return list(_packed(round_, stages, groups, options)) if self.autopack == "on" else list(groups)
+        return list(packed_groups(round_, stages, groups, options)) if self.autopack == "on" else list(groups)
 
     def _timed(self, round_: Round, groups: Sequence[Group]) -> Iterator[Placed]:
         """Yield the groups with orders and periods, or with rates if they run freely, and without their GPUs."""
         rates = free_rates_of(round_, GroupRules.of(self.rules), groups)
         in_step = [group for group, own in zip(groups, rates, strict=True) if own is None]
-        timed = _timed(round_, stages_in(round_), in_step, self.options)
+        timed = timed_groups(round_, stages_in(round_), in_step, self.options)
         for group, own in zip(groups, rates, strict=True):
-            yield next(timed) if own is None else freely(group, _UNSAID, own)
+            yield next(timed) if own is None else freely(group, UNSAID, own)
+
+    def hurried(self, round_: Round) -> Still:
+        """Return what is known before any matching: the jobs that may be grouped."""
+        return self._keeping(round_, {(job,): () for job in _candidates(self, round_)})
 
     def _keeping(self, round_: Round, published: dict[Group, Places]) -> Still:
         return Still(
@@ -294,7 +320,7 @@ class MuriPolicy(Policy):
             pack=lambda groups: self._packed(round_, groups),
         )
 
-    def _decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
+    def decision(self, round_: Round, found: Mapping[Group, Places]) -> Decision:
         """Return the decision of groups with their GPUs, in the order of their priority."""
         line = in_turn(self._queue(round_), [*found])
         where = flat(found[group] for group in line)
@@ -303,11 +329,15 @@ class MuriPolicy(Policy):
     def grouped(self, round_: Round) -> Grouping:
         """Return the groups of candidates as positions in the round, before any of them is dissolved or placed."""
         options, spots = self.options_in(round_), group_spots(round_)
-        largest = min(options.largest_group, slot_count(options.pattern, len(round_.resources)))
-        chosen = candidates(round_, self._queue(round_), largest)
+        chosen = _candidates(self, round_)
         jobs, gpus = [round_.jobs[job] for job in chosen], round_.cluster.total_gpus
         grouping = group_jobs(jobs, gpus, options, None if spots is None else spots.among(chosen))
         return replace(grouping, groups=tuple(tuple(chosen[position] for position in group) for group in grouping))
+
+    def candidates(self, round_: Round) -> list[int]:
+        """Return the jobs that may be grouped, in the order of the queue."""
+        largest = min(self.options.largest_group, slot_count(self.options.pattern, len(round_.resources)))
+        return candidates(round_, self._queue(round_), largest)
 
     def _queue(self, round_: Round) -> list[int]:
         line = worth_order if self.objective == "completion" else _queue
@@ -325,57 +355,30 @@ def _worth(round_: Round, rules: GroupRules) -> GroupWorth:
 
 
 @recalled
+def _candidates(policy: MuriPolicy, round_: Round) -> list[int]:
+    return policy.candidates(round_)
+
+
+@recalled
 def _published(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
     return policy.published(round_)
 
 
 @recalled
+def _hurried(policy: MuriPolicy, round_: Round) -> Still:
+    return policy.hurried(round_)
+
+
+@recalled
+def _unchanged_soon(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
+    return _hurried(policy, round_).unchanged()
+
+
+@recalled
+def _decided(policy: MuriPolicy, round_: Round, found: dict[Group, Places]) -> Decision:
+    return policy.decision(round_, found)
+
+
+@recalled
 def _unchanged(policy: MuriPolicy, round_: Round) -> dict[Group, Places]:
     return policy.beside_what_runs(round_)
-
-
-def _packed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Group]:
-    """Yield the groups; one that is slower than its jobs one after another, even in its best order, job by job."""
-    slow, worthwhile = _slow(round_, stages, groups, options), _worthwhile_freely(round_, stages, groups, options.ways)
-    for group, is_slow in zip(groups, slow, strict=True):
-        if is_slow and group not in worthwhile:
-            yield from ((job,) for job in group)
-        else:
-            yield group
-
-
-def _slow(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> list[bool]:
-    """Return which groups of several jobs are slower in lock step than these one after another, or may not be so."""
-    found, alone = np.zeros(len(groups), dtype=np.bool_), all_times_alone(round_)
-    for size in {len(group) for group in groups} - {1}:
-        at = [place for place, group in enumerate(groups) if len(group) == size]
-        rows = np.array([groups[place] for place in at])
-        slowed = periods_alone(stages[rows], options.pattern) * SLOWDOWN[options.slowdown][size]
-        found[at] = (slowed > alone[rows].sum(axis=1)) | (options.ways.run == "free")
-    return [*found.tolist()]
-
-
-def _worthwhile_freely(round_: Round, stages: Ints, groups: Sequence[Group], ways: Ways) -> set[Group]:
-    """Return the groups that may run freely and do as much so as one job alone, but for the rounding of rates."""
-    if ways.run == "lock-step":
-        return set()
-    found, models = set[Group](), ways.numbers(round_.jobs)
-    for size in {len(group) for group in groups} - {1}:
-        some = [group for group in groups if len(group) == size]
-        done = ways.rates(stages[np.array(some)], models[np.array(some)]).sum(axis=1) + size > MILLION
-        found |= {group for group, well in zip(some, done.tolist(), strict=True) if well}
-    return found
-
-
-def _timed(round_: Round, stages: Ints, groups: Sequence[Group], options: GroupingOptions) -> Iterator[Placed]:
-    """Yield the groups with their orders and periods; under the ablation, of the worst order."""
-    shared = [group for group in groups if len(group) > 1]
-    timed = zip(*periods_of(stages, shared, options.pattern, worst=options.worst_order), strict=True)
-    for group in groups:
-        if len(group) == 1:
-            alone = round_.jobs[group[0]].iteration_seconds
-            yield Placed(jobs=group, share=_UNSAID, period_seconds=alone)
-        else:
-            period, order = next(timed)
-            seconds = period / MICROSECONDS_PER_SECOND * SLOWDOWN[options.slowdown][len(group)]
-            yield Placed(jobs=group, share=_UNSAID, order=order, period_seconds=seconds)

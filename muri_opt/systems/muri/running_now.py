@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muri_opt.rounds import Round
+from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.sharing_now import Held, SharingNow, homes_now, homes_of
 from muri_opt.systems.muri.node_places import Places
 from muri_opt.systems.muri.periods import Group
@@ -32,20 +33,11 @@ class RunningNow:
     @classmethod
     def in_round(cls, round_: Round) -> RunningNow:
         """Return where the jobs of a round run."""
-        return cls._read(round_, homes_now(round_))
+        return _in_round(round_)
 
     @classmethod
-    def if_placed(cls, round_: Round, where: Sequence[Places | None]) -> RunningNow:
-        """Return the same if each job ran on these GPUs, ``None``: not at all."""
-        names = [node.id for node in round_.cluster.nodes]
-        held: dict[Places | None, Held | None] = {None: None}
-        for places in where:
-            if places is not None and places not in held:
-                held[places] = tuple(sorted([(names[node], gpus) for node, gpus in places]))
-        return cls._read(round_, homes_of(round_, [held[places] for places in where]))
-
-    @classmethod
-    def _read(cls, round_: Round, now: SharingNow) -> RunningNow:
+    def read(cls, round_: Round, now: SharingNow) -> RunningNow:
+        """Return placements by the numbers of their nodes."""
         index, homes = round_.cluster.node_index, now.homes
         return cls(
             of=now.of,
@@ -55,6 +47,16 @@ class RunningNow:
             least=[home.least for home in homes],
             largest=[home.largest for home in homes],
         )
+
+    @classmethod
+    def if_placed(cls, round_: Round, where: Sequence[Places | None]) -> RunningNow:
+        """Return the same if each job ran on these GPUs, ``None``: not at all."""
+        names = [node.id for node in round_.cluster.nodes]
+        held: dict[Places | None, Held | None] = {None: None}
+        for places in where:
+            if places is not None and places not in held:
+                held[places] = tuple(sorted([(names[node], gpus) for node, gpus in places]))
+        return cls.read(round_, homes_of(round_, [held[places] for places in where]))
 
     def in_line(self, line: Sequence[int]) -> list[int]:
         """Return the jobs of a line that run."""
@@ -66,3 +68,8 @@ class RunningNow:
         if at < 0 or places != self.places[at] or not self.least[at] <= len(group) <= self.largest[at]:
             return False
         return len(group) == 1 or all(self.of[job] == at for job in group)
+
+
+@recalled
+def _in_round(round_: Round) -> RunningNow:
+    return RunningNow.read(round_, homes_now(round_))

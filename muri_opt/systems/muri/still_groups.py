@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
+from muri_opt.rounds.anytime import Steps, last_of
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.muri.group_worth import GroupWorth
 from muri_opt.systems.muri.grouping import group_jobs
-from muri_opt.systems.muri.joined_groups import join_groups
+from muri_opt.systems.muri.joined_groups import MOST_UNIONS, join_groups
 from muri_opt.systems.muri.needless_changes import undone
-from muri_opt.systems.muri.node_places import NodePlaces, Places
+from muri_opt.systems.muri.node_places import NodePlaces, Places, kinds_of
 from muri_opt.systems.muri.options import GroupingOptions
 from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
@@ -31,6 +33,8 @@ from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
+FEW_UNIONS: Final = 4_000
+"""Pairs of groups that are looked at together where an answer has to be found soon."""
 LOOKS: Final = 3
 """How often a decision is looked at again as if it had been carried out, before it is taken as it is."""
 
@@ -50,22 +54,30 @@ class Still:
     published: Placed
     pack: Callable[[Sequence[Group]], list[Group]]
     places: StillPlaces = field(init=False)
+    to_run: frozenset[int] = field(init=False)
+    """The jobs of the published groups."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", StillPlaces(round_=self.round_, line=self.line))
+        object.__setattr__(self, "to_run", frozenset(chain.from_iterable(self.published)))
 
-    def decided(self) -> Placed:
-        """Return the groups that run, with their GPUs.
+    def deciding(self, first: Placed | None) -> Steps[Placed]:
+        """Yield the groups that run, with their GPUs, ever better, and better than the ``first`` that were found.
 
         What is decided would be decided again if it ran: a further look that finds better changes is taken at once. Of
         many groups some look better again each time, and to follow them costs more restarts than it gains.
         """
-        found = self._look(RunningNow.in_round(self.round_), self.worth)
+        now = RunningNow.in_round(self.round_)
+        reached = None if first is None else self.value(first)
+        found = yield from self._looking(now, self.worth, reached)
+        if reached is not None and self.value(found) > reached:
+            yield found
         for _ in range(LOOKS if len(self.published) <= MANY else 0):
             where = self._where(found)
             runs = np.array([places is not None for places in where], dtype=np.bool_)
             costs = np.where(runs, self.worth.costs, 0)
-            again = self._look(RunningNow.if_placed(self.round_, where), replace(self.worth, restart=costs))
+            worth = replace(self.worth, restart=costs)
+            again = last_of(self._looking(RunningNow.if_placed(self.round_, where), worth, None))
             if self._where(again) == where:
                 break
             found = again
@@ -77,22 +89,44 @@ class Still:
         running = self._running(now, now.in_line(self.line))
         return undone(self.places, now, self.worth, running, self.published, self.largest)
 
+    def filled(self) -> Placed:
+        """Return the running groups of the jobs that are to run, and who joins them or each other, without a matching.
+
+        It is what is found soonest. Where they do not all fit, those wait that come last in the queue.
+        """
+        now = RunningNow.in_round(self.round_)
+        runs = now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in self.to_run])
+        groups = None
+        if self.places.spots is None:
+            groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
+        if groups is None:
+            groups = [*running, *((job,) for job in self._others([*running]))]
+        placed = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
+        return self._with_others(now, runs, placed)
+
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
         now, left = RunningNow.in_round(self.round_), NodePlaces(self.round_)
         found = self.places.staying(left, self._running(now, now.in_line(self.line)))
+        kinds, full = kinds_of(self.round_.amounts), set[int]()
         for job in self.line:
-            if now.of[job] < 0 and left.within_quota(job):
+            if now.of[job] < 0 and kinds[job] not in full and left.within_quota(job):
                 places = self.places.fit(left, (job,))
                 if places is not None:
                     left.give(places, (job,))
                     found[job,] = places
+                elif self.places.spots is None:  # all may be anywhere, and room only shrinks
+                    full.add(kinds[job])
         return found
 
-    def _look(self, now: RunningNow, worth: GroupWorth) -> Placed:
-        """Return the best of the running groups kept, mixed with published ones, and of the published ones alone."""
-        among, runs = {job for group in self.published for job in group}, now.in_line(self.line)
-        running = self._running(now, [job for job in runs if job in among])
+    def _looking(self, now: RunningNow, worth: GroupWorth, reached: tuple[int, int] | None) -> Steps[Placed]:
+        """Yield the best so far of the running groups kept, mixed with published ones, and of the published ones alone.
+
+        In the end changes of it are undone that gain nothing. What is worth no more than was ``reached`` is not told.
+        """
+        runs = now.in_line(self.line)
+        running = self._running(now, [job for job in runs if job in self.to_run])
         stays = {frozenset(group): places for group, places in running.items()}
         best: tuple[tuple[int, int], Placed] | None = None
         for groups in self._ways(worth, [*running], stays):
@@ -107,7 +141,10 @@ class Still:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
             ended = self._with_others(now, runs, self.places.back(placed, stays))
             value = self._value(now, worth, ended)
-            best = (value, ended) if best is None or value > best[0] else best
+            if best is None or value > best[0]:
+                best = value, ended
+                if reached is not None and value > reached:
+                    yield ended
         all_running = self._running(now, runs)
         found = self._nobody_in_vain(all_running, runs, self.published if best is None else best[1])
         return undone(self.places, now, worth, all_running, found, self.largest)
@@ -172,7 +209,9 @@ class Still:
                 return found
         return None
 
-    def _joined(self, worth: GroupWorth, running: Sequence[Group], gpus: int) -> list[Group] | None:
+    def _joined(
+        self, worth: GroupWorth, running: Sequence[Group], gpus: int, unions: int = MOST_UNIONS
+    ) -> list[Group] | None:
         """Return running groups and the other jobs, of which one after another joins with the least loss until all fit.
 
         ``None`` where they do not, or where a group is slower than its jobs one after another.
@@ -181,7 +220,7 @@ class Still:
         if len(new) > MOST_NEW:
             return self._beside(running)
         over = sum(map(self._gpus, running)) + sum(map(self._gpus, new)) - gpus
-        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest)
+        found = join_groups(worth, running, new, over if self.options.matching else 0, self.largest, unions)
         if found is None:
             return None
         stays, new = found
@@ -216,8 +255,7 @@ class Still:
 
     def _others(self, running: Sequence[Group]) -> list[int]:
         """Return the jobs that are to run and in none of the groups, in the order of the queue."""
-        jobs = {job for group in self.published for job in group}
-        jobs.difference_update(job for group in running for job in group)
+        jobs = self.to_run.difference(chain.from_iterable(running))
         return [job for job in self.line if job in jobs]
 
     def _running(self, now: RunningNow, jobs: Sequence[int]) -> dict[Group, Places]:
@@ -244,8 +282,12 @@ class Still:
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self.places.staying(left, alone)
 
+    def value(self, placed: Placed) -> tuple[int, int]:
+        """Return what groups are worth, and what it costs to change others, as less than nothing."""
+        return self._value(RunningNow.in_round(self.round_), self.worth, placed)
+
     def _value(self, now: RunningNow, worth: GroupWorth, placed: Placed) -> tuple[int, int]:
-        """Return what the groups are worth, and what it costs to change others, as less than nothing."""
+        """Return the same where other groups run, and restarts cost otherwise."""
         kept = [now.goes_on(group, places) for group, places in placed.items()]
         stays = {job for group, goes_on in zip(placed, kept, strict=True) if goes_on for job in group}
         changed = [job for job, home in enumerate(now.of) if home >= 0 and job not in stays]

@@ -47,7 +47,7 @@ class StillPlaces:
     def __post_init__(self) -> None:
         object.__setattr__(self, "spots", group_spots(self.round_))
 
-    def placed(self, groups: Sequence[Group], running: RunningPlaces) -> Placed:
+    def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Placed:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
 
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
@@ -58,7 +58,7 @@ class StillPlaces:
         turns = [(group not in now, -self.gpus(group), rank) for group, rank in zip(groups, first, strict=True)]
         line = [groups[place] for place in sorted(range(len(groups)), key=turns.__getitem__)]
         before, best = set[Group](), Placed()
-        for _ in range(TRIES if len(line) <= MANY else 2):
+        for _ in range(tries if len(line) <= MANY else min(2, tries)):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
             best = found if len(found) > len(best) else best
             if len(best) == len(line):
@@ -90,6 +90,8 @@ class StillPlaces:
 
     def staying(self, left: NodePlaces, groups: Mapping[Group, Places]) -> Placed:
         """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
+        if left.give_all([(places, group) for group, places in groups.items()]):
+            return dict(groups)
         found = Placed()
         for group, places in groups.items():
             if left.within_quota(*group) and left.give_if_free(places, group):

@@ -44,12 +44,11 @@ def most_profit(workers: Workers, job: Worker, table: PriceTable, sizes: tuple[i
     most, whole = 0, sum(price) + part
     held = 0 if job.home is None else sum(job.home.values())
     shares = workers.most_jobs > 1 and job.stages is not None
-    factor = min(workers.rules.slowdowns[1 : workers.most_jobs], default=workers.rules.slowdowns[0])
     for gpus in sizes:
         offer = MILLION * table.denominator * job.weight * (job.fresh if gpus == held else job.changed)
         most = max(most, offer // (workers.unit * job.by_gpus[gpus]) + 1 - gpus * whole)
         if shares:
-            stages = job.stages_on(gpus)
+            stages, factor = job.stages_on(gpus), min(workers.rules.slowdowns[1 : workers.most_jobs])
             cost = gpus * sum(each * time for each, time in zip(price, stages, strict=False))
             gain = offer * factor.denominator - workers.unit * cost * factor.numerator
             gain = -(-gain // (workers.unit * sum(stages) * factor.numerator))

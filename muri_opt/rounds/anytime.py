@@ -1,0 +1,50 @@
+"""Algorithms that have an answer early and better ones later: within a budget, the last one that was found in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from math import inf
+from typing import Final, TypeVar
+
+from muri_opt.rounds.budget import Budget
+from muri_opt.rounds.stopping import TooLate, stopped_after
+
+T = TypeVar("T")
+PART: Final = 0.8
+"""Of the seconds of a budget, in which better answers are looked for: the last one is yet to be written down."""
+Steps = Generator[T, None, T]
+"""Yields answers, each better than those before, and returns the last one when it ends by itself."""
+
+
+def last_of(steps: Steps[T]) -> T:
+    """Return what steps return in the end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            answer: T = end.value
+            return answer
+
+
+def last_within(steps: Steps[T], budget: Budget) -> T:
+    """Return what steps return or, once most of the seconds of a budget are over, the last answer that they yielded.
+
+    The first answer is waited for. After it a step is stopped where it looks at the clock
+    (:func:`~muri_opt.rounds.stopping.look_at_clock`). Without a limit in seconds nothing is stopped.
+    """
+    try:
+        answer = next(steps)
+    except StopIteration as end:
+        only: T = end.value
+        return only
+    left = budget.until(PART).deadline - time.monotonic()
+    try:
+        with stopped_after(None if left == inf else left):
+            while True:
+                answer = next(steps)
+    except StopIteration as end:
+        answer = end.value
+    except TooLate:
+        steps.close()
+    return answer
