@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.verify.muri.opposite_pairs import OppositePairs, Suits
+from muri_opt.verify.muri.pair_tree import PairTree
 from muri_opt.verify.muri.periods import FOUR_SLOTS, Ints, slot_count, steady_periods
 
 Floats = NDArray[np.float64]
@@ -115,7 +115,6 @@ class _Scan:
         self.slots = slot_count(bidders.pattern, bidders.stages.shape[1])
         self.times = [np.ascontiguousarray(bidders.stages[:, stage]) for stage in range(bidders.stages.shape[1])]
         self.kept: list[tuple[Ints, Floats]] = []
-        self.pairs: OppositePairs | None = None
         self.step = max(1, _BLOCK // max(1, len(self.times[0])))
         self.every = {name: self._tiled(getattr(bidders, name)) for name in ("adds", "pays", "left")}
         self.every_time = [self._tiled(times) for times in self.times]
@@ -139,6 +138,9 @@ class _Scan:
             return
         # In a cycle of four slots, and in no longer one, either pair may be turned into the place of the other.
         opposite = self.size == self.slots == 4
+        if opposite and self._can_meet:
+            self._meet(seats)
+            return
         needs = self._needs(best := self._best_rest(seats, opposite=opposite), opposite=opposite)
         pairs = [*self._pairs(seats[0], seats[2], whole=not opposite, least=needs - self.bidders.fixed)]
         first, second = (np.concatenate([pair[place] for pair in pairs]) for place in (0, 1))
@@ -147,31 +149,40 @@ class _Scan:
         first, second, score = first[order], second[order], score[order]
         best = float(score[0]) if opposite and len(score) else best
         self._concede(score, best, opposite=opposite)
-        self.pairs = self._opposite_pairs(seats, best) if opposite else None
         # The best first, but of some thousands those together that have jobs in common.
         line = np.lexsort((second, first, np.arange(len(first)) // _TOGETHER))
         for begin in range(0, len(first), self.step):
             places = line[begin : begin + self.step]
             places = places[score[places] >= self._needs(best, opposite=opposite)]
             if len(places):
-                self._extend(first[places], second[places], seats, places)
+                self._extend(first[places], second[places], seats)
 
-    def _opposite_pairs(self, seats: tuple[int, ...], best: float) -> OppositePairs | None:
-        """Return all pairs that can make up a group with the best one, the best first, if they can be kept.
+    @property
+    def _can_meet(self) -> bool:
+        """Whether all pairs can be kept, and their slots add up to the period.
 
         What they lose is not looked at there, nor jobs without any work, nor numbers too large for 32 bits.
         """
-        count = len(self.times[0])
-        slots_add_up = self.bidders.pattern not in FOUR_SLOTS
-        if not slots_add_up or self.loses or self.idle or count * (count - 1) // 2 > MOST_PAIRS:
-            return None
-        if max(self.bidders.adds.max(initial=0.0), self.bidders.stages.max(initial=0.0)) > LARGEST:
-            return None
-        least = self._needs(best, opposite=False) - self.bidders.fixed
-        pairs = zip(*self._pairs(seats[0], seats[2], whole=False, least=least), strict=True)
-        first, second, profit = (np.concatenate(part) for part in pairs)
-        bidders = self.bidders
-        return OppositePairs(self.times, bidders.adds, bidders.pays, first, second, profit + bidders.fixed)
+        count, bidders = len(self.times[0]), self.bidders
+        if bidders.pattern in FOUR_SLOTS or self.loses or self.idle or count * (count - 1) // 2 > MOST_PAIRS:
+            return False
+        return bool(max(bidders.adds.max(initial=0.0), bidders.stages.max(initial=0.0)) <= LARGEST)
+
+    def _meet(self, seats: tuple[int, ...]) -> None:
+        """Look at all groups of four by their two pairs of opposite slots."""
+        if self.bidders.fixed + self.floor <= self.margin:  # groups must pay something besides
+            self._raise(2 * self.margin - self.bidders.fixed)
+        most = 2 * float(self.bidders.alone.max(initial=0.0))
+        pairs = self._pairs(seats[0], seats[2], whole=False, least=self.floor - self.margin - most)
+        first, second, profit = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        able = np.flatnonzero(profit + profit.max(initial=_NEVER) > self.floor - self.margin - self.bidders.fixed)
+        if not len(able):
+            return
+        tree = PairTree(self.times, self.bidders.adds, self.bidders.pays, first[able], second[able])
+        for groups in tree.above(lambda: self.bidders.fixed + self.floor - self.margin):
+            self._count(int(_OF_A_GROUP * tree.looked))
+            if len(groups):
+                self._fours(groups, seats)
 
     def _best_rest(self, seats: tuple[int, ...], *, opposite: bool) -> float:
         """Return what the jobs of a group beside its first pair are above what they pay, at most."""
@@ -227,11 +238,8 @@ class _Scan:
             total = longest if total is None else np.add(total, longest, out=total)
         return np.maximum(1.0, total) if self.idle else total
 
-    def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...], places: Ints) -> None:
-        """Look at pairs with every third job, and with those two that may make up for what is missing.
-
-        Where all pairs are kept, these are looked at with one another instead.
-        """
+    def _extend(self, first: Ints, second: Ints, seats: tuple[int, ...]) -> None:
+        """Look at pairs with every third job, and with those two that may make up for what is missing."""
         bidders = self.bidders
         pays = bidders.pays[first] + bidders.pays[second]
         if self.size == 3:
@@ -243,15 +251,8 @@ class _Scan:
         high, top = one.max(axis=1), other.max(axis=1)
         paid = pays + bidders.fixed
         need = paid + self.floor - self.margin
-        next_to = Suits(one + top[:, None] > need[:, None], other + high[:, None] > need[:, None])
+        next_to = one + top[:, None] > need[:, None], other + high[:, None] > need[:, None]
         rows = np.flatnonzero(high + top > need)
-        if self.pairs is not None:
-            suits = Suits(next_to.next[rows], next_to.last[rows])
-            for groups in self.pairs.above(places[rows], bidders.fixed + self.floor - self.margin, suits):
-                self._count(int(_OF_A_GROUP * self.pairs.looked))
-                if len(groups):
-                    self._fours(groups, seats)
-            return
         for row in rows.tolist():
             third, fourth = (np.flatnonzero(suits[row]) for suits in next_to)
             enough = np.flatnonzero(one[row, third][:, None] + other[row, fourth] > need[row])
