@@ -250,7 +250,7 @@ class MuriPolicy(Policy):
         """Return the decision with running groups as they are where, all else as decided, that loses no value."""
         if not self._still(round_):
             return decision
-        return self._decision(round_, self._keeping(round_, placed_in(round_, decision)).undone())
+        return self.decision(round_, self._keeping(round_, placed_in(round_, decision)).undone())
 
     def unchanged(self, round_: Round) -> Decision | None:
         """Return the decision that keeps all running groups as they are, with whoever fits beside them alone."""
