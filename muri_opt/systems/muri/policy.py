@@ -236,13 +236,15 @@ class MuriPolicy(Policy):
 
     def _deciding(self, round_: Round, *, hurries: bool) -> Steps[dict[Group, Places]]:
         """Yield the groups that run, ever better; one that ``hurries`` finds some before the published ones."""
-        if not self._still(round_):
-            return _published(self, round_)
-        first = None
-        if hurries:
+        first, still = None, self._still(round_)
+        if hurries and self.pays:
             soon = _hurried(self, round_)
-            first = max(_unchanged_soon(self, round_), soon.filled(), key=soon.value)
+            first = soon.filled()
+            if still:
+                first = max(_unchanged_soon(self, round_), first, key=soon.value)
             yield first
+        if not still:
+            return _published(self, round_)
         return (yield from self._keeping(round_, _published(self, round_)).deciding(first))
 
     def unchanged(self, round_: Round) -> Decision | None:
