@@ -149,12 +149,12 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
     if counts[0] != 1:
         raise InputError("scaling", f"no entry for 1 GPU (the smallest is {counts[0]})", "a table that starts at 1 GPU")
     digits = _digits(max(scaling.values()))
-    known = {gpus: max(1, _rounded(scaling[gpus], digits)) for gpus in counts}
+    known = {gpus: _rounded(scaling[gpus], digits) or 1 for gpus in counts}
     speeds = [0, known[1]]
     for a, b in pairwise(counts):
         low, high = known[a], known[b]
         whole = (b - a) * low * high
-        speeds.extend(max(1, whole // ((b - k) * high + (k - a) * low)) for k in range(a + 1, b))
+        speeds += [whole // ((b - k) * high + (k - a) * low) or 1 for k in range(a + 1, b)]
         speeds.append(high)
     return Table(speeds=tuple(speeds), digits=digits)
 
