@@ -159,9 +159,15 @@ def scaling_table(scaling: Mapping[int, float]) -> Table:
     return Table(speeds=tuple(speeds), digits=digits)
 
 
+_CLEARLY: Final = 1e-6
+"""By which part floats have to be apart to tell without exact numbers which is larger."""
+
+
 def _digits(most: float) -> int:
     """Return the largest d, which may be negative, with ``most`` x 10**d rounded at most ``MOST_SPEED``."""
     digits = math.floor(math.log10(MOST_SPEED) - math.log10(most)) if most > 0 else 0  # at most one off
+    if 1e-200 < most < 1e200 and MOST_SPEED * (0.1 + _CLEARLY) < most * 10.0**digits < MOST_SPEED * (1 - _CLEARLY):
+        return digits
     while _rounded(most, digits) > MOST_SPEED:
         digits -= 1
     while _rounded(most, digits + 1) <= MOST_SPEED:
