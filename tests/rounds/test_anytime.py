@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import pytest
 
 from muri_opt.rounds import Budget, Limits
@@ -27,8 +29,8 @@ def steps(closed: list[str], *, endless: bool) -> Steps[str]:
 
 def at_once() -> Steps[str]:
     """Return an answer without any before it."""
+    yield from ()
     return "only"
-    yield
 
 
 def test_without_a_limit_the_last_answer_is_taken() -> None:
@@ -50,9 +52,10 @@ def test_an_answer_without_any_before_it_is_waited_for() -> None:
 
 def test_who_began_it_all_may_stop_the_first_answer() -> None:
     def late() -> Steps[str]:
-        while True:
+        for _ in repeat(None):
             look_at_clock()
         yield "never"
+        return "never"
 
     with stopped_after(0.0), pytest.raises(TooLate):
         last_within(late(), unlimited())
