@@ -11,7 +11,7 @@ from muri_opt.rounds.budget import Budget
 from muri_opt.rounds.stopping import TooLate, stopped_after
 
 T = TypeVar("T")
-PART: Final = 0.8
+PART: Final = 0.5
 """Of the seconds of a budget, in which better answers are looked for: the last one is yet to be written down."""
 Steps = Generator[T, None, T]
 """Yields answers, each better than those before, and returns the last one when it ends by itself."""
@@ -28,7 +28,7 @@ def last_of(steps: Steps[T]) -> T:
 
 
 def last_within(steps: Steps[T], budget: Budget) -> T:
-    """Return what steps return or, once most of the seconds of a budget are over, the last answer that they yielded.
+    """Return what steps return or, once half of the seconds of a budget is over, the last answer that they yielded.
 
     The first answer is waited for. After it a step is stopped where it looks at the clock
     (:func:`~muri_opt.rounds.stopping.look_at_clock`). Without a limit in seconds nothing is stopped.

@@ -72,3 +72,11 @@ def test_equal_objects_that_cannot_change_are_the_same(asked: list[tuple[int, tu
     assert runs == [pair for place, pair in enumerate(asked) if not place or pair != asked[place - 1]]
     assert text.kept == tuple(((number, pair), f"{number}{pair[1]}") for number, pair in asked[-1:])
     assert text.__name__ == "text"
+
+
+def test_what_was_never_asked_is_not_recalled() -> None:
+    tried, (first, second) = Sum(), OBJECTS[1:3]
+    assert tried.recalled.recall(first, second) is None
+    assert tried.recalled(first, second) == tried.recalled.recall(first, second) == 102
+    assert tried.recalled.recall([*first], second) is None
+    assert tried.runs == 1

@@ -121,10 +121,10 @@ def _model(
         if stage_seconds is not None and gpus >= len(table.speeds):
             allowed = f"a GPU count from 1 to {len(table.speeds) - 1}, within scaling: stage_seconds are measured there"
             raise InputError("gpus", str(gpus), allowed)
-        period = tuple(-(-unit // speed) if speed else 0 for speed in table.speeds)
+        period = tuple([-(-unit // speed) if speed else 0 for speed in table.speeds])
         alone = period[gpus] if gpus < len(period) else 0
         if powers:
-            period = tuple(0 if k & (k - 1) else time for k, time in enumerate(period))
+            period = tuple([0 if k & (k - 1) else time for k, time in enumerate(period)])
     if stage_seconds is None:
         return JobModel(period=period, stages=None, base=1)
     return JobModel(period=period, stages=stages, base=min(alone, sum(stages)) if full else alone)

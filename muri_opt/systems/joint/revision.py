@@ -171,7 +171,9 @@ class _Look:
 
     @cached_property
     def first(self) -> Placed:
-        """The better of both."""
+        """The better of both: where all stay, others only add to it."""
+        if self.at_home.items() <= self.filled.items():
+            return self.filled
         return max(self.filled, self.at_home, key=self.state.value)
 
     def with_others(self, stays: dict[Group, Held]) -> Placed:

@@ -20,8 +20,8 @@ from muri_opt.systems.pooled_limits import DENOMINATOR
 from muri_opt.systems.priority_levels import level_weights, levels_of
 
 _STEPS = 60
-_LOOKS_BACK, _HARDLY = 8, 1e-5
-"""Where so many steps have lowered the bound by a smaller part than this, more are not taken."""
+_MANY, _LOOKS_BACK, _HARDLY = 400, 8, 1e-5
+"""Of more jobs than these, steps are taken until so many have lowered the bound by a smaller part than this."""
 _SAMPLE = 1_000
 """Jobs that are enough to tell prices from."""
 
@@ -58,7 +58,7 @@ def stage_prices(round_: Round, rules: JointRules, *, sampled: bool = False) -> 
         if total < best:
             best, found = total, price
         reached.append(best)
-        if step >= _LOOKS_BACK and reached[step - _LOOKS_BACK] - best <= _HARDLY * best:
+        if len(drawn) > _MANY and step >= _LOOKS_BACK and reached[step - _LOOKS_BACK] - best <= _HARDLY * best:
             break
         asked = counts[chosen] @ use
         price = price * np.clip(asked / share, 0.25, 4.0) ** (0.5 / (1 + step / 8))

@@ -13,6 +13,7 @@ from muri_opt.rounds.budget import unlimited
 from muri_opt.rounds.field_groups import PLACES, STATES
 from muri_opt.rounds.free_capacity import FreeCapacity
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.rounds.used_fields import TOGETHER
 from muri_opt.systems.capacity import Leftover, Placed, group_decision
 from muri_opt.systems.capacity.decision import assignments_of
@@ -237,13 +238,16 @@ class MuriPolicy(Policy):
 
     def _deciding(self, round_: Round, *, hurries: bool) -> Steps[dict[Group, Places]]:
         """Yield the groups that run, ever better; one that ``hurries`` finds some before the published ones."""
-        if not self._still(round_):
-            return _published(self, round_)
-        first = None
-        if hurries:
+        look_at_clock()
+        first, still = None, self._still(round_)
+        if hurries and self.pays:
             soon = _hurried(self, round_)
-            first = max(_unchanged_soon(self, round_), soon.filled(), key=soon.value)
+            first = soon.filled()
+            if still:
+                first = max(_unchanged_soon(self, round_), first, key=soon.value)
             yield first
+        if not still:
+            return _published(self, round_)
         return (yield from self._keeping(round_, _published(self, round_)).deciding(first))
 
     def undone(self, round_: Round, decision: Decision) -> Decision:
