@@ -8,9 +8,9 @@ bounds; which pairs are looked at decides whether it is quick or finds nearly al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Budget, unlimited
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_keys import different
-from muri_opt.systems.muri.group_looks import Bucket, Reach
+from muri_opt.systems.muri.group_looks import PER_STEP, Bucket, Reach
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
+from muri_opt.systems.muri.pair_meetings import PairTree
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
-PER_STEP: Final = 7e-8
-"""Work of a step: two jobs with a third."""
 _STEPS_OF_SEEN: Final = 40
 
 
@@ -70,6 +69,7 @@ class GroupPricing:
         line = np.argsort(types.stages, axis=1, kind="stable")
         self.alike = line @ line.shape[1] ** np.arange(line.shape[1])
         """Jobs whose longest stages are the same have the same number: to look at them together takes less time."""
+        self._trees: dict[bytes, PairTree] = {}
 
     def look(
         self, charges: Charges, reach: Reach, budget: Budget, *, least: float = 0.0, among: Ints | None = None
@@ -103,6 +103,13 @@ class GroupPricing:
             kinds = kinds[np.argsort(self.alike[kinds], kind="stable")]
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
             yield Bucket(self, units, gpus, charges, least)
+
+    def tree(self, units: Ints, times: Sequence[NDArray[np.floating[Any]]]) -> PairTree:
+        """Return all pairs of jobs by their times, which are the same at all prices."""
+        key = units.tobytes()
+        if key not in self._trees:
+            self._trees[key] = PairTree(times)
+        return self._trees[key]
 
     def spend(self, steps: float) -> None:
         """Count steps of a look."""

@@ -32,6 +32,8 @@ CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
 QUICK_PART: Final = 0.35
 """Part of the budget for prices that quick looks may take, of what the first prices leave."""
+COVER_PART: Final = 0.5
+"""Part of the budget for prices that full looks at those to begin with may take."""
 WIDE_PART: Final = 0.45
 """Part of what they leave that wide looks may take."""
 GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
@@ -94,6 +96,8 @@ class Master:
         self.pricing = GroupPricing(types, self.able)
         self.groups = np.zeros((0, types.largest), dtype=np.int64)
         self.reach, self.dry = Reach.QUICK, False
+        self.first: Prices | None = None
+        """Prices to begin with, if there are any."""
         self.told: Prices = {}
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
@@ -120,7 +124,7 @@ class Master:
     def columns(self) -> GroupColumns:
         """The groups with their values, and those that go on as they are."""
         if self._columns is None or len(self._columns.value) != len(self.groups) + len(self.types.homes.home):
-            self._columns = GroupColumns.over(self.round_, self.types.rules, self.groups)
+            self._columns = GroupColumns.of_types(self.types, self.groups)
         return self._columns
 
     def take(self, groups: Ints) -> int:
@@ -152,7 +156,7 @@ class Master:
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
-        self.told = first = self.first_prices(budget)
+        self.told = first = self.first or self.first_prices(budget)
         self._generate(budget.share(part), share=0.5, few=len(self.types.g) / 5)
         return first
 
@@ -172,6 +176,9 @@ class Master:
         less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
         not: then the check, which looks at as much, is quick enough, too.
         """
+        if self.first is not None:
+            self._cover(self.first, budget.share(COVER_PART))
+        self.reach = Reach.QUICK
         first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
         self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
@@ -187,6 +194,21 @@ class Master:
             self.covered = not (seen.profit > self._least).any()
             self.best = self._risen(self.best, seen).prices
         return self.best
+
+    def _cover(self, first: Prices, budget: Budget) -> None:
+        """Make the best prices of those to begin with: they rise where groups of full looks are above them."""
+        self.take(self.chosen(self.look(first)))
+        self.reach, self.looking, self.value = Reach.FULL, budget, self._total(first)
+        self.best = self._dearer(first)
+        for _ in range(_COVERED):
+            seen = self.look(self.best)
+            self.take(self.chosen(seen))
+            self.best = self._risen(self.best, seen).prices
+            self.covered = self.pricing.complete and not (seen.profit > self._least).any()
+            if self.pricing.complete:
+                self.bound = self._total(self.best)
+            if self.covered or self._ends(budget):
+                break
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""

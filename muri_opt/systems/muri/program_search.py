@@ -17,6 +17,7 @@ from muri_opt.systems.muri.program_master import Master, Program
 from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_rounding import Rounding
 from muri_opt.systems.muri.program_types import GroupTypes
+from muri_opt.systems.muri.sample_prices import sample_prices
 from muri_opt.systems.pooled_limits import whole_prices
 from muri_opt.systems.program import Searched
 
@@ -24,6 +25,8 @@ CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
 CHECKING: Final = 1.6
 """How much longer it takes than a full look at the same prices, at most."""
+SAMPLING: Final = 0.12
+"""Part of the budget that is for prices of a sample."""
 PRICING: Final = 0.65
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
 SHORT: Final = 0.75
@@ -61,6 +64,7 @@ def search_groups(
     master = Master(program, round_, types, relax)
     master.take(_started(round_, types, start))
     master.rising = master.looking = within
+    master.first = sample_prices(master, within.share(SAMPLING))
     duals: LinearDuals | None
     if is_short:
         master.look_quickly(within.until(PRICING))
