@@ -32,8 +32,6 @@ CLOSE: Final = 0.001
 """Part of the bound by which prices may be off at the end."""
 QUICK_PART: Final = 0.35
 """Part of the budget for prices that quick looks may take, of what the first prices leave."""
-COVER_PART: Final = 0.5
-"""Part of the budget for prices that full looks at those to begin with may take."""
 WIDE_PART: Final = 0.45
 """Part of what they leave that wide looks may take."""
 GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03, 0.04, 0.06, 0.09, 0.14, 0.25)
@@ -52,7 +50,9 @@ _NEAR: Final = 1.0
 """Standard deviations of profits by which those groups may be below what they pay."""
 _DRY: Final = 50
 """Quick looks are over that find fewer groups than one for so many types."""
-_COVERED: Final = 3
+_RISEN_LITTLE: Final = 0.015
+"""Part of their bound by which prices to begin with may rise, so that they are kept."""
+_COVERED: Final = 4
 """Times that the best prices are looked at again, and rise where groups are above them."""
 _AT_ONCE: Final = 500
 """Groups that are looked through between two looks at which types have enough."""
@@ -176,8 +176,8 @@ class Master:
         less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
         not: then the check, which looks at as much, is quick enough, too.
         """
-        if self.first is not None:
-            self._cover(self.first, budget.share(COVER_PART))
+        if self.first is not None and self._cover(self.first, budget):
+            return self.best
         self.reach = Reach.QUICK
         first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
@@ -195,8 +195,11 @@ class Master:
             self.best = self._risen(self.best, seen).prices
         return self.best
 
-    def _cover(self, first: Prices, budget: Budget) -> None:
-        """Make the best prices of those to begin with: they rise where groups of full looks are above them."""
+    def _cover(self, first: Prices, budget: Budget) -> bool:
+        """Make the best prices of those to begin with: they rise where groups of full looks are above them.
+
+        Return whether they rise by so little that nothing better is to be expected in a short time.
+        """
         self.take(self.chosen(self.look(first)))
         self.reach, self.looking, self.value = Reach.FULL, budget, self._total(first)
         self.best = self._dearer(first)
@@ -209,6 +212,7 @@ class Master:
                 self.bound = self._total(self.best)
             if self.covered or self._ends(budget):
                 break
+        return self._total(self.best) <= (1 + _RISEN_LITTLE) * self._total(first)
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""

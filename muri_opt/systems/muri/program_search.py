@@ -24,7 +24,7 @@ from muri_opt.systems.program import Searched
 CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
 CHECKING: Final = 1.6
-"""How much longer it takes than a full look at the same prices, at most."""
+"""How often a full look at the same prices it takes besides, at most."""
 SAMPLING: Final = 0.12
 """Part of the budget that is for prices of a sample."""
 PRICING: Final = 0.65
@@ -71,7 +71,7 @@ def search_groups(
         duals = job_prices(round_, types.rules)
     else:
         duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
-        within = _without_check(budget, CHECKING * master.seconds_of_look())
+        within = _without_check(budget, check + CHECKING * master.seconds_of_look())
     values = Rounding(master, solve).values(within)
     found = f"{len(master.groups):,} groups were priced of those that there are"
     return Searched(
