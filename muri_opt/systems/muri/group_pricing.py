@@ -26,7 +26,10 @@ from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
+TINY: Final = 1e-6
 _STEPS_OF_SEEN: Final = 40
+_AT_ONCE: Final = 500
+"""Groups that are looked through between two looks at which types have enough."""
 
 
 class Seen(NamedTuple):
@@ -115,3 +118,20 @@ class GroupPricing:
         """Count steps of a look."""
         self.spent += PER_STEP * steps
         self.budget.spend(PER_STEP * steps)
+
+
+def best_of_types(seen: Seen, kinds: int, most: int, least: float) -> list[int]:
+    """Return the places of the best groups above the least, so many with every type."""
+    able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
+    able = able[np.argsort(-seen.profit[able], kind="stable")]
+    taken, kept = np.zeros(kinds + 1, dtype=np.int64), list[int]()
+    taken[-1] = most  # of no job there are enough
+    for begin in range(0, len(able), _AT_ONCE):
+        some = able[begin : begin + _AT_ONCE]
+        some = some[(taken[seen.groups[some]] < most).any(axis=1)]
+        for place, row in zip(some.tolist(), seen.groups[some].tolist(), strict=True):
+            of = [kind for kind in row if kind >= 0]
+            if (taken[of] < most).any():
+                taken[of] += 1
+                kept.append(place)
+    return kept

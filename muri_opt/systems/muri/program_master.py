@@ -21,7 +21,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_keys import different
 from muri_opt.systems.muri.group_looks import Reach
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen, best_of_types
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -39,7 +39,6 @@ GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03
 the last is as good as no bound."""
 FULL_PART: Final = 0.65
 """Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
-TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
 _NEW_OF_TYPE: Final = 2
@@ -54,8 +53,6 @@ _RISEN_LITTLE: Final = 0.015
 """Part of their bound by which prices to begin with may rise, so that they are kept."""
 _COVERED: Final = 4
 """Times that the best prices are looked at again, and rise where groups are above them."""
-_AT_ONCE: Final = 500
-"""Groups that are looked through between two looks at which types have enough."""
 _RISEN: Final = 4_000
 """Groups that are added at once to the program that tells by how much prices rise."""
 _RISES: Final = 4
@@ -210,9 +207,11 @@ class Master:
             self.covered = self.pricing.complete and not (seen.profit > self._least).any()
             if self.pricing.complete:
                 self.bound = self._total(self.best)
+            if self._total(self.best) > (1 + _RISEN_LITTLE) * self._total(first):
+                return False
             if self.covered or self._ends(budget):
                 break
-        return self._total(self.best) <= (1 + _RISEN_LITTLE) * self._total(first)
+        return True
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
@@ -336,20 +335,8 @@ class Master:
         """Return the best groups of every type; at the very first prices also those that nearly pay."""
         first = len(self.groups) < _FIRST * len(self.types.g)
         least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
-        able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
-        able = able[np.argsort(-seen.profit[able], kind="stable")]
         most = _NEW_OF_TYPE if self.reach is Reach.QUICK and not first else _FIRST
-        taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
-        taken[-1] = most  # of no job there are enough
-        for begin in range(0, len(able), _AT_ONCE):
-            some = able[begin : begin + _AT_ONCE]
-            some = some[(taken[seen.groups[some]] < most).any(axis=1)]
-            for place, row in zip(some.tolist(), seen.groups[some].tolist(), strict=True):
-                kinds = [kind for kind in row if kind >= 0]
-                if (taken[kinds] < most).any():
-                    taken[kinds] += 1
-                    kept.append(place)
-        return seen.groups[kept]
+        return seen.groups[best_of_types(seen, len(self.types.g), most, least)]
 
     def solve_master(self, budget: Budget) -> Told[Prices] | None:
         """Return the prices of the program over the known groups."""

@@ -205,8 +205,9 @@ class _Scan:
         period, own = self._period(pair), self.bidders.stages.sum(axis=1)
         steps = np.quantile(period, np.linspace(0.0, 1.0, _STEPS))
         worth = self.bidders.adds * self.bidders.left / np.maximum(1.0, np.maximum(steps[:, None], own))
-        most: Floats = (worth - self.bidders.pays).max(axis=1)
-        return most[np.searchsorted(steps, period, side="right") - 1]
+        most = (worth - self.bidders.pays).max(axis=1)
+        best: Floats = most[np.searchsorted(steps, period, side="right") - 1]
+        return best
 
     def _needs(self, best: float, *, opposite: bool) -> float:
         """Return what a pair must be above what it pays, so that a group with it can be above the floor.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -13,7 +14,7 @@ from muri_opt.verify.muri.pair_tree import PairTree
 
 def _profits(stages: np.ndarray, adds: np.ndarray, pays: np.ndarray) -> dict[tuple[int, ...], float]:
     """Return what every group in every order is worth above the pay of its jobs, as jobs in slots 0, 2, 1 and 3."""
-    found = {}
+    found = dict[tuple[int, ...], float]()
     for group in permutations(range(len(adds)), 4):
         period = sum(max(stages[job, (slot - at) % 4] for at, job in enumerate(group)) for slot in range(4))
         a, b, c, d = group
@@ -44,7 +45,7 @@ def test_every_group_above_the_least_is_yielded(noise: int, at_once: int, monkey
         least = float(np.quantile([*profits.values()], share))
         if least <= 0:
             continue
-        found = {_turned(tuple(group)) for groups in tree.above(lambda least=least: least) for group in groups.tolist()}
+        found = {_turned(tuple(group)) for groups in tree.above(partial(float, least)) for group in groups.tolist()}
         assert found >= {_turned(group) for group, profit in profits.items() if profit > least}
         near = least * (1 - 1e-4)
         assert all(profits[a, c, b, d] > near for a, b, c, d in found)
