@@ -173,9 +173,10 @@ class Master:
         less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
         not: then the check, which looks at as much, is quick enough, too.
         """
+        known = self.groups
         if self.first is not None and self._cover(self.first, budget):
             return self.best
-        self.reach = Reach.QUICK
+        self.reach, self.groups, self.first = Reach.QUICK, known, None
         first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
         self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
@@ -207,11 +208,10 @@ class Master:
             self.covered = self.pricing.complete and not (seen.profit > self._least).any()
             if self.pricing.complete:
                 self.bound = self._total(self.best)
-            if self._total(self.best) > (1 + _RISEN_LITTLE) * self._total(first):
-                return False
-            if self.covered or self._ends(budget):
+            is_near = self._total(self.best) <= (1 + _RISEN_LITTLE) * self._total(first)
+            if not is_near or self.covered or self._ends(budget):
                 break
-        return True
+        return is_near
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
