@@ -32,23 +32,28 @@ _MOVES: Final = 6
 def coarse_columns(round_: Round, types: GroupTypes) -> GroupColumns:
     """Return all groups of clusters of similar types, with the values of the types in their middles."""
     able = np.flatnonzero(types.able(round_) > 0)
-    bucket = types.g if types.rules.sizes == "equal" else np.zeros_like(types.g)
+    bucket = bucket_of(types)
     buckets = [able[bucket[able] == one] for one in np.unique(bucket[able]).tolist()]
     each = max(_LEAST, CLUSTERS // max(1, len(buckets)))
     middle = np.zeros(0, dtype=np.int64)
     of = np.zeros(len(types.g), dtype=np.int64)
     for kinds in buckets:
-        found, cluster = _clustered(_features(types, kinds), types.count[kinds], each)
+        found, cluster = clustered(features(types, kinds), types.count[kinds], each)
         of[kinds] = len(middle) + cluster
         middle = np.append(middle, kinds[found])
+    coarse = standing_for(round_, types, middle, of)
+    return GroupColumns.of_types(coarse, all_groups(bucket[middle], coarse.count, types.largest))
+
+
+def bucket_of(types: GroupTypes) -> Ints:
+    """Return a number for each type: those of one number may share."""
+    return types.g if types.rules.sizes == "equal" else np.zeros_like(types.g)
+
+
+def standing_for(round_: Round, types: GroupTypes, middle: Ints, of: Ints) -> GroupTypes:
+    """Return some types that stand for all that are able, type t for that at ``of[t]``; nothing goes on as it is."""
     count = np.zeros(len(middle), dtype=np.int64)
-    np.add.at(count, of[able], types.count[able])
-    coarse = _of_clusters(round_, types, middle, of, count)
-    return GroupColumns.of_types(coarse, all_groups(bucket[middle], count, types.largest))
-
-
-def _of_clusters(round_: Round, types: GroupTypes, middle: Ints, of: Ints, count: Ints) -> GroupTypes:
-    """Return clusters as types; nothing goes on as it is."""
+    np.add.at(count, of, types.able(round_))
     return replace(
         types,
         type_of=of[types.type_of],
@@ -68,7 +73,7 @@ def _of_clusters(round_: Round, types: GroupTypes, middle: Ints, of: Ints, count
     )
 
 
-def _features(types: GroupTypes, kinds: Ints) -> Floats:
+def features(types: GroupTypes, kinds: Ints) -> Floats:
     """Return what makes types similar: stage times, GPUs and weight, each by how much it differs."""
     traits = np.column_stack([types.stages[kinds], types.g[kinds], types.weight[kinds], 4 * types.priority[kinds]])
     values = traits.astype(np.float64)
@@ -78,27 +83,27 @@ def _features(types: GroupTypes, kinds: Ints) -> Floats:
     return scaled
 
 
-def _clustered(points: Floats, count: Ints, most: int) -> tuple[Ints, Ints]:
+def clustered(points: Floats, count: Ints, most: int) -> tuple[Ints, Ints]:
     """Return the point in the middle of each cluster, and the cluster of each point.
 
     The first middles are far from each other (Gonzalez 1985), then they move to the means (Lloyd 1982).
     """
     chosen = [int(np.argmax(count))]
-    distance = _apart(points, points[chosen])[:, 0]
+    distance = apart(points, points[chosen])[:, 0]
     while len(chosen) < most and distance.max() > 0:
         chosen.append(int(distance.argmax()))
-        distance = np.minimum(distance, _apart(points, points[chosen[-1:]])[:, 0])
+        distance = np.minimum(distance, apart(points, points[chosen[-1:]])[:, 0])
     means = points[chosen]
     for _ in range(_MOVES):
-        cluster = _apart(points, means).argmin(axis=1)
+        cluster = apart(points, means).argmin(axis=1)
         total = np.bincount(cluster, count, minlength=len(means))
         sums = np.column_stack([np.bincount(cluster, count * one, minlength=len(means)) for one in points.T])
         means = np.where(total[:, None] > 0, sums / np.maximum(total, 1)[:, None], means)
-    middle = np.unique(_apart(points, means).argmin(axis=0))
-    return middle, _apart(points, points[middle]).argmin(axis=1)
+    middle = np.unique(apart(points, means).argmin(axis=0))
+    return middle, apart(points, points[middle]).argmin(axis=1)
 
 
-def _apart(points: Floats, others: Floats) -> Floats:
+def apart(points: Floats, others: Floats) -> Floats:
     """Return the squared distance of each point to each other one."""
     squares: Floats = ((points[:, None] - others) ** 2).sum(axis=2)
     return squares

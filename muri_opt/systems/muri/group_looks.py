@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.interleaving import SLOWDOWN
-from muri_opt.systems.muri.pair_meetings import STEPS, PairMeetings, Suits
+from muri_opt.systems.muri.pair_meetings import SLOTS, STEPS_OF_PAIR, PairMeetings
 
 if TYPE_CHECKING:
     from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
 
 Floats = NDArray[np.floating[Any]]
+PER_STEP: Final = 7e-8
+"""Work of a step: two jobs with a third."""
 PER_JOB: Final = 4
 """Pairs that a quick look takes of each job."""
 MOST_STEPS: Final = 500_000_000
@@ -41,6 +43,10 @@ _STEPS_OF_TWO: Final = 0.45
 _STEPS_OF_FOUR: Final = 3
 OF_PAIR: Final = 32
 """Groups of a pair that are found in wide and full looks."""
+MOST_FOUND: Final = 100_000
+"""Groups of four after which a full look goes on with those only that are above their price by more."""
+MOST_PAIRS: Final = 2_000_000
+"""Pairs that are kept in a tree."""
 _BLOCK: Final = 1 << 15
 _TOGETHER: Final = 1 << 16
 _CELLS: Final = 1 << 21
@@ -119,7 +125,6 @@ class Bucket:
         shortest = np.maximum(pricing.unit, sum(self.times))
         self.alone = float((self.adds / (shortest * self.slow[3]) - self.pays).max()) if self.largest > 2 else 0.0
         self.step = max(1, _BLOCK // max(1, self.count))
-        self.is_tried = False
         self.third_seats = ((0, 2, 1), (0, 2, 3)) if self.slots >= 4 else ((0, 1, 2), (1, 0, 2))
 
     def groups(self, reach: Reach) -> Iterator[Ints]:
@@ -131,9 +136,12 @@ class Bucket:
         if self.largest == 2:
             return
         first, second = self._in_line(first, second, score)
-        if reach is Reach.WIDE:
+        meets = reach is Reach.FULL and self._meets
+        if meets:
+            yield from self._all_met()
+        if meets or reach is Reach.WIDE:  # threes are rare: those of some pairs are enough
             some = _parts(len(first), WIDE_PARTS, self.pricing.turn)
-            first, second = first[some], second[some]
+            first, second, reach = first[some], second[some], Reach.WIDE
         for begin in range(0, len(first), self.step):
             if reach is Reach.FULL and self.pricing.budget.over():
                 self.pricing.complete = False
@@ -144,7 +152,8 @@ class Bucket:
         """Return the work of a full look, as far as some pairs tell, at equal distances in their line."""
         if self.count < 2 or self.largest < 3:
             return 0.0
-        self.is_tried = True
+        if self._meets:
+            return PER_STEP * (STEPS_OF_PAIR * self.count**2 / 2 + self.meetings.count(self.fixed))
         first, second, score, _ = self._all_pairs(wide=True)
         first, second = self._in_line(first, second, score)
         some = _parts(len(first), TRIED_PARTS, 0)
@@ -280,29 +289,39 @@ class Bucket:
         most = min(MOST_SUITED, self.count) if reach is Reach.WIDE else self.count
         thirds = _suited(one.half[able], (pays - top)[able], most)
         fourths = _suited(other.half[able], (pays - high)[able], most)
-        if self.rule.adds_up and self.slots == 4:
-            yield self._met(first[able], second[able], Suits(thirds, fourths))
-            return
         for wide, rows in _alike(thirds.sum(axis=1), fourths.sum(axis=1)):
             self.pricing.spend(_STEPS_OF_TWO * len(rows) * wide[0] * wide[1])
             for places in np.array_split(able[rows], len(rows) * wide[0] * wide[1] // _CELLS + 1):
                 yield self._paying(first[places], second[places], one.of(places), other.of(places), wide)
 
+    @property
+    def _meets(self) -> bool:
+        """Whether all pairs can be kept, and their slots add up to the period of a group of four."""
+        adds_up = self.rule.adds_up and self.slots == SLOTS and not self.idle
+        return adds_up and self.largest > 3 and self.fixed > 0 and self.count * (self.count - 1) // 2 <= MOST_PAIRS
+
     @cached_property
     def meetings(self) -> PairMeetings:
-        """All pairs that could be half of a group."""
-        return PairMeetings(self.times, self.adds / self.slow[4], self.pays, self.score, self.fixed)
+        """All pairs, with what they add and pay."""
+        return PairMeetings(self.pricing.tree(self.units, self.times), self.adds / self.slow[4], self.pays)
 
-    def _met(self, first: Ints, second: Ints, suits: Suits) -> Ints:
-        """Return the best groups of pairs with all others."""
-        score = self.score[first, second]
-        if self.is_tried:
-            self.pricing.spend(STEPS * self.meetings.count(score, suits))
-            return self._types(*np.zeros((4, 0), dtype=np.int64))
-        met = self.meetings.of(first, second, score, suits)
-        self.pricing.spend(STEPS * self.meetings.last)
-        groups = np.column_stack([first[met.row], second[met.row], met.third, met.fourth])
-        return self._best_fours(groups, met.row, self.fixed, OF_PAIR)
+    def _all_met(self) -> Iterator[Ints]:
+        """Yield all groups of four above their price; after very many, of the others those that are above by more."""
+        self.pricing.spend(STEPS_OF_PAIR * self.count**2 / 2)
+        bar, profits = [self.fixed], np.zeros(0)
+        for met in self.meetings.above(lambda: bar[-1]):
+            self.pricing.spend(self.meetings.work)
+            self.meetings.work = 0.0
+            if self.pricing.budget.over():
+                self.pricing.complete = False
+                return
+            groups, worth = self._best(met.groups, met.pair, bar[-1], OF_PAIR)
+            yield self._types(*groups.T)
+            profits = np.append(profits, worth)
+            if len(profits) > MOST_FOUND:
+                self.pricing.complete = False
+                bar.append(float(np.median(profits)))
+                profits = profits[profits > bar[-1]]
 
     def _paying(self, first: Ints, second: Ints, one: _Suits, other: _Suits, most: tuple[int, int]) -> Ints:
         """Return the best groups of each pair that are above their price, with so many jobs in the two free seats.
@@ -328,7 +347,11 @@ class Bucket:
         return self._best_fours(np.column_stack([first[row], second[row], third, fourth]), row, self.fixed, OF_PAIR)
 
     def _best_fours(self, groups: Ints, row: Ints, least: float, most: int) -> Ints:
-        """Return so many of the best groups of each row, of those above what they have to be."""
+        """Return so many of the best groups of each row, of those above what they have to be, as types."""
+        return self._types(*self._best(groups, row, least, most)[0].T)
+
+    def _best(self, groups: Ints, row: Ints, least: float, most: int) -> tuple[Ints, Floats]:
+        """Return the same as jobs, with what they are worth above the prices of their jobs."""
         self.pricing.spend(_STEPS_OF_FOUR * len(groups))
         apart = (groups[:, 2] != groups[:, 3]) & (groups[:, 2:, None] != groups[:, None, :2]).all(axis=(1, 2))
         row, groups = row[apart], groups[apart]
@@ -337,7 +360,8 @@ class Bucket:
         above = np.flatnonzero(worth > least)
         line = above[np.lexsort((-worth[above], row[above]))]
         rank = np.arange(len(line)) - np.searchsorted(row[line], row[line])
-        return self._types(*groups[line[rank < most]].T)
+        best = line[rank < most]
+        return groups[best], worth[best]
 
     def _types(self, *jobs: Ints) -> Ints:
         groups = np.sort(self.units[np.column_stack(jobs)], axis=1)

@@ -8,9 +8,9 @@ bounds; which pairs are looked at decides whether it is quick or finds nearly al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,18 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Budget, unlimited
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_keys import different
-from muri_opt.systems.muri.group_looks import Bucket, Reach
+from muri_opt.systems.muri.group_looks import PER_STEP, Bucket, Reach
 from muri_opt.systems.muri.interleaving import slot_count
 from muri_opt.systems.muri.interleaving.patterns import pattern_named
+from muri_opt.systems.muri.pair_meetings import PairTree
 from muri_opt.systems.muri.program_prices import adds_alone
 from muri_opt.systems.muri.program_types import GroupTypes
 
 Floats = NDArray[np.float64]
-PER_STEP: Final = 7e-8
-"""Work of a step: two jobs with a third."""
+TINY: Final = 1e-6
 _STEPS_OF_SEEN: Final = 40
+_AT_ONCE: Final = 500
+"""Groups that are looked through between two looks at which types have enough."""
 
 
 class Seen(NamedTuple):
@@ -70,6 +72,7 @@ class GroupPricing:
         line = np.argsort(types.stages, axis=1, kind="stable")
         self.alike = line @ line.shape[1] ** np.arange(line.shape[1])
         """Jobs whose longest stages are the same have the same number: to look at them together takes less time."""
+        self._trees: dict[bytes, PairTree] = {}
 
     def look(
         self, charges: Charges, reach: Reach, budget: Budget, *, least: float = 0.0, among: Ints | None = None
@@ -104,7 +107,31 @@ class GroupPricing:
             units = np.repeat(kinds, np.minimum(able[kinds], self.types.largest))
             yield Bucket(self, units, gpus, charges, least)
 
+    def tree(self, units: Ints, times: Sequence[NDArray[np.floating[Any]]]) -> PairTree:
+        """Return all pairs of jobs by their times, which are the same at all prices."""
+        key = units.tobytes()
+        if key not in self._trees:
+            self._trees[key] = PairTree(times)
+        return self._trees[key]
+
     def spend(self, steps: float) -> None:
         """Count steps of a look."""
         self.spent += PER_STEP * steps
         self.budget.spend(PER_STEP * steps)
+
+
+def best_of_types(seen: Seen, kinds: int, most: int, least: float) -> list[int]:
+    """Return the places of the best groups above the least, so many with every type."""
+    able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
+    able = able[np.argsort(-seen.profit[able], kind="stable")]
+    taken, kept = np.zeros(kinds + 1, dtype=np.int64), list[int]()
+    taken[-1] = most  # of no job there are enough
+    for begin in range(0, len(able), _AT_ONCE):
+        some = able[begin : begin + _AT_ONCE]
+        some = some[(taken[seen.groups[some]] < most).any(axis=1)]
+        for place, row in zip(some.tolist(), seen.groups[some].tolist(), strict=True):
+            of = [kind for kind in row if kind >= 0]
+            if (taken[of] < most).any():
+                taken[of] += 1
+                kept.append(place)
+    return kept

@@ -52,11 +52,6 @@ class GroupColumns:
         return _columns(round_, rules)
 
     @classmethod
-    def over(cls, round_: Round, rules: GroupRules, groups: Ints) -> GroupColumns:
-        """Return types and some groups only, with all that go on as they are; jobs may be on any nodes."""
-        return cls.of_types(GroupTypes.of(round_, rules), groups)
-
-    @classmethod
     def of_types(cls, types: GroupTypes, groups: Ints) -> GroupColumns:
         """Return some groups of types, and after them all that go on as they are."""
         spot = np.zeros(len(groups) + len(types.homes.home), dtype=np.int64)

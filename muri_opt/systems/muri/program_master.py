@@ -21,7 +21,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.systems.muri.coarse_prices import coarse_columns
 from muri_opt.systems.muri.group_keys import different
 from muri_opt.systems.muri.group_looks import Reach
-from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen
+from muri_opt.systems.muri.group_pricing import Charges, GroupPricing, Seen, best_of_types
 from muri_opt.systems.muri.program_columns import GroupColumns
 from muri_opt.systems.muri.program_types import GroupTypes
 
@@ -39,7 +39,6 @@ GRANTS: Final = (0.0, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.014, 0.02, 0.03
 the last is as good as no bound."""
 FULL_PART: Final = 0.65
 """Part of what is left that a full look may take: what is checked at last is as much as what such a look sees."""
-TINY: Final = 1e-6
 _FINE: Final = 1e-4
 """Part of the value that all groups together may be above their prices."""
 _NEW_OF_TYPE: Final = 2
@@ -50,10 +49,10 @@ _NEAR: Final = 1.0
 """Standard deviations of profits by which those groups may be below what they pay."""
 _DRY: Final = 50
 """Quick looks are over that find fewer groups than one for so many types."""
-_COVERED: Final = 3
+_RISEN_LITTLE: Final = 0.015
+"""Part of their bound by which prices to begin with may rise, so that they are kept."""
+_COVERED: Final = 4
 """Times that the best prices are looked at again, and rise where groups are above them."""
-_AT_ONCE: Final = 500
-"""Groups that are looked through between two looks at which types have enough."""
 _RISEN: Final = 4_000
 """Groups that are added at once to the program that tells by how much prices rise."""
 _RISES: Final = 4
@@ -94,6 +93,8 @@ class Master:
         self.pricing = GroupPricing(types, self.able)
         self.groups = np.zeros((0, types.largest), dtype=np.int64)
         self.reach, self.dry = Reach.QUICK, False
+        self.first: Prices | None = None
+        """Prices to begin with, if there are any."""
         self.told: Prices = {}
         self.parts, self.parts_at_home = np.zeros(0), np.zeros(len(types.homes.home))
         self.best: Prices = {}
@@ -120,7 +121,7 @@ class Master:
     def columns(self) -> GroupColumns:
         """The groups with their values, and those that go on as they are."""
         if self._columns is None or len(self._columns.value) != len(self.groups) + len(self.types.homes.home):
-            self._columns = GroupColumns.over(self.round_, self.types.rules, self.groups)
+            self._columns = GroupColumns.of_types(self.types, self.groups)
         return self._columns
 
     def take(self, groups: Ints) -> int:
@@ -152,7 +153,7 @@ class Master:
         The first prices are good, and those of the program are not before it has enough groups: half of the best ones
         so far is mixed in. What quick looks say of a bound is only good enough to tell which prices are the best.
         """
-        self.told = first = self.first_prices(budget)
+        self.told = first = self.first or self.first_prices(budget)
         self._generate(budget.share(part), share=0.5, few=len(self.types.g) / 5)
         return first
 
@@ -172,6 +173,10 @@ class Master:
         less than a higher price of all GPUs. Where a full look is too much work, GPUs are dearer by so much that it is
         not: then the check, which looks at as much, is quick enough, too.
         """
+        known = self.groups
+        if self.first is not None and self._cover(self.first, budget):
+            return self.best
+        self.reach, self.groups, self.first = Reach.QUICK, known, None
         first = self.look_quickly(budget, QUICK_PART)
         self.reach = Reach.WIDE
         self.told = _between(first, self.told, 0.5)  # quick looks do not tell which of the two are better
@@ -187,6 +192,26 @@ class Master:
             self.covered = not (seen.profit > self._least).any()
             self.best = self._risen(self.best, seen).prices
         return self.best
+
+    def _cover(self, first: Prices, budget: Budget) -> bool:
+        """Make the best prices of those to begin with: they rise where groups of full looks are above them.
+
+        Return whether they rise by so little that nothing better is to be expected in a short time.
+        """
+        self.take(self.chosen(self.look(first)))
+        self.reach, self.looking, self.value = Reach.FULL, budget, self._total(first)
+        self.best = self._dearer(first)
+        for _ in range(_COVERED):
+            seen = self.look(self.best)
+            self.take(self.chosen(seen))
+            self.best = self._risen(self.best, seen).prices
+            self.covered = self.pricing.complete and not (seen.profit > self._least).any()
+            if self.pricing.complete:
+                self.bound = self._total(self.best)
+            is_near = self._total(self.best) <= (1 + _RISEN_LITTLE) * self._total(first)
+            if not is_near or self.covered or self._ends(budget):
+                break
+        return is_near
 
     def price(self, multipliers: Prices) -> Turn:
         """Take up groups that are worth more than they pay; the bound is as good as what was looked at."""
@@ -310,20 +335,8 @@ class Master:
         """Return the best groups of every type; at the very first prices also those that nearly pay."""
         first = len(self.groups) < _FIRST * len(self.types.g)
         least = -_NEAR * float(seen.profit.std() if first and len(seen.profit) else 0.0)
-        able = np.flatnonzero(seen.profit > least + TINY * max(1.0, float(np.abs(seen.profit).max(initial=0.0))))
-        able = able[np.argsort(-seen.profit[able], kind="stable")]
         most = _NEW_OF_TYPE if self.reach is Reach.QUICK and not first else _FIRST
-        taken, kept = np.zeros(len(self.types.g) + 1, dtype=np.int64), []
-        taken[-1] = most  # of no job there are enough
-        for begin in range(0, len(able), _AT_ONCE):
-            some = able[begin : begin + _AT_ONCE]
-            some = some[(taken[seen.groups[some]] < most).any(axis=1)]
-            for place, row in zip(some.tolist(), seen.groups[some].tolist(), strict=True):
-                kinds = [kind for kind in row if kind >= 0]
-                if (taken[kinds] < most).any():
-                    taken[kinds] += 1
-                    kept.append(place)
-        return seen.groups[kept]
+        return seen.groups[best_of_types(seen, len(self.types.g), most, least)]
 
     def solve_master(self, budget: Budget) -> Told[Prices] | None:
         """Return the prices of the program over the known groups."""

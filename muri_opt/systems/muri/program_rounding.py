@@ -17,7 +17,8 @@ from muri_opt.rounds import Budget, Limits
 from muri_opt.rounds.amounts import Ints
 from muri_opt.systems.muri.group_exchange import exchanged, in_order
 from muri_opt.systems.muri.group_keys import keys
-from muri_opt.systems.muri.program_master import TINY, Master
+from muri_opt.systems.muri.group_pricing import TINY
+from muri_opt.systems.muri.program_master import Master
 
 FEW: Final = 40
 """Jobs up to which the rest of a program is left to a solver."""

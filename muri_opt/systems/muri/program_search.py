@@ -17,13 +17,16 @@ from muri_opt.systems.muri.program_master import Master, Program
 from muri_opt.systems.muri.program_prices import job_prices
 from muri_opt.systems.muri.program_rounding import Rounding
 from muri_opt.systems.muri.program_types import GroupTypes
+from muri_opt.systems.muri.sample_prices import sample_prices
 from muri_opt.systems.pooled_limits import whole_prices
 from muri_opt.systems.program import Searched
 
 CHECK: Final = 2.5e-9
 """Seconds that checking prices takes at least, for each three jobs that may share."""
 CHECKING: Final = 1.6
-"""How much longer it takes than a full look at the same prices, at most."""
+"""How often a full look at the same prices it takes besides, at most."""
+SAMPLING: Final = 0.12
+"""Part of the budget that is for prices of a sample."""
 PRICING: Final = 0.65
 """Part of the budget that is for prices; what is left of it is for a decision, and for the check."""
 SHORT: Final = 0.75
@@ -61,13 +64,14 @@ def search_groups(
     master = Master(program, round_, types, relax)
     master.take(_started(round_, types, start))
     master.rising = master.looking = within
+    master.first = sample_prices(master, within.share(SAMPLING))
     duals: LinearDuals | None
     if is_short:
         master.look_quickly(within.until(PRICING))
         duals = job_prices(round_, types.rules)
     else:
         duals = whole_prices(dict(master.priced(within.until(PRICING))), always=("once", "gpus"))
-        within = _without_check(budget, CHECKING * master.seconds_of_look())
+        within = _without_check(budget, check + CHECKING * master.seconds_of_look())
     values = Rounding(master, solve).values(within)
     found = f"{len(master.groups):,} groups were priced of those that there are"
     return Searched(

@@ -37,6 +37,8 @@ LARGEST: Final = 1e36
 """Numbers up to which floats of 32 bits hold the sum of some."""
 _OF_A_GROUP: Final = 0.04
 """Part of the time that a group of four takes alone, where pairs are looked at with one another."""
+_STEPS: Final = 200
+"""Periods for which it is known what the best third job adds at most."""
 _BLOCK: Final = 1 << 15
 _TOGETHER: Final = 1 << 16
 _MARGIN: Final = 1e-9
@@ -145,6 +147,10 @@ class _Scan:
         pairs = [*self._pairs(seats[0], seats[2], whole=not opposite, least=needs - self.bidders.fixed)]
         first, second = (np.concatenate([pair[place] for pair in pairs]) for place in (0, 1))
         score = np.concatenate([pair[2] for pair in pairs]) + self.bidders.fixed
+        if self.size == 3 and len(score):
+            score += self._best_third(first, second, seats) - best
+            able = np.flatnonzero(score >= needs)
+            first, second, score = first[able], second[able], score[able]
         order = np.argsort(-score, kind="stable")
         first, second, score = first[order], second[order], score[order]
         best = float(score[0]) if opposite and len(score) else best
@@ -192,6 +198,16 @@ class _Scan:
             return float(2 * self.bidders.alone.max(initial=0.0))
         others = (pair[2].max(initial=_NEVER) for pair in self._pairs(seats[1], seats[3], whole=True, least=_NEVER))
         return float(max(others, default=_NEVER)) + self.bidders.fixed
+
+    def _best_third(self, first: Ints, second: Ints, seats: tuple[int, ...]) -> Floats:
+        """Return what any third job is above what it pays, at most, at the period of each pair or a little less."""
+        pair = {seats[0]: [times[first] for times in self.times], seats[2]: [times[second] for times in self.times]}
+        period, own = self._period(pair), self.bidders.stages.sum(axis=1)
+        steps = np.quantile(period, np.linspace(0.0, 1.0, _STEPS))
+        worth = self.bidders.adds * self.bidders.left / np.maximum(1.0, np.maximum(steps[:, None], own))
+        most = (worth - self.bidders.pays).max(axis=1)
+        best: Floats = most[np.searchsorted(steps, period, side="right") - 1]
+        return best
 
     def _needs(self, best: float, *, opposite: bool) -> float:
         """Return what a pair must be above what it pays, so that a group with it can be above the floor.

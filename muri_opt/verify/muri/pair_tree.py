@@ -152,8 +152,8 @@ class PairTree:
             np.greater(longer, period, out=above)
             if above.any():
                 found.append(np.flatnonzero(above) + row * above.size)
-        row, column, place = np.unravel_index(np.concatenate(found), (_LEAF, *adds.shape))
-        return self._groups(_LEAF * one[place] + row, _LEAF * second[place] + column, other[place])
+        mine_at, theirs_at, place = np.unravel_index(np.concatenate(found), (_LEAF, *adds.shape))
+        return self._groups(_LEAF * one[place] + mine_at, _LEAF * second[place] + theirs_at, other[place])
 
     def _groups(self, pairs: Ints, others: Ints, other: Ints) -> Ints:
         """Return the groups of two pairs each, of which no job is in both."""
@@ -171,17 +171,17 @@ def _in_boxes(slots: Floats, levels: int) -> Ints:
     They are as many as the boxes hold; those beyond the pairs stand for nobody.
     """
     count = slots.shape[1]
-    line = np.arange(_LEAF << levels)
+    line: Ints = np.arange(_LEAF << levels)
     points = slots.astype(np.float32)
     for level in range(levels):
-        line = line.reshape(1 << level, -1)
-        at = np.minimum(line, count - 1)
+        boxes: Any = line.reshape(1 << level, -1)
+        at = np.minimum(boxes, count - 1)
         spread = [np.ptp(slot[at], axis=1) for slot in points]
         widest = np.argmax(spread, axis=0)
         values = points[widest[:, None], at]
-        half = line.shape[1] // 2
-        line = np.take_along_axis(line, np.argpartition(values, half, axis=1), axis=1)
-    return line.ravel()
+        in_halves = np.argpartition(values, boxes.shape[1] // 2, axis=1)
+        line = np.take_along_axis(boxes, in_halves, axis=1).ravel()
+    return line
 
 
 def _boxes(slots: Floats, adds: Floats, pays: Floats, count: int) -> _Boxes:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.muri_priced_gap import KINDS, OBJECTIVES, different_jobs, gap_of
 from muri_opt.rounds import Budget, Limits, Round, unlimited
 from muri_opt.solve.solvers import relaxation
-from muri_opt.systems.muri import pair_meetings, program_master
+from muri_opt.systems.muri import group_looks, pair_meetings, program_master
 from muri_opt.systems.muri.coarse_prices import CLUSTERS, coarse_columns
 from muri_opt.systems.muri.group_looks import Reach
 from muri_opt.systems.muri.group_pricing import Charges, GroupPricing
@@ -36,14 +36,15 @@ def charges_of(types: GroupTypes, once: np.ndarray, gpu: float) -> Charges:
     return Charges(job=once[types.first_job], per_gpu=np.zeros(len(types.g)), gpu=gpu)
 
 
-@pytest.mark.parametrize("columns_at_once", [3, 4096])
+@pytest.mark.parametrize("at_once", [3, 4096])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_full_look_finds_the_group_that_is_most_above_its_price(
-    kind: str, objective: str, columns_at_once: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, objective: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At the prices of the relaxation, lowered for some jobs."""
-    monkeypatch.setattr(pair_meetings, "_COLUMNS", columns_at_once)
+    monkeypatch.setattr(pair_meetings, "_AT_ONCE", at_once)
+    monkeypatch.setattr(pair_meetings, "_TOGETHER", at_once)
     round_ = different_jobs(kind, 18, 3)
     program = GroupingFormulation(rules=rules_of(objective))
     columns = GroupColumns.of(round_, program.rules)
@@ -143,6 +144,21 @@ def test_a_full_look_that_ends_too_early_says_so() -> None:
     assert pricing.complete
     pricing.look(charges, Reach.FULL, Budget(limits=Limits(seconds=None, work=1e-9)))
     assert not pricing.complete
+
+
+def test_a_full_look_that_finds_too_many_groups_goes_on_with_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_looks, "MOST_FOUND", 50)
+    round_ = different_jobs("models", 40, 2)
+    types = GroupTypes.of(round_, rules_of("efficiency"))
+    pricing = GroupPricing(types, types.able(round_))
+    charges = charges_of(types, np.full(40, 60_000.0), 300_000.0)
+    some = pricing.look(charges, Reach.FULL, unlimited())
+    monkeypatch.setattr(group_looks, "MOST_FOUND", 10**9)
+    another = GroupPricing(types, types.able(round_))
+    every = another.look(charges, Reach.FULL, unlimited())
+    assert (pricing.complete, another.complete) == (False, True)
+    assert some.profit.max() == every.profit.max()
+    assert len(some.groups) < len(every.groups)
 
 
 def test_the_gap_of_a_large_round_is_told() -> None:

@@ -133,9 +133,10 @@ def test_where_not_all_is_looked_at_more_is_conceded(monkeypatch: pytest.MonkeyP
     round_, rules = _round(rng, 12, 4, running=False), Sharing()
     duals = LinearDuals(denominator=1, multipliers={"once": (1_000,) * 12, "gpus": (500_000,)})
     listed, scanned = _both(round_, rules, duals, monkeypatch)
-    monkeypatch.setattr(pair_scan, "MOST_STEPS", 12 * 3)
-    short = _both(round_, rules, duals, monkeypatch)
-    monkeypatch.setattr(pair_scan, "MOST_STEPS", 10**9)
+    with monkeypatch.context() as patched:  # pairs that cannot all be kept
+        patched.setattr(pair_scan, "MOST_PAIRS", 0)
+        patched.setattr(pair_scan, "MOST_STEPS", 12 * 3)
+        short = _both(round_, rules, duals, patched)
     monkeypatch.setattr(pair_scan, "MOST_FOURS", 2)
     few = _both(round_, rules, duals, monkeypatch)
     assert listed == scanned == short[0] == few[0]
