@@ -75,8 +75,10 @@ class ListSchedule:
         """
         running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
+        began = monotonic()
         shares = self._settled(self._in_order(held), held, until)
-        while monotonic() < until and self._places_matter() and self._another_fits(shares):
+        while 2 * monotonic() - began < until and self._places_matter() and self._another_fits(shares):
+            began = monotonic()  # what follows takes about as long as what was done before, or longer
             again = self._in_order(shares)
             if again.keys() == shares.keys():
                 return shares
@@ -114,7 +116,7 @@ class ListSchedule:
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
         made = rearranged_at_home(
-            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known
+            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known, until=until
         )
         placed = None if made is None else made.shares
         if made is None and len(order) <= MOST_TRIED:
