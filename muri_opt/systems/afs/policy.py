@@ -202,7 +202,8 @@ class ElasticPolicy(Policy):
         runs = np.flatnonzero(held)
         if (held[runs] >= values.fresh.shape[1]).any():
             return True
-        return sum(values.fresh[runs, held[runs]].tolist()) >= value
+        most: list[int] = values.fresh[runs, held[runs]].tolist()
+        return sum(most) >= value
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return who starts where no time is left: all that wait with equal shares, or the first with one GPU each."""

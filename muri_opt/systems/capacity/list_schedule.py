@@ -71,7 +71,8 @@ class ListSchedule:
         Chosen gangs that run stay where they are if all chosen ones find room around them; where not all can stay, the
         cheapest restarts are looked for. Who finds room may depend on where the others are, so the schedule is made
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
-        that run are better by the order, so this ends; after the moment ``until`` of ``time.monotonic`` it ends as it is.
+        that run are better by the order, so this ends; and it does not begin again where that would not end before the
+        moment ``until`` of ``time.monotonic``.
         """
         running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}

@@ -50,7 +50,7 @@ def rearranged_at_home(
     known: KnownParts | None = None,
     until: float = inf,
 ) -> Rearrangement | None:
-    """Return the same to be changed further; after the moment ``until`` of ``time.monotonic`` nobody is pushed aside."""
+    """Return the same to be changed further; after ``until``, of ``time.monotonic``, nobody is pushed aside."""
     some = list(jobs)
     homes = {job: held[job] for job in some if job in held}
     made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate, known=known)
