@@ -25,11 +25,16 @@ def change_list_breaches(round_: Round, result: Result, decision: Decision) -> I
         yield from _cost_breaches(round_, result, true)
     if result.changes is None:
         return
-    told: dict[str, list[tuple[str, float, object, object]]] = {}
-    for kind in ("start", "stop", "move", "resize", "regroup", "keep"):
-        for change in getattr(result.changes, kind):
-            facts = kind, change.restart_seconds, change.before, change.after
-            told.setdefault(change.job, []).append(facts)
+    every = [
+        (change.job, (kind, change.restart_seconds, change.before, change.after))
+        for kind in ("start", "stop", "move", "resize", "regroup", "keep")
+        for change in getattr(result.changes, kind)
+    ]
+    if len(every) == len(true) and dict(every) == true:
+        return
+    told: dict[str, list[Facts]] = {}
+    for name, facts in every:
+        told.setdefault(name, []).append(facts)
     for job in round_.jobs:
         said, is_ = told.pop(job.id, []), [true[job.id]] if job.id in true else []
         if said != is_:

@@ -150,7 +150,7 @@ def with_one_more(best: Ints, table: Mapping[int, int]) -> Ints:
     """
     most = len(best) - 1
     sizes = tuple(gpus for gpus in table if gpus <= most)
-    if best.dtype == np.int64 and _MANY <= len(sizes) and 2 * len(sizes) > max(sizes) - min(sizes):
+    if best.dtype == np.int64 and len(sizes) >= _MANY and 2 * len(sizes) > max(sizes) - min(sizes):
         return _with_many(best, table, sizes)
     result = best.copy()
     if best.dtype == np.int64 and len(sizes) > _SOME and len(sizes) * most <= _AT_ONCE:

@@ -73,11 +73,12 @@ class RunningJobs:
 
     def may_be(self, names: Collection[str], gpus: Mapping[str, int]) -> bool:
         """Return whether jobs that have these GPUs together may be a group that runs."""
-        alone = next((self._alone.get(name) for name in names), None)
+        first = next(iter(names), "")
+        alone = self._alone.get(first)
         if alone is not None:  # nobody shares there, so that nothing has to be counted
             now = alone.placement or {}
             return len(names) == 1 and (gpus == now or placed(gpus) == placed(now))
-        same = next((self._of.get(name) for name in names), None)
+        same = self._of.get(first)
         if same is None or any(self._of.get(name) is not same for name in names):
             return False
         if len(names) > same.size or (gpus != same.jobs[0].placement and placed(gpus) != same.where):

@@ -96,3 +96,17 @@ def test_the_rest_of_the_jobs_has_its_best_for_any_gpus(total: int, tables: list
 def test_what_is_too_much_to_count_is_worth_as_much_as_with_any_gpus() -> None:
     tables = [{10**6: 5, 1: 4}, {10**6: 7}, {}]
     assert best_from_each(10**7, tables) == [[12], [7], [0], [0]]
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=60),
+    st.dictionaries(st.integers(0, 70), st.integers(-20, 50), max_size=70),
+)
+def test_sums_of_many_sizes_are_those_of_each(steps: list[int], table: dict[int, int]) -> None:
+    best = np.cumsum(np.array(steps, dtype=np.int64))
+    plain = [
+        max([int(have), *(int(best[gpus - size]) + worth for size, worth in table.items() if size <= gpus)])
+        for gpus, have in enumerate(best)
+    ]
+    assert with_one_more(best, table).tolist() == plain
+    assert counting._with_all(best, [table]).tolist() == plain

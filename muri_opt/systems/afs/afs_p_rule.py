@@ -11,9 +11,7 @@ from muri_opt.systems.afs.seeded_coin import Coin
 from muri_opt.systems.curves import Ints
 
 
-def afs_p_shares(
-    speed: Ints, cap: Ints, gpus: int, *, quanta: Ints, keeps: Ints, order: ArrayLike, coin: Coin
-) -> Ints:
+def afs_p_shares(speed: Ints, cap: Ints, gpus: int, *, quanta: Ints, keeps: Ints, order: ArrayLike, coin: Coin) -> Ints:
     """Return how many of ``gpus`` GPUs each job gets when nothing is known of how long they are.
 
     Jobs are taken by finished ``quanta``, fewest first, then in the given order. Each gets one GPU while there are any,

@@ -49,15 +49,13 @@ class CoinScans:
         for start in range(0, len(shares), _ROWS):
             look_at_clock()
             rows, jobs = places[start : start + _ROWS], places[start + 1 :]
-            if ratio is None:
-                open_ = self._is_open(rows[:, None], jobs)
-            else:
-                open_ = np.abs(ratio[rows, None] - ratio[jobs]) < 1
-            after = jobs > rows[:, None]
+            some = rows[:, None]
+            open_ = self._is_open(some, jobs) if ratio is None else np.abs(ratio[some] - ratio[jobs]) < 1
+            after = jobs > some
             self._tosses[rows] = np.count_nonzero(open_ & after, axis=1)
             row, place = np.nonzero(after & ~open_)
-            some, first = np.unique(row, return_index=True)
-            self._clear[rows[some]] = jobs[place[first]]
+            shut, first = np.unique(row, return_index=True)
+            self._clear[rows[shut]] = jobs[place[first]]
 
     @property
     def any(self) -> bool:

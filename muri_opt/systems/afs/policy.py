@@ -35,7 +35,7 @@ from muri_opt.systems.capacity.fewer_nodes import with_fewer_nodes
 from muri_opt.systems.capacity.held_parts import Parts
 from muri_opt.systems.capacity.set_apart import SetApart, set_apart
 from muri_opt.systems.capacity.shares import parts_as_held
-from muri_opt.systems.curves import Curves
+from muri_opt.systems.curves import NEVER, Curves
 from muri_opt.systems.policy import Allowed, Policy, Rules, Span
 
 MOST_LOOKED_AT: Final = 20_000
@@ -147,7 +147,7 @@ class ElasticPolicy(Policy):
             jobs=np.arange(len(round_.jobs)),
             speed=curves.speed,
             cap=curves.cap,
-            time=curves.microseconds([job.remaining_iterations or 0 for job in round_.jobs]),
+            time=self._times(round_, curves),
             ladder=sizes.tolist() if self.packing == "node" and len(sizes) else None,
         )
         if not counts_gpus_only(round_):
@@ -157,6 +157,12 @@ class ElasticPolicy(Policy):
         if not whole and len(round_.jobs) * len(round_.cluster.nodes) <= MOST_LOOKED_AT:
             parts = still_parts(round_, lambda then: self._pooled(then, demand, sizes, seed)[0])
         return pooled_decision(round_, curves, parts)
+
+    def _times(self, round_: Round, curves: Curves) -> Ints:
+        """Return how long each job takes with each number of GPUs; forever where the rule does not know."""
+        if not self.knows_lengths:
+            return np.broadcast_to(np.int64(NEVER), curves.speed.shape)
+        return curves.microseconds([job.remaining_iterations or 0 for job in round_.jobs])
 
     def _pooled(self, round_: Round, demand: Demand, sizes: Ints, seed: int) -> tuple[dict[int, Parts], bool]:
         """Return GPUs of nodes by job where GPUs are counted together, and whether each share found room as decided."""
@@ -196,7 +202,8 @@ class ElasticPolicy(Policy):
         runs = np.flatnonzero(held)
         if (held[runs] >= values.fresh.shape[1]).any():
             return True
-        return sum(values.fresh[runs, held[runs]].tolist()) >= value
+        most: list[int] = values.fresh[runs, held[runs]].tolist()
+        return sum(most) >= value
 
     def starting(self, round_: Round, gpus: int) -> Sequence[tuple[int, int]]:
         """Return who starts where no time is left: all that wait with equal shares, or the first with one GPU each."""

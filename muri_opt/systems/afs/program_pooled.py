@@ -27,6 +27,8 @@ from muri_opt.systems.pooled_limits import Uses, add_limits, row_prices, whole_p
 from muri_opt.systems.program import Formulation
 
 LARGEST_PRODUCT = 1 << 62
+_STEPS = 4
+"""Steps of the search for a price after which shares are left out that no job buys any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +101,7 @@ class PooledSharing(Formulation):
         table, total = self._table(round_), round_.cluster.total_gpus
         if int(table.value.max(initial=0)) * max(1, total) >= LARGEST_PRODUCT:
             return None
-        start = np.flatnonzero(np.diff(table.jobs, prepend=-1))
-        low, high = 0, 1 + int(table.value.max(initial=0))
-        while high - low > 1:
-            price = (low + high) // 2
-            low, high = (price, high) if _bought(table, start, price) > total else (low, price)
-        price = high if _bought(table, start, 0) > total else 0
-        return LinearDuals(denominator=1, multipliers={"gpus": (price,)})
+        return LinearDuals(denominator=1, multipliers={"gpus": (_price(table, total),)})
 
     def duals(self, round_: Round, model: Model, row_duals: NDArray[np.float64]) -> LinearDuals:
         """Return the prices of GPUs, CPUs, memory and quotas from the duals of the linear relaxation."""
@@ -116,17 +112,38 @@ class PooledSharing(Formulation):
         return ShareTable.of(round_, self.objective, self.packing, self.horizon)
 
 
-def _bought(table: ShareTable, start: Ints, price: int) -> int:
-    """Return how many GPUs all jobs together would buy at a price, the fewest of what is equally good.
+def _price(table: ShareTable, total: int) -> int:
+    """Return the least price, of at least 1, at which jobs buy no more GPUs than there are; 0 if they do for nothing.
 
-    ``start`` is where the shares of each job that has any begin.
+    No job buys more at a higher price. So what a job buys between two prices is one of the shares from what it buys at
+    the higher one to what it buys at the lower one, and the others are left out from time to time.
     """
-    if not len(start):
+    job, gpus, value = table.jobs, table.gpus, table.value
+    count = int(job.max(initial=-1)) + 1
+    free = _bought(count, job, gpus, value, 0)
+    if free.sum() <= total:
         return 0
-    gain = table.value - price * table.gpus
-    best = np.maximum.reduceat(gain, start)
-    count = np.diff(start, append=len(gain))
-    chosen = np.flatnonzero((gain == np.repeat(best, count)) & (gain > 0))
-    mine = table.jobs[chosen]
-    first = np.flatnonzero(np.diff(mine, prepend=-1))  # of the shares of a job those with the fewest GPUs come first
-    return int(table.gpus[chosen[first]].sum())
+    low, high, least, most = 0, 1 + int(value.max(initial=0)), np.zeros(count, dtype=np.int64), free
+    steps = 0
+    while high - low > 1:
+        price, steps = (low + high) // 2, steps + 1
+        bought = _bought(count, job, gpus, value, price)
+        if bought.sum() > total:
+            low, most = price, bought
+        else:
+            high, least = price, bought
+        if steps % _STEPS == 0:
+            near = (gpus >= least[job]) & (gpus <= most[job])
+            job, gpus, value = job[near], gpus[near], value[near]
+    return high
+
+
+def _bought(count: int, job: Ints, gpus: Ints, value: Ints, price: int) -> Ints:
+    """Return how many GPUs each job would buy of these shares at a price, the fewest of what is equally good."""
+    found, gain = np.zeros(count, dtype=np.int64), value - price * gpus
+    if len(gain):
+        start = np.flatnonzero(np.diff(job, prepend=-1))
+        best = np.repeat(np.maximum.reduceat(gain, start), np.diff(start, append=len(gain)))
+        rows = np.flatnonzero((gain == best) & (gain > 0))[::-1]  # the last written, the fewest GPUs, stays
+        found[job[rows]] = gpus[rows]
+    return found

@@ -145,8 +145,8 @@ def speed_weights(alone: Ints) -> Ints:
 
 def _charged(values: Ints, restart: Ints, stands: Ints) -> Ints:
     """Return what is left of values if jobs restart: the part of the time for which shares stand."""
-    part = np.full((len(restart), 1), MILLIONTHS, dtype=np.int64)
-    for job in np.flatnonzero(restart).tolist():
-        has = max(1, int(stands[job]))
-        part[job] = MILLIONTHS * max(0, has - int(restart[job])) // has
+    has = np.maximum(1, stands)
+    if int(has.max(initial=1)) > np.iinfo(np.int64).max // MILLIONTHS:
+        has = has.astype(object)
+    part = np.where(restart > 0, MILLIONTHS * np.maximum(0, has - restart) // has, MILLIONTHS).astype(np.int64)[:, None]
     return values // MILLIONTHS * part + values % MILLIONTHS * part // MILLIONTHS

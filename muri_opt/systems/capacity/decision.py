@@ -163,12 +163,12 @@ def _assignments(round_: Round, groups: Sequence[Placed], of: Entries) -> tuple[
     for group, milli, end in zip(groups, needs, ends, strict=True):
         given = dict(zip(names[start:end], gpus[start:end], strict=True))
         start = end
-        needs_of = {node: part * milli for node, part in given.items()}
+        needs_of = {node: part * milli for node, part in given.items()} if milli else {}
         if group.takes is not None:
             needs_of = dict(zip(given, (cpus for cpus, _ in group.takes), strict=True))
         found.append(
             Assignment(
-                jobs=tuple(round_.jobs[job].id for job in group.jobs),
+                jobs=tuple([round_.jobs[job].id for job in group.jobs]),
                 order=group.order,
                 plan=group.plan,
                 gpus=given,

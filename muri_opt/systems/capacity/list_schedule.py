@@ -71,12 +71,15 @@ class ListSchedule:
         Chosen gangs that run stay where they are if all chosen ones find room around them; where not all can stay, the
         cheapest restarts are looked for. Who finds room may depend on where the others are, so the schedule is made
         again from what it led to, until nothing changes: then deciding again changes nothing either. Each time the jobs
-        that run are better by the order, so this ends; after the moment ``until`` of ``time.monotonic`` it ends as it is.
+        that run are better by the order, so this ends; and it does not begin again where that would not end before the
+        moment ``until`` of ``time.monotonic``.
         """
         running = {job: now for job in self._order if (now := self._known.held(self._round, job)) is not None}
         held = {job: now for job, now in running.items() if job not in self._pinned}
+        began = monotonic()
         shares = self._settled(self._in_order(held), held, until)
-        while monotonic() < until and self._places_matter() and self._another_fits(shares):
+        while 2 * monotonic() - began < until and self._places_matter() and self._another_fits(shares):
+            began = monotonic()  # what follows takes about as long as what was done before, or longer
             again = self._in_order(shares)
             if again.keys() == shares.keys():
                 return shares
@@ -114,7 +117,7 @@ class ListSchedule:
             return shares
         order = [job for job in self._order if job in shares and job not in self._pinned]
         made = rearranged_at_home(
-            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known
+            self._round, order, held, consolidate=self._consolidate, fixed=self._pinned, known=self._known, until=until
         )
         placed = None if made is None else made.shares
         if made is None and len(order) <= MOST_TRIED:

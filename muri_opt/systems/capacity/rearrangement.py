@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import inf
+from time import monotonic
 from typing import Final
 
 import numpy as np
@@ -46,8 +48,9 @@ def rearranged_at_home(
     consolidate: bool,
     fixed: Mapping[int, Ints],
     known: KnownParts | None = None,
+    until: float = inf,
 ) -> Rearrangement | None:
-    """Return the same to be changed further."""
+    """Return the same to be changed further; after ``until``, of ``time.monotonic``, nobody is pushed aside."""
     some = list(jobs)
     homes = {job: held[job] for job in some if job in held}
     made = Rearrangement(round_, fixed, homes, fixed=fixed, consolidate=consolidate, known=known)
@@ -55,7 +58,7 @@ def rearranged_at_home(
     pushed, started = 0, made.start_all(others)
     while started < len(others):
         pushed += 1
-        if pushed > MOST_DISPLACING or not made.make_room(others[started]):
+        if pushed > MOST_DISPLACING or monotonic() >= until or not made.make_room(others[started]):
             return None
         started += 1 + made.start_all(others[started + 1 :])
     made.undo_moves()

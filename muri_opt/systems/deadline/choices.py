@@ -136,7 +136,7 @@ def _choices(round_: Round, interval: float) -> Choices:
 
 
 def _running(round_: Round) -> Iterator[tuple[int, Ints, int]]:
-    """Yield the places of the jobs that run and have lost nothing, the GPUs per node of each, and how many these are."""
+    """Yield the places of jobs that run and have lost nothing, the GPUs per node of each, and how many these are."""
     parts = held_parts(round_)
     places = [place for place, mine in enumerate(parts) if mine is not None]
     shares = np.zeros((len(places), len(round_.cluster.nodes)), dtype=np.int64)

@@ -10,8 +10,9 @@ from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Ints
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, best_fit
-from muri_opt.systems.capacity.free_capacity import entries
+from muri_opt.systems.capacity.held_parts import Parts, held_parts
 from muri_opt.systems.capacity.shaped_fit import fit_in_sets
+from muri_opt.systems.capacity.shares import flat
 from muri_opt.systems.deadline.choices import Choices
 
 
@@ -23,7 +24,7 @@ class Placing:
 
     def __init__(self, round_: Round, choices: Choices) -> None:
         self._choices, self._asks = choices, choices.least.copy()
-        self._left = Leftover(round_, self._asks)
+        self._left, self._held = Leftover(round_, self._asks), held_parts(round_)
         self._kept = choices.kept.copy()
         self._in_turn = set(choices.held)
         self._short: dict[tuple[int, int], int] = {}
@@ -54,7 +55,7 @@ class Placing:
                 self.give(job, share)
             return
         jobs = np.fromiter(shares, dtype=np.int64, count=len(shares))
-        group, node, gpus = entries([*shares.values()])
+        group, node, gpus = flat(self._parts(job, share) for job, share in shares.items())
         of, sizes = jobs[group], np.zeros(len(jobs), dtype=np.int64)
         np.add.at(sizes, group, gpus)
         for has, taken in zip(left.left, (gpus, gpus * amounts.c[of], gpus * amounts.m[of]), strict=True):
@@ -67,6 +68,13 @@ class Placing:
         for job in self._in_turn.intersection(shares):
             self._kept -= self._choices.held[job]
         self._in_turn.difference_update(shares)
+
+    def _parts(self, job: int, share: Ints) -> Parts:
+        """Return the nodes of which a share has GPUs, and how many; where a job is now that is known."""
+        if self._choices.held.get(job) is share:
+            return self._held[job] or []
+        nodes = share.nonzero()[0]
+        return list(zip(nodes.tolist(), share[nodes].tolist(), strict=True))
 
     def try_row(self, row: int) -> bool:
         """Give a job what a row of the choices says, in place of what it has, if there is room and quota for it."""

@@ -33,6 +33,7 @@ class Locality:
     (None,)
     """
 
+    cluster: Cluster
     rack: Ints
     racks: tuple[str | None, ...]
     fits: np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -73,6 +74,7 @@ class Locality:
             found.append(known[demand])
         fits, in_rack, fewest = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
         return cls(
+            cluster=cluster,
             rack=rack,
             racks=racks,
             fits=np.array(fits, dtype=bool),

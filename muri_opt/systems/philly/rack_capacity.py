@@ -7,8 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from muri_opt.rounds import Cluster
 from muri_opt.rounds.amounts import Ints
-from muri_opt.systems.philly.cluster_state import ClusterState
+from muri_opt.rounds.memoise import last_recalled
+from muri_opt.systems.philly.cluster_state import ClusterState, Demand
 from muri_opt.systems.philly.locality import ANYWHERE, TOGETHER
 from muri_opt.systems.philly.rack_room import NEVER, RackRoom
 
@@ -29,13 +31,13 @@ def smallest_node(state: ClusterState, job: int, level: int) -> tuple[int, str |
     least = max(1, gpus - int(free.sum()))
     if level >= ANYWHERE:
         return least, names[0]
-    empty = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), gpus)
     everywhere = np.zeros(len(free), dtype=np.int64)
-    rooms = [
-        RackRoom(room, rack, racks)
-        for room in (free, empty)
-        for rack, racks in ((locality.rack, len(names)), (everywhere, 1))
-    ]
+    rooms = [RackRoom(free, rack, racks) for rack, racks in ((locality.rack, len(names)), (everywhere, 1))]
+    known, demand = _known_rooms(locality.cluster), state.demands[job]
+    if demand not in known:
+        empty = np.minimum(amounts.most_gpus([job], amounts.G, amounts.C, amounts.M), gpus)
+        known[demand] = RackRoom(empty, locality.rack, len(names)), RackRoom(empty, everywhere, 1)
+    rooms += known[demand]
     most, step = max(1, gpus), max(1, _BLOCK // len(names))
     for start in range(least, most, step):
         sizes = np.arange(start, min(start + step, most), dtype=np.int64)
@@ -44,6 +46,12 @@ def smallest_node(state: ClusterState, job: int, level: int) -> tuple[int, str |
             first = int(np.argmax(helps.any(axis=0)))
             return int(sizes[first]), names[int(np.argmax(helps[:, first]))]
     return most, names[0]
+
+
+@last_recalled
+def _known_rooms(cluster: Cluster) -> dict[Demand, tuple[RackRoom, RackRoom]]:  # noqa: ARG001 - one for each cluster
+    """Return the room for gangs in each rack of the empty cluster, and in all of it, as far as it is known."""
+    return {}
 
 
 def _helps(rooms: list[RackRoom], sizes: Ints, gpus: int, level: int) -> NDArray[np.bool_]:

@@ -29,6 +29,8 @@ class BindingRules:
         self.round, self.state = round_, state
         self.free, self.total = int(state.gpus.sum()), state.status.total
         self._best: dict[tuple[int, ...], str] = {}
+        self._short: dict[tuple[int, int], str] = {}
+        """Whose quotas are short, by tenant and GPUs."""
 
     def of(self, job: int, reason: WaitingReason) -> str:
         """Return what the job asks for, and what there is of it where it may sit."""
@@ -58,8 +60,11 @@ class BindingRules:
     def _quota(self, job: int) -> str:
         """Return whose quotas are short."""
         state, amounts = self.state, self.round.amounts
-        line = amounts.line(int(amounts.tenant[job]))
-        return "; ".join(short_tenants(self.round, line, state.quota, int(amounts.g[job])).values())
+        key = int(amounts.tenant[job]), int(amounts.g[job])
+        if key not in self._short:
+            line = amounts.line(key[0])
+            self._short[key] = "; ".join(short_tenants(self.round, line, state.quota, key[1]).values())
+        return self._short[key]
 
     def _most(self, job: int) -> str:
         """Return how many GPUs the job finds at most, spread as far as it may; equal demands are looked at once."""

@@ -309,3 +309,16 @@ def test_rates_of_models_together_are_in_every_round_and_in_the_journal(tmp_path
     with Session.resume(tmp_path / "journal.jsonl") as session:
         assert session.round_at(5.0) == before
         assert (before.together, before.name) == (together, "pool")
+
+
+def test_progress_leaves_all_else_of_a_job_the_same_objects() -> None:
+    session = Session(CLUSTER, "afs-l", "heuristic")
+    session.submit(a_job("a", stage_seconds=None))
+    session.acknowledge(session.decide(10.0))
+    before = session.jobs["a"]
+    session.progress("a", remaining_iterations=7, executed_seconds=1.00000049)
+    after = session.jobs["a"]
+    assert (after.remaining_iterations, after.executed_seconds) == (7, 1.0)
+    assert after.scaling is before.scaling
+    assert after.plans is before.plans
+    assert after.placement is before.placement
