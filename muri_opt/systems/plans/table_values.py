@@ -147,7 +147,7 @@ class TableValues:
         near = np.where(near > 2 * MOST, MOST + _HALF, near)
 
         def exact(place: int) -> int:
-            plan = self._table.plans[int(self._at[place])]
+            plan = self._table.plan(int(self._at[place]))
             return completion_worth(self._jobs[int(self._job[place])], plan, int(lost[place]))
 
         return np.clip(exact_floors(near, exact), 1, MOST)
@@ -164,7 +164,7 @@ class TableValues:
         near = np.where(near == 0, _HALF, near)
 
         def exact(place: int) -> int:
-            job, plan = int(self._job[place]), self._table.plans[int(self._at[place])]
+            job, plan = int(self._job[place]), self._table.plan(int(self._at[place]))
             known = {} if self._known is None else self._known[job]
             return remaining_cost(self._jobs[job], plan, int(lost[place]), rules, known)
 
