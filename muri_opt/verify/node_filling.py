@@ -261,10 +261,16 @@ class _Grid(NamedTuple):
                 takes, gains = np.zeros((len(rooms), len(axes)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
                 takes[some[:, 0]] = some[:, 3:6][:, axes] // units
                 gains[some[:, 0]] = some[:, 6]
-                rest = left - takes[of]
-                able = (gains[of] > 0) & (rest >= 0).all(axis=1)
+                rest, able = left - takes[of], gains[of] > 0
+                for axis in range(len(axes)):
+                    able &= rest[:, axis] >= 0
                 ways.append((rest[able], of[able], profit[able] + gains[of[able]]))
             left, of, profit = (np.concatenate(parts) for parts in zip(*ways, strict=True))
+            if len(of) > self.cells * len(rooms):  # then some ways leave the same
+                most = np.full((len(rooms), *self.shape), -1, dtype=np.int64)
+                np.maximum.at(most, (of, *left.T), profit)
+                of, *cells = np.nonzero(most >= 0)
+                left, profit = np.column_stack(cells), most[of, *cells]
         best = np.zeros(len(rooms), dtype=np.int64)
         np.maximum.at(best, of, np.stack(tables)[of, *left.T] + profit)
         found: list[int] = best.tolist()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Plan, Round
 from muri_opt.rounds.amounts import Amounts, Ints
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.stacked_rows import Stacked
 from muri_opt.systems.plans.equal_rows import equal_rows
 from muri_opt.systems.plans.plan_places import PlanPlaces
 from muri_opt.systems.plans.plan_rows import (
@@ -40,7 +41,8 @@ class PlanTable:
 
     Each of its ``nodes[i]`` parts takes ``gpus[i]`` GPUs, ``milli[i]`` milli-CPUs and ``mib[i]`` MiB, on nodes of
     ``kind[i]`` of the ``places``. ``fits[i]`` says whether they all find room in the empty cluster. ``name[i]`` and
-    ``strategy[i]`` are numbers, as the ``reader`` tells; ``rows[j]`` are the plans of job j by themselves.
+    ``strategy[i]`` are numbers, as the ``reader`` tells; ``rows[j]`` are the plans of job j by themselves, and
+    ``stacked`` has what else they tell.
     """
 
     rows: Sequence[PlanRows]
@@ -58,6 +60,7 @@ class PlanTable:
     fits: Bools
     throughput: Floats
     places: PlanPlaces
+    stacked: Stacked
 
     def plan(self, place: int) -> Plan:
         """Return one of the plans."""
@@ -82,8 +85,8 @@ def _table(round_: Round) -> PlanTable | None:
     rows = reader.rows(round_.jobs)
     if rows is None:
         return None
-    first = np.cumsum([0, *(len(one.throughput) for one in rows)], dtype=np.int64)
-    numbers = np.concatenate([np.zeros((0, TYPES + 1), dtype=np.int64), *(one.numbers for one in rows)])
+    stacked = reader.stacked(rows)
+    first, numbers = stacked.begins, stacked.column("numbers", np.zeros((0, TYPES + 1), dtype=np.int64))
     nodes, part = numbers[:, NODES].copy(), (numbers[:, GPUS].copy(), numbers[:, MILLI].copy(), numbers[:, MIB].copy())
     kind = _kinds(places, reader)[numbers[:, TYPES]]
     return PlanTable(
@@ -100,7 +103,8 @@ def _table(round_: Round) -> PlanTable | None:
         mib=part[2],
         kind=kind,
         fits=_fits(round_.amounts, places.hosts, kind, part, nodes),
-        throughput=np.concatenate([np.zeros(0), *(one.throughput for one in rows)]),
+        throughput=stacked.column("throughput", np.zeros(0)),
+        stacked=stacked,
         places=places,
     )
 

@@ -174,7 +174,7 @@ class TableValues:
         """Return what a second of each option counts."""
         if rules.objective != "service" or self._known is None:
             return np.full(len(self._at), float(HUNDREDTHS))
-        return np.concatenate([np.zeros(0), *(rows.units for rows in self._table.rows)])[self._at]
+        return self._table.stacked.column("units", np.zeros(0))[self._at]
 
 
 def _holds(job: Job) -> bool:
