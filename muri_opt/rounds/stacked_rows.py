@@ -22,7 +22,8 @@ class Stacked:
     def __init__(self, things: Sequence[object], sizes: Sequence[int], before: Stacked | None) -> None:
         self.things, self._before = things, before
         self.ends: Ints = np.cumsum(sizes, dtype=np.int64)
-        self._columns: dict[str, NDArray[Any]] = {}
+        self.made: dict[str, NDArray[Any]] = {}
+        """The arrays that were asked for."""
 
     @property
     def begins(self) -> Ints:
@@ -31,16 +32,16 @@ class Stacked:
 
     def column(self, name: str, nothing: NDArray[Any]) -> NDArray[Any]:
         """Return the arrays of one name of all things; ``nothing`` is that of none."""
-        found = self._columns.get(name)
+        found = self.made.get(name)
         if found is None:
             before = self._before
-            known = None if before is None else before._columns.get(name)
+            known = None if before is None else before.made.get(name)
             if known is None:
                 found = np.concatenate([nothing, *(getattr(thing, name) for thing in self.things)])
             else:
                 new = (getattr(self.things[place], name) for place in self._new)
                 found = np.concatenate([known, *new])[self._rows]
-            self._columns[name] = found
+            self.made[name] = found
         return found
 
     def forget(self) -> None:
@@ -48,13 +49,14 @@ class Stacked:
         self._before = None
 
     @cached_property
-    def _place(self) -> dict[int, int]:
+    def place(self) -> dict[int, int]:
+        """Where each thing is, by its identity."""
         return {id(thing): place for place, thing in enumerate(self.things)}
 
     @cached_property
     def _known(self) -> Ints:
         """The place of each thing among those before, -1 for a new one."""
-        places = {} if self._before is None else self._before._place
+        places = {} if self._before is None else self._before.place
         return np.array([places.get(id(thing), -1) for thing in self.things], dtype=np.int64)
 
     @cached_property

@@ -116,7 +116,7 @@ def _kinds(places: PlanPlaces, reader: PlanRowReader) -> Ints:
 
 
 def _fits(amounts: Amounts, hosts: Bools, kind: Ints, part: tuple[Ints, Ints, Ints], nodes: Ints) -> Bools:
-    """Return whether the nodes of its kind have room for all parts of each plan; equal plans, and nodes, are looked at once."""
+    """Return whether the nodes of its kind have room for all parts of each plan; equal ones are looked at once."""
     rows = np.stack([kind, *part, nodes])
     first, place = equal_rows(rows)
     has, nodes_alike = np.unique(np.vstack([amounts.G, amounts.C, amounts.M, hosts]), axis=1, return_counts=True)

@@ -61,10 +61,10 @@ _WORD: Final = 1 << 62
 class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
-    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, or node s where
-    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if
-    ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is
-    worth.
+    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, which are those s where
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name,
+    as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``;
+    ``away[i]`` and ``home[i]`` are what that is worth.
     """
 
     jobs: Sequence[Job]
