@@ -27,6 +27,8 @@ MOST_CONTENTS = 20_000
 """Contents of one room that are looked at one by one; where there are more, cells of a grid."""
 MOST_WAYS = 256
 """Ways to add extras to one node that are looked at one by one; where there are more, cells of the grid."""
+MOST_KEPT = 1 << 22
+"""Cells of the tables of all nodes that are kept to look at nodes together."""
 MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
 MOST_ROOMS = 8
@@ -142,17 +144,19 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     twice = [[job for job in mine if job in groups] if again else [] for mine in added]
     base = grid.filled(grid.empty(), groups.values())
     others = grid.filled_without(groups, [jobs for jobs in twice if jobs])
-    found = [0] * len(spots)
-    alike: list[tuple[int, list[list[Item]]]] = []
+    few = grid.cells * len(spots) <= MOST_KEPT
+    found, together = [0] * len(spots), list[tuple[int, Ints, list[list[Item]], Sizes]]()
     for place, (spot, mine, jobs) in enumerate(zip(spots, added, twice, strict=True)):
         both = [[*(groups[job] if job in jobs else ()), *own] for job, own in mine.items()]
-        if jobs or prod(1 + len(group) for group in both) > MOST_WAYS:
-            found[place] = grid.most(next(others) if jobs else base, both, spot.room)
+        table = next(others) if jobs else base
+        if few and prod(1 + len(group) for group in both) <= MOST_WAYS:
+            together.append((place, table, both, spot.room))
         else:
-            alike.append((place, both))
-    most = grid.most_of_each(base, [both for _, both in alike], [spots[place].room for place, _ in alike])
-    for (place, _), profit in zip(alike, most, strict=True):
-        found[place] = profit
+            found[place] = grid.most(table, both, spot.room)
+    if together:
+        places, tables, every, rooms = zip(*together, strict=True)
+        for place, profit in zip(places, grid.most_of_each(tables, every, rooms), strict=True):
+            found[place] = profit
     return found
 
 
@@ -166,12 +170,7 @@ class _Grid(NamedTuple):
     @classmethod
     def of(cls, room: Sizes, least: Sizes, items: Sequence[Item], limit: int) -> _Grid:
         """Return a grid for nodes that have at most ``room``, and at least ``least``, of each resource."""
-        largest: dict[int, Sizes] = {}
-        for item in items:
-            gpus, milli, mebibytes = largest.get(item.job, (0, 0, 0))
-            more = item.sizes
-            largest[item.job] = (max(gpus, more[0]), max(milli, more[1]), max(mebibytes, more[2]))
-        totals = [sum(sizes[axis] for sizes in largest.values()) for axis in range(3)]
+        totals = _largest_together(items)
         has = [min(amounts) for amounts in zip(room, totals, strict=True)]
         axes = [0, *(axis for axis in (1, 2) if least[axis] < totals[axis] and _binds(room[0], least, items, axis))]
         units = [max(1, int(np.gcd.reduce([item.sizes[axis] for item in items]))) if items else 1 for axis in axes]
@@ -237,8 +236,10 @@ class _Grid(NamedTuple):
                 best = max(best, int(table[tuple(left)]) + item.profit)
         return best
 
-    def most_of_each(self, table: Ints, groups: Sequence[Sequence[Sequence[Item]]], rooms: Sequence[Sizes]) -> list[int]:
-        """Return what :meth:`most` does of several nodes that have the same table, each with its own groups and room.
+    def most_of_each(
+        self, tables: Sequence[Ints], groups: Sequence[Sequence[Sequence[Item]]], rooms: Sequence[Sizes]
+    ) -> list[int]:
+        """Return what :meth:`most` does of several nodes, each with its own table, groups and room.
 
         All ways to add items of the groups are looked at, those of all nodes together.
         """
@@ -260,17 +261,40 @@ class _Grid(NamedTuple):
                 takes, gains = np.zeros((len(rooms), len(axes)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
                 takes[some[:, 0]] = some[:, 3:6][:, axes] // units
                 gains[some[:, 0]] = some[:, 6]
-                rest = left - takes[of]
-                able = (gains[of] > 0) & (rest >= 0).all(axis=1)
+                rest, able = left - takes[of], gains[of] > 0
+                for axis in range(len(axes)):
+                    able &= rest[:, axis] >= 0
                 ways.append((rest[able], of[able], profit[able] + gains[of[able]]))
             left, of, profit = (np.concatenate(parts) for parts in zip(*ways, strict=True))
+            if len(of) > self.cells * len(rooms):  # then some ways leave the same
+                most = np.full((len(rooms), *self.shape), -1, dtype=np.int64)
+                np.maximum.at(most, (of, *left.T), profit)
+                of, *cells = np.nonzero(most >= 0)
+                left, profit = np.column_stack(cells), most[of, *cells]
         best = np.zeros(len(rooms), dtype=np.int64)
-        np.maximum.at(best, of, table[tuple(left.T)] + profit)
+        np.maximum.at(best, of, np.stack(tables)[of, *left.T] + profit)
         found: list[int] = best.tolist()
         return found
 
     def _cell(self, sizes: Sizes) -> list[int]:
         return [sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]
+
+
+def _largest_together(items: Sequence[Item]) -> list[int]:
+    """Return how much of each resource the largest items of all jobs take together."""
+    largest: dict[int, list[int]] = {}
+    for job, (gpus, milli, mebibytes), _ in items:
+        sizes = largest.get(job)
+        if sizes is None:
+            largest[job] = [gpus, milli, mebibytes]
+            continue
+        if gpus > sizes[0]:
+            sizes[0] = gpus
+        if milli > sizes[1]:
+            sizes[1] = milli
+        if mebibytes > sizes[2]:
+            sizes[2] = mebibytes
+    return [sum(column) for column in zip(*largest.values(), strict=True)] or [0, 0, 0]
 
 
 def _binds(gpus: int, least: Sizes, items: Sequence[Item], axis: int) -> bool:

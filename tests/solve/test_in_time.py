@@ -202,12 +202,31 @@ def test_deadlines_are_kept_with_the_least_shares_where_no_time_is_left() -> Non
 def test_no_time_to_ask_what_changes_nobody(pace: Pace, no_solver: None) -> None:
     """In order j0 stops j1; that nobody is stopped is as good as nothing here, and is not even asked for."""
     round_ = round_of([4], [1, gang(1, 4, state="running", placement={"n0": 4})])
+    pace.took("unchanged", "srtf", 2, 1e-9)
     asked = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
     assert asked.answer.running == {"j1"}
     pace.took("unchanged", "srtf", 2, 100.0)
     result = solve_round(round_, "srtf", "auto", Limits(seconds=0.0))
     assert result.answer.running == {"j0"}
     assert "no time was left to look whether all may go on as it is" in outcome(result)[2]
+
+
+def test_time_for_a_bound_is_not_spent_on_what_changes_nobody(pace: Pace) -> None:
+    """Both would end in time by themselves; an answer without a bound is worth less."""
+    limits = Limits(seconds=60.0)
+    asked = search.Search(round_=OPEN, policy=policy_from("srtf"), method="auto", limits=limits)
+    for step, seconds in (("unchanged", 40.0), ("bound", 50.0)):
+        pace.took(step, "srtf", len(OPEN.jobs), seconds)
+    assert asked._unchanged(0) is None
+    assert asked.cuts == ("no time was left to look whether all may go on as it is",)
+
+
+def test_an_algorithm_that_overruns_any_budget_is_left_out_though_it_looks_at_the_clock(pace: Pace) -> None:
+    round_, limits = generate("plans", jobs=20, nodes=3, seed=1), Limits(seconds=60.0)
+    asked = search.Search(round_=round_, policy=policy_from("rubick"), method="auto", limits=limits)
+    assert not asked._is_too_long(70.0)
+    pace.took("overrun", "rubick", 20, 80.0)
+    assert asked._is_too_long(70.0)
 
 
 def test_an_expectation_fades_so_that_an_algorithm_is_tried_again(pace: Pace, no_solver: None) -> None:

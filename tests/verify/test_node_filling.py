@@ -35,11 +35,16 @@ def brute(room: Sizes, some: Sequence[Item], extra: Sequence[Item] = ()) -> int:
     return best
 
 
-@given(ROOMS, items(5, 12), st.lists(items(6, 3), max_size=3), st.sampled_from([1, 1 << 16]))
+@given(
+    ROOMS, items(5, 12), st.lists(items(6, 3), max_size=3), st.sampled_from([1, 1 << 16]), st.sampled_from([0, 4, 256])
+)
 @more_examples(200)
-def test_the_grid_finds_the_best_set(room: Sizes, some: list[Item], extras: list[list[Item]], together: int) -> None:
+def test_the_grid_finds_the_best_set(
+    room: Sizes, some: list[Item], extras: list[list[Item]], together: int, ways: int
+) -> None:
     spots = [Spot(room), *(Spot(room, tuple(extra)) for extra in extras)]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "MOST_WAYS", ways)  # extras are added in cells of the grid, or way by way
         patch.setattr(node_filling, "MOST_TOGETHER", together)  # tables are filled one by one, or all together
         assert most_profits(spots, some) == [brute(room, some, spot.extras) for spot in spots]
 
@@ -49,6 +54,15 @@ def test_the_grid_finds_the_best_set(room: Sizes, some: list[Item], extras: list
 def test_one_grid_finds_the_best_set_of_many_rooms(rooms: list[Sizes], some: list[Item]) -> None:
     """Every item fits each of the rooms, as the smallest take the largest item."""
     assert most_profits([Spot(room) for room in rooms], some) == [brute(room, some) for room in rooms]
+
+
+@given(st.lists(items(9, 7), min_size=1, max_size=3))
+@more_examples(100)
+def test_many_ways_to_add_that_leave_the_same_are_looked_at_once(extras: list[list[Item]]) -> None:
+    """Of GPUs alone a node has few cells, so that most ways to add seven parts end in the same."""
+    room = (4, NO_LIMIT, NO_LIMIT)
+    spots = [Spot(room, tuple(extra)) for extra in extras]
+    assert most_profits(spots, []) == [brute(room, [], spot.extras) for spot in spots]
 
 
 @given(ROOMS, items(5, 12), st.lists(items(6, 3), min_size=1, max_size=3), st.integers(1, 300))

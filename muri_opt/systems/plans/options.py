@@ -15,6 +15,7 @@ from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.memoise import recalled
+from muri_opt.systems.plans.equal_rows import equal_rows
 from muri_opt.systems.plans.job_options import JobOptions, JobReader, ReadOnDemand
 from muri_opt.systems.plans.plan_parts import Larger
 from muri_opt.systems.plans.plan_rules import PlanRules
@@ -133,16 +134,12 @@ class PlanOptions:
     @cached_property
     def demand(self) -> list[int]:
         """The number of each option's demand, the same for equal ones."""
-        columns = np.column_stack([self.q, self.g, self.c, self.m, self.kind, self.home])
+        columns = np.stack([self.q, self.g, self.c, self.m, self.kind, self.home])
         if self.larger:
-            more = np.zeros((len(columns), 4), dtype=np.int64)
-            more[list(self.larger)] = [(count, *part) for count, part in self.larger.values()]
-            columns = np.column_stack([columns, more])
-        order = np.lexsort(columns.T)
-        new = (np.diff(columns[order], axis=0) != 0).any(axis=1)
-        found = np.zeros(len(order), dtype=np.int64)
-        found[order[1:]] = np.cumsum(new)
-        numbers: list[int] = found.tolist()
+            more = np.zeros((4, len(self)), dtype=np.int64)
+            more[:, list(self.larger)] = np.array([(count, *part) for count, part in self.larger.values()]).T
+            columns = np.vstack([columns, more])
+        numbers: list[int] = equal_rows(columns)[1].tolist()
         return numbers
 
     @cached_property

@@ -17,6 +17,7 @@ from muri_opt.rounds import Job, Plan
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.quantities import MIB_PER_GIB, MILLI_PER_CPU, mebibytes, milli_cpus
+from muri_opt.rounds.stacked_rows import RowStack, Stacked
 from muri_opt.systems.plans.plan_ladder import Configuration, steps_of
 from muri_opt.systems.plans.plan_parts import entries_of
 from muri_opt.systems.plans.plan_rules import strategy
@@ -89,6 +90,7 @@ class PlanRowReader:
 
     def __init__(self) -> None:
         self._known = KeptByObject[PlanRows]()
+        self._stack = RowStack()
         self._names: dict[str, int] = {}
         self._strategies: dict[str, int] = {}
         self._types: dict[tuple[str, ...] | None, int] = {}
@@ -124,6 +126,10 @@ class PlanRowReader:
             for place, rows in zip(places, new, strict=True):
                 found[place] = rows
         return [rows for rows in found if rows is not None]
+
+    def stacked(self, rows: Sequence[PlanRows]) -> Stacked:
+        """Return the arrays of the rows of all jobs, one below the other."""
+        return self._stack.of(rows, [len(one.throughput) for one in rows])
 
     def _read(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         every = [job.plans or () for job in jobs]

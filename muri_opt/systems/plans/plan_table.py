@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,8 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Plan, Round
 from muri_opt.rounds.amounts import Amounts, Ints
 from muri_opt.rounds.memoise import last_recalled
+from muri_opt.rounds.stacked_rows import Stacked
+from muri_opt.systems.plans.equal_rows import equal_rows
 from muri_opt.systems.plans.plan_places import PlanPlaces
 from muri_opt.systems.plans.plan_rows import (
     GPUS,
@@ -36,14 +37,14 @@ _CELLS: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanTable:
-    """Plan i of the round is ``plans[i]``, of job ``job[i]``; those of job j are ``first[j]`` up to ``first[j + 1]``.
+    """Plan i of the round is of job ``job[i]``; those of job j are ``first[j]`` up to ``first[j + 1]``.
 
     Each of its ``nodes[i]`` parts takes ``gpus[i]`` GPUs, ``milli[i]`` milli-CPUs and ``mib[i]`` MiB, on nodes of
     ``kind[i]`` of the ``places``. ``fits[i]`` says whether they all find room in the empty cluster. ``name[i]`` and
-    ``strategy[i]`` are numbers, as the ``reader`` tells; ``rows[j]`` are the plans of job j by themselves.
+    ``strategy[i]`` are numbers, as the ``reader`` tells; ``rows[j]`` are the plans of job j by themselves, and
+    ``stacked`` has what else they tell.
     """
 
-    plans: Sequence[Plan]
     rows: Sequence[PlanRows]
     reader: PlanRowReader
     name: Ints
@@ -59,6 +60,12 @@ class PlanTable:
     fits: Bools
     throughput: Floats
     places: PlanPlaces
+    stacked: Stacked
+
+    def plan(self, place: int) -> Plan:
+        """Return one of the plans."""
+        job = int(self.job[place])
+        return self.rows[job].plans[place - int(self.first[job])]
 
     @classmethod
     def of(cls, round_: Round) -> PlanTable | None:
@@ -78,12 +85,11 @@ def _table(round_: Round) -> PlanTable | None:
     rows = reader.rows(round_.jobs)
     if rows is None:
         return None
-    first = np.cumsum([0, *(len(one.throughput) for one in rows)], dtype=np.int64)
-    numbers = np.concatenate([np.zeros((0, TYPES + 1), dtype=np.int64), *(one.numbers for one in rows)])
+    stacked = reader.stacked(rows)
+    first, numbers = stacked.begins, stacked.column("numbers", np.zeros((0, TYPES + 1), dtype=np.int64))
     nodes, part = numbers[:, NODES].copy(), (numbers[:, GPUS].copy(), numbers[:, MILLI].copy(), numbers[:, MIB].copy())
     kind = _kinds(places, reader)[numbers[:, TYPES]]
     return PlanTable(
-        plans=list(chain.from_iterable(one.plans for one in rows)),
         rows=rows,
         reader=reader,
         name=numbers[:, NAME].copy(),
@@ -97,7 +103,8 @@ def _table(round_: Round) -> PlanTable | None:
         mib=part[2],
         kind=kind,
         fits=_fits(round_.amounts, places.hosts, kind, part, nodes),
-        throughput=np.concatenate([np.zeros(0), *(one.throughput for one in rows)]),
+        throughput=stacked.column("throughput", np.zeros(0)),
+        stacked=stacked,
         places=places,
     )
 
@@ -109,20 +116,17 @@ def _kinds(places: PlanPlaces, reader: PlanRowReader) -> Ints:
 
 
 def _fits(amounts: Amounts, hosts: Bools, kind: Ints, part: tuple[Ints, Ints, Ints], nodes: Ints) -> Bools:
-    """Return whether the nodes of its kind have room for all parts of each plan; equal plans, and nodes, are looked at once."""
+    """Return whether the nodes of its kind have room for all parts of each plan; equal ones are looked at once."""
     rows = np.stack([kind, *part, nodes])
-    order = np.lexsort(rows)
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (np.diff(rows[:, order], axis=1) != 0).any(axis=0)
+    first, place = equal_rows(rows)
     has, nodes_alike = np.unique(np.vstack([amounts.G, amounts.C, amounts.M, hosts]), axis=1, return_counts=True)
     able = [np.zeros(0, dtype=np.bool_)]
-    different, step = rows[:, order[new]], max(1, _CELLS // max(1, len(nodes_alike)))
+    different, step = rows[:, first], max(1, _CELLS // max(1, len(nodes_alike)))
     for begin in range(0, different.shape[1], step):
         at, *takes, count = different[:, begin : begin + step]
         room = has[3:].astype(np.bool_)[at]
         for need, enough in zip(takes, has[:3], strict=True):
             room &= need[:, None] <= enough
         able.append((at >= 0) & (room @ nodes_alike >= count))
-    found = np.empty(len(order), dtype=np.bool_)
-    found[order] = np.concatenate(able)[np.cumsum(new) - 1]
+    found: Bools = np.concatenate(able)[place]
     return found

@@ -79,7 +79,7 @@ def _named(round_: Round, table: PlanTable, rules: PlanRules, present: Bools) ->
         raise InputError("plan", "nothing", "the plan it has or asks for")
     near = every
     if stepwise:
-        positions = np.concatenate([np.zeros((0, 4), dtype=np.int64), *(rows.positions for rows in table.rows)])
+        positions = table.stacked.column("positions", np.zeros((0, 4), dtype=np.int64))
         now, here = np.flatnonzero(present), np.zeros((len(jobs), 4), dtype=np.int64)
         if len(np.unique(table.job[now])) < len(jobs):
             raise InputError("plan", "another one", "one of the job's plans")

@@ -147,7 +147,7 @@ class TableValues:
         near = np.where(near > 2 * MOST, MOST + _HALF, near)
 
         def exact(place: int) -> int:
-            plan = self._table.plans[int(self._at[place])]
+            plan = self._table.plan(int(self._at[place]))
             return completion_worth(self._jobs[int(self._job[place])], plan, int(lost[place]))
 
         return np.clip(exact_floors(near, exact), 1, MOST)
@@ -164,7 +164,7 @@ class TableValues:
         near = np.where(near == 0, _HALF, near)
 
         def exact(place: int) -> int:
-            job, plan = int(self._job[place]), self._table.plans[int(self._at[place])]
+            job, plan = int(self._job[place]), self._table.plan(int(self._at[place]))
             known = {} if self._known is None else self._known[job]
             return remaining_cost(self._jobs[job], plan, int(lost[place]), rules, known)
 
@@ -174,7 +174,7 @@ class TableValues:
         """Return what a second of each option counts."""
         if rules.objective != "service" or self._known is None:
             return np.full(len(self._at), float(HUNDREDTHS))
-        return np.concatenate([np.zeros(0), *(rows.units for rows in self._table.rows)])[self._at]
+        return self._table.stacked.column("units", np.zeros(0))[self._at]
 
 
 def _holds(job: Job) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def unfit_plans(round_: Round, options: Sequence[JobOptions], job: int) -> tuple
     """
     if node_sets(round_) is not None:
         return _words(round_, options[job].plans, job)
-    known, given = _known_words(round_.cluster), round_.jobs[job]
+    known, given = _said_on(round_.cluster).words, round_.jobs[job]
     known.expect(len(round_.jobs))
     promised = None if given.guarantee is None else given.guarantee.throughput
     asks = given.gpus, given.cpus, given.memory_gib, promised
@@ -35,10 +36,18 @@ def unfit_plans(round_: Round, options: Sequence[JobOptions], job: int) -> tuple
     return words
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Said:
+    """What was said of jobs on a cluster, by their plans."""
+
+    cluster: Cluster
+    words: KeptByObject[tuple[str, str]] = field(default_factory=KeptByObject)
+
+
 @last_recalled
-def _known_words(cluster: Cluster) -> KeptByObject[tuple[str, str]]:
-    """Return what was said of jobs on a cluster, by their plans."""
-    return KeptByObject()
+def _said_on(cluster: Cluster) -> _Said:
+    """Return what was said on the cluster of the last time, or nothing yet on another."""
+    return _Said(cluster)
 
 
 def _words(round_: Round, plans: JobPlans, job: int) -> tuple[str, str]:

@@ -47,10 +47,10 @@ def decision_rows(round_: Round, columns: MenuColumns, decision: Decision) -> De
     told: list[tuple[int, int, int, int, int]] = []
     at: list[int | None] = []
     for one in decision.assignments:
-        each, mine = _each(one), jobs.get(one.jobs[0]) if one.jobs else None
-        if each is None or mine is None:
+        each, position = _each(one), jobs.get(one.jobs[0]) if one.jobs else None
+        if each is None or position is None:
             return None
-        told.append((mine, number(one.plan), len(one.gpus), *each))
+        told.append((position, number(one.plan), len(one.gpus), *each))
         at += map(nodes.get, one.gpus)
     if None in at:
         return None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
+from muri_opt.rounds.stacked_rows import Stacked
 from muri_opt.verify.plans.next_configurations import is_stepwise, steps_left
 from muri_opt.verify.plans.places import Places, Spot
 from muri_opt.verify.plans.plan_parts import Entry, Piece
@@ -60,10 +61,10 @@ _WORD: Final = 1 << 62
 class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
-    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, or node s where
-    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if
-    ``open[i]``, and could then be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is
-    worth.
+    ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, which are those s where
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name,
+    as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``;
+    ``away[i]`` and ``home[i]`` are what that is worth.
     """
 
     jobs: Sequence[Job]
@@ -110,9 +111,9 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     rows = words.read(jobs)
     if rows is None:
         return None
-    begin = np.concatenate([[0], np.cumsum([len(one.plans) for one in rows])]).astype(np.int64)
+    stacked = words.stacked(rows)
+    begin, numbers = stacked.begins, stacked.column("numbers", np.zeros((0, TYPES + 1), dtype=np.int64))
     owner = np.repeat(np.arange(len(jobs)), np.diff(begin))
-    numbers = np.concatenate([np.zeros((0, TYPES + 1), dtype=np.int64), *(one.numbers for one in rows)])
     parts, gpus, name = numbers[:, PARTS], numbers[:, GPUS], numbers[:, NAME]
     pieces = numbers[:, PIECE_GPUS : PIECE_MIB + 1]
     known, kind = np.unique(numbers[:, TYPES], return_inverse=True)
@@ -125,7 +126,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         hosts[place, list(spot)] = True
     first, look = alike(np.column_stack([kind, pieces]))
     fits = nodes_with_room_each(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
-    speed = np.concatenate([np.zeros(0), *(one.speed for one in rows)])
+    speed = stacked.column("speed", np.zeros(0))
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
     open_ = fits & (speed >= promise[owner])
     if planned.change in ("plans", "neither"):
@@ -136,9 +137,9 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         own = np.array([words.strategy(job.plan or "") for job in jobs], dtype=np.int64)
         open_ &= numbers[:, STRATEGY] == own[owner]
     present = np.array([words.number(job.plan) for job in jobs], dtype=np.int64)[owner] == name
-    open_ &= _near(jobs, planned, rows, owner, present)
+    open_ &= _near(jobs, planned, stacked, owner, present)
     stays = present & _as_held(jobs, owner, parts, pieces[:, 0])
-    values = _Values(round_, planned, rows, owner, begin, speed, fits, open_)
+    values = _Values(round_, planned, rows, stacked, owner, speed, fits, open_)
     away, home = values.found(restart=True), values.found(restart=False)
     if planned.gate is not None:
         best = np.zeros(len(jobs), dtype=np.int64)
@@ -164,7 +165,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     )
 
 
-def _near(jobs: Sequence[Job], planned: Planned, rows: Sequence[PlanRows], owner: Ints, present: Bools) -> Bools:
+def _near(jobs: Sequence[Job], planned: Planned, rows: Stacked, owner: Ints, present: Bools) -> Bools:
     """Return which plans are no further than the policy lets jobs go from what they have, their ``present`` plans."""
     change = planned.change
     stepwise = is_stepwise(change)
@@ -173,7 +174,7 @@ def _near(jobs: Sequence[Job], planned: Planned, rows: Sequence[PlanRows], owner
     fixed = np.array([change == "same" or steps_left(job) is None for job in jobs], dtype=np.bool_)
     if any(job.plan is None for job in jobs if stepwise or change == "same" or steps_left(job) is None):
         raise InputError("plan", "nothing", "the configuration it has")
-    steps = np.concatenate([np.zeros((0, 4), dtype=np.int64), *(one.steps for one in rows)])
+    steps = rows.column("steps", np.zeros((0, 4), dtype=np.int64))
     if not stepwise:
         return np.where(fixed[owner], present, True)
     here = np.zeros((len(jobs), 4), dtype=np.int64)
@@ -207,14 +208,14 @@ class _Values:
         round_: Round,
         planned: Planned,
         rows: Sequence[PlanRows],
+        stacked: Stacked,
         owner: Ints,
-        begin: Ints,
         speed: Floats,
         fits: Bools,
         open_: Bools,
     ) -> None:
         self._round, self._planned, self._rows, self._owner, self._speed = round_, planned, rows, owner, speed
-        self._open, jobs = open_, round_.jobs
+        self._open, jobs, begin = open_, round_.jobs, stacked.begins
         runs = [job.state == "running" and bool(job.placement) for job in jobs]
         told = list(zip(jobs, runs, strict=True))
         lost = [round((job.restart_seconds or 0.0) * _MILLION) if run else 0 for job, run in told]
@@ -243,7 +244,7 @@ class _Values:
         elif planned.counts_time:
             self._units = np.full(len(owner), 100.0)
             if planned.objective == "service":
-                self._units = np.concatenate([np.zeros(0), *(one.units for one in rows)])
+                self._units = stacked.column("units", np.zeros(0))
         self._fits, self._begin = fits, begin
 
     def found(self, *, restart: bool) -> Ints:

@@ -274,9 +274,10 @@ class _Orders:
         columns = self._columns
         mine = slice(int(columns.begin[job]), int(columns.begin[job + 1]))
         entries = tuple(map(columns.entry, range(mine.start, mine.stop)))
-        told = (column[mine].tolist() for column in (columns.open, columns.away, columns.stays, columns.home))
+        told = (columns.open, columns.away, columns.stays, columns.home)
+        rows = zip(*(column[mine].tolist() for column in told), strict=True)
         ways = []
-        for entry, open_, away, stays_, home in zip(entries, *told, strict=True):
+        for entry, (open_, away, stays_, home) in zip(entries, rows, strict=True):
             if open_:
                 spots = self._places.spots(self._jobs[job], entry)
                 ways.append(Way(*entry, away, home if stays_ else None, spots))

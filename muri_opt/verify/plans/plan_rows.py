@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan
 from muri_opt.rounds.kept_by_object import KeptByObject
+from muri_opt.rounds.stacked_rows import RowStack, Stacked
 from muri_opt.verify.amounts import need_of
 from muri_opt.verify.plans.next_configurations import tasks_of
 from muri_opt.verify.plans.plan_parts import entries_of, strategy_of
@@ -79,6 +80,7 @@ class PlanReader:
 
     def __init__(self) -> None:
         self._rows = KeptByObject[PlanRows]()
+        self._stack = RowStack()
         self._number: dict[object, int] = {}
         self.types: list[tuple[str, ...] | None] = []
         self._type_numbers: dict[tuple[str, ...] | None, int] = {}
@@ -105,6 +107,10 @@ class PlanReader:
             rest = iter(new)
             return [next(rest) if rows is None else rows for rows in found]
         return [rows for rows in found if rows is not None]
+
+    def stacked(self, rows: Sequence[PlanRows]) -> Stacked:
+        """Return the arrays of the rows of all jobs, one below the other."""
+        return self._stack.of(rows, [len(one.plans) for one in rows])
 
     def _new(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         plans = [plan for job in jobs for plan in job.plans or ()]

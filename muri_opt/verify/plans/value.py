@@ -171,7 +171,7 @@ def _completions(job: Job, plan: Plan, lost: int) -> int:
     if job.remaining_iterations is None:
         raise InputError("remaining_iterations", "nothing", "the iterations that are left: completions are counted")
     above, below = plan.throughput.as_integer_ratio()
-    needs = job.remaining_iterations * below * MILLION + lost * above  # so many parts of a second, `above` millions each
+    needs = job.remaining_iterations * below * MILLION + lost * above  # parts of a second, of `above` millions
     most = 10**12  # one that needs less than a millisecond needs one
     return max(1, min(most, 10**9 * above * MILLION // needs)) if needs else most
 
