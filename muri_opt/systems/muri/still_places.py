@@ -55,8 +55,9 @@ class StillPlaces:
         """
         now = {group: places for group in groups if (places := running.get(frozenset(group))) is not None}
         first = first_ranks(self.line, groups)
-        turns = [(group not in now, -self.gpus(group), rank) for group, rank in zip(groups, first, strict=True)]
-        line = [groups[place] for place in sorted(range(len(groups)), key=turns.__getitem__)]
+        asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
+        comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
+        line = [groups[place] for place in np.lexsort((np.array(first), -asks, comes)).tolist()]
         before, best = set[Group](), Placed()
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
