@@ -79,7 +79,7 @@ class RunningJobs:
             now = alone.placement or {}
             return len(names) == 1 and (gpus == now or placed(gpus) == placed(now))
         same = self._of.get(first)
-        if same is None or any(self._of.get(name) is not same for name in names):
+        if same is None or (len(names) > 1 and any(self._of.get(name) is not same for name in names)):
             return False
         if len(names) > same.size or (gpus != same.jobs[0].placement and placed(gpus) != same.where):
             return False

@@ -9,7 +9,7 @@ import pytest
 
 from muri_opt import Cluster, Decision, InputError, Job, Limits, Node, Round, Session, solve_round
 from muri_opt.solve import collector
-from muri_opt.solve.collector import LONGEST, collector_waits
+from muri_opt.solve.collector import LONGEST, MANY, collector_waits
 
 ROUND = Round(now=0.0, cluster=Cluster(nodes=(Node(id="n0", gpus=1),)), jobs=(Job(id="a", gpus=1, submitted=0.0),))
 
@@ -48,6 +48,28 @@ def _on_while_deciding(limits: Limits) -> bool:
 def test_it_waits_under_short_limits_and_goes_on_afterwards(limits: Limits, on: bool) -> None:
     assert _on_while_deciding(limits) == on
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=LONGEST + 1), Limits(seconds=None), Limits(work=1)])
+def test_under_others_it_goes_on_after_many_new_objects(limits: Limits) -> None:
+    before = gc.get_threshold()
+    with collector_waits(limits):
+        with collector_waits(limits):
+            assert gc.get_threshold() == (MANY, *before[1:])
+        assert gc.get_threshold() == (MANY, *before[1:])
+    assert gc.get_threshold() == before
+
+
+@pytest.mark.parametrize("first", [0, MANY + 1])
+def test_one_that_waits_longer_is_left_alone(first: int) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(first, *before[1:])
+    try:
+        with collector_waits(Limits(seconds=None)):
+            assert gc.get_threshold()[0] == first
+        assert gc.get_threshold()[0] == first
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_it_goes_on_after_an_error() -> None:
@@ -109,7 +131,7 @@ def test_it_goes_on_in_a_process_that_is_forked_meanwhile() -> None:
         if not child:
             try:
                 on = gc.isenabled()
-                collector._PAUSES.end()
+                collector._OFF.end()
                 with collector_waits(Limits(seconds=1)):
                     off = not gc.isenabled()
                 os._exit(0 if on and off and gc.isenabled() else 1)

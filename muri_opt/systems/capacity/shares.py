@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -160,9 +161,10 @@ class _Placing:
 
 def flat(parts: Iterable[Sequence[tuple[int, int]]]) -> tuple[Ints, Ints, Ints]:
     """Return parts one after another, as arrays: whose they are by its place among them, the node, and the GPUs."""
-    rows = [(place, node, gpus) for place, some in enumerate(parts) for node, gpus in some]
-    place, node, gpus = np.array(rows, dtype=np.int64).reshape(len(rows), 3).T
-    return place, node, gpus
+    each = [*parts]
+    sizes = np.fromiter(map(len, each), dtype=np.int64, count=len(each))
+    numbers = np.fromiter(chain.from_iterable(chain.from_iterable(each)), dtype=np.int64)
+    return np.repeat(np.arange(len(each)), sizes), numbers[::2], numbers[1::2]
 
 
 def _gpus(placed: Mapping[int, Parts]) -> int:

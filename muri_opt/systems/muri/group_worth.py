@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.quantities import microseconds
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.muri.group_values import GroupRules, Members, after_restart, class_values, running
 from muri_opt.systems.muri.job_weights import job_weights, times_alone
 from muri_opt.systems.muri.mean_value import MILLION
@@ -28,7 +28,8 @@ def restarts_of(round_: Round) -> Ints:
 
 def _costs(round_: Round) -> Ints:
     """Return what a change would cost each job, if it ran."""
-    return np.array([microseconds(job.restart_seconds or 0.0) for job in round_.jobs], dtype=np.int64)
+    seconds = np.array([job.restart_seconds or 0.0 for job in round_.jobs], dtype=np.float64)
+    return np.rint(seconds * MICROSECONDS_PER_SECOND).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -20,7 +20,7 @@ from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.shares import flat
 
-_NEAR: Final = 8
+_NEAR: Final = 32
 """Nodes that are looked at one by one before all others are at once."""
 Places = tuple[tuple[int, int], ...]
 """Nodes, each with GPUs of it, in the order of the nodes."""

@@ -309,16 +309,18 @@ class Still:
 
 def _parts(mine: Sequence[Group], theirs: Sequence[Group]) -> Iterable[tuple[list[Group], list[Group]]]:
     """Yield two groupings of the same jobs, part by part: what has no job in common with the rest of either."""
-    top: dict[int, int] = {}
+    top = {job: group[0] for group in mine for job in group}
 
     def root(job: int) -> int:
-        while (above := top.get(job, job)) != job:
-            top[job] = job = top.get(above, above)
+        while (above := top[job]) != job:
+            top[job] = job = top[above]
         return job
 
-    for group in (*mine, *theirs):
-        for job in group[1:]:
-            top[root(job)] = root(group[0])
+    for group in theirs:
+        if len(group) > 1:
+            first = root(group[0])
+            for job in group[1:]:
+                top[root(job)] = first
     found: dict[int, tuple[list[Group], list[Group]]] = {}
     for side, groups in enumerate((mine, theirs)):
         for group in groups:

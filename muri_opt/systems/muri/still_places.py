@@ -55,8 +55,9 @@ class StillPlaces:
         """
         now = {group: places for group in groups if (places := running.get(frozenset(group))) is not None}
         first = first_ranks(self.line, groups)
-        turns = [(group not in now, -self.gpus(group), rank) for group, rank in zip(groups, first, strict=True)]
-        line = [groups[place] for place in sorted(range(len(groups)), key=turns.__getitem__)]
+        asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
+        comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
+        line = [groups[place] for place in np.lexsort((np.array(first), -asks, comes)).tolist()]
         before, best = set[Group](), Placed()
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
@@ -71,7 +72,7 @@ class StillPlaces:
 
     def back(self, placed: Placed, running: RunningPlaces) -> Placed:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
-        away = [group for group in placed if running.get(frozenset(group), placed[group]) != placed[group]]
+        away = [group for group, where in placed.items() if running.get(frozenset(group), where) != where]
         if not away:
             return placed
         found, left = dict(placed), self.left_by(placed)
@@ -115,9 +116,11 @@ class StillPlaces:
         if spared is None:
             return left.first(gpus, group)
         beside = left.first(gpus, group, spared)
+        if beside is not None:
+            return beside
         able = left.able(gpus, group)
-        if beside is not None or not len(able):
-            return left.first(gpus, group) if beside is None else beside
+        if not len(able):
+            return left.first(gpus, group)
         lost = np.maximum(0, spared[able] + gpus - left.gpus[able])
         return ((int(able[lost.argmin()]), gpus),)
 
@@ -152,8 +155,16 @@ class StillPlaces:
             if own and left.give_if_free(own, group):
                 found[group] = own
                 continue
-            given = self.fit(left, group, spared if spared_gpus else None)
+            given = self._given(left, group, spared if spared_gpus else None)
             if given is not None:
-                left.give(given, group)
                 found[group] = given
+        return found
+
+    def _given(self, left: NodePlaces, group: Group, spared: Ints | None) -> Places | None:
+        """Give a group that is within its quota the GPUs that fit, and return them; ``None`` if there are none."""
+        if self.spots is None and spared is None:
+            return left.place(self.gpus(group), group)
+        found = self.fit(left, group, spared)
+        if found is not None:
+            left.give(found, group)
         return found

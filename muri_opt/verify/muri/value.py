@@ -52,7 +52,7 @@ class Sharers:
         unit = UNITS[sharing.objective]
         units = max(unit, stages.shape[1]) * max((*weights.values(), 1)) * max((*gpus, 1))
         word = word_for(longest * fraction * units)
-        ranks = [weights[job.id] for job in round_.jobs]
+        ranks, restart = [weights[job.id] for job in round_.jobs], [_restart(job, sharing) for job in round_.jobs]
         return cls(
             sharing=sharing,
             gpus=np.array(gpus, dtype=word),
@@ -60,7 +60,7 @@ class Sharers:
             alone=np.array(alone, dtype=word),
             weight=np.array(ranks, dtype=word),
             classes=Classes.of(round_, sharing, stages.sum(axis=1).tolist(), alone, ranks),
-            restart=np.array([_restart(job, sharing) for job in round_.jobs], dtype=object),
+            restart=np.array(restart, dtype=word_for(max(restart, default=0))),
             free=None if sharing.run == "lock-step" else FreeRates.of(round_, sharing.own),
         )
 
@@ -91,7 +91,8 @@ class Sharers:
         if horizon is None or not self.pays:
             return value
         lost = np.where(kept, 0, self.restart[groups].max(axis=1, initial=0))
-        part = value.astype(object) * np.maximum(0, horizon - lost) // horizon
+        word = word_for(int(np.abs(value).max(initial=0)) * horizon)
+        part = value.astype(word) * np.maximum(0, horizon - lost).astype(word) // horizon
         return np.asarray(part.astype(value.dtype))
 
     def of_class(self, groups: Ints, one: int) -> Ints:
