@@ -46,7 +46,10 @@ def nodes_with_room_each(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> 
 
 
 def alike(rows: Ints) -> tuple[Ints, Ints]:
-    """Return the places of rows that differ, and for each row which of those it is like."""
+    """Return the places of rows that differ, and for each row which of those it is like.
+
+    The policies have a function of their own for it: what finds an answer must not be what checks it.
+    """
     key, width = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         least = int(column.min(initial=0))
