@@ -7,6 +7,8 @@ export NO_MKDOCS_2_WARNING := 1
 # Tests start hundreds of processes, which read what the first of them compiled; some machines are told not to keep it.
 export PYTHONDONTWRITEBYTECODE :=
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# One more than cores: tests of servers, killed processes and real schedulers wait for an eighth of their time.
+WORKERS := $(shell echo $$(($(CORES) + 1)))
 
 .PHONY: help demo test test-all check bench ledger docs clean
 
@@ -43,10 +45,10 @@ demo: $(VENV)/installed-runtime
 	$(BIN)/muri-opt show instances/toy/eight-gangs.json demo-output/result.json --picture demo-output/round.svg
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal $(COVER)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(COVER)
 
 test-all: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow or not slow" --hypothesis-profile=fresh --cov
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or not slow" --hypothesis-profile=fresh --cov
 
 check: $(VENV)/installed
 	$(BIN)/ruff check .
