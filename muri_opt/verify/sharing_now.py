@@ -78,6 +78,8 @@ class RunningJobs:
         if alone is not None:  # nobody shares there, so that nothing has to be counted
             now = alone.placement or {}
             return len(names) == 1 and (gpus == now or placed(gpus) == placed(now))
+        if len(self._alone) == len(self._running):
+            return False  # then it does not run now
         same = self._of.get(first)
         if same is None or (len(names) > 1 and any(self._of.get(name) is not same for name in names)):
             return False

@@ -80,5 +80,9 @@ class Holders:
         """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""
         here = self.on(nodes)
         held = np.bincount(self.group[here], weights=amounts[here], minlength=len(self.names)).astype(np.int64)
-        order = np.argsort(-held, kind="stable")
-        return [("' and '".join(self.names[g]), int(held[g])) for g in order.tolist()[:number] if held[g] > 0]
+        found = list[tuple[str, int]]()
+        while len(found) < min(number, len(held)) and held.max() > 0:
+            largest = int(held.argmax())
+            found.append(("' and '".join(self.names[largest]), int(held[largest])))
+            held[largest] = 0
+        return found

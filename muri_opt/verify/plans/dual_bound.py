@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -91,10 +92,10 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     if columns is None:
         return None
     units = [weight * prices.denominator for weight in menu.weights]
-    pays = [
-        once + (quota.get(job.tenant or "", 0) * job.gpus if job.guarantee is not None else 0)
-        for job, once in zip(round_.jobs, prices.of["once"], strict=True)
-    ]
+    pays = prices.of["once"]
+    if any(quota.values()):
+        shares = (quota.get(job.tenant or "", 0) * job.gpus * (job.guarantee is not None) for job in round_.jobs)
+        pays = list(map(add, pays, shares))
     gains = [bonus * unit - pay for bonus, unit, pay in zip(menu.bonus, units, pays, strict=True)]
     if max(map(int.bit_length, (*gains, *units)), default=0) > _BITS:
         return None
@@ -113,9 +114,11 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     home: dict[int, list[Item]] = {}
     index, better = round_.cluster.node_index, np.flatnonzero(columns.stays[some] & (at_home > np.maximum(away, 0)))
     for job, kind, piece, profit in zip(*_told(columns, some[better], at_home[better]), strict=True):
-        for node in (index[name] for name in round_.jobs[job].placement or ()):
-            if node in columns.spots[kind]:
-                home.setdefault(node, []).append(Item(job, Piece._make(piece), profit))
+        item, spot = Item(job, Piece._make(piece), profit), columns.spots[kind]
+        for name in round_.jobs[job].placement or ():
+            node = index[name]
+            if node in spot:
+                home.setdefault(node, []).append(item)
     return among, home
 
 
@@ -150,4 +153,7 @@ def _told(columns: MenuColumns, places: Ints, profit: Ints) -> tuple[list[int], 
 
 def _word(numbers: Sequence[int]) -> Ints:
     """Return whole numbers of any size as machine words, of which sums and products are right as far as they fit."""
-    return np.array([number & _MASK for number in numbers], dtype=np.uint64).view(np.int64)
+    try:
+        return np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        return np.array([number & _MASK for number in numbers], dtype=np.uint64).view(np.int64)

@@ -33,7 +33,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.room_counts import alike, nodes_with_room_each
+from muri_opt.verify.plans.room_counts import alike, nodes_with_room
 from muri_opt.verify.plans.value import (
     Planned,
     check_ranked,
@@ -62,9 +62,9 @@ class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
     ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, which are those s where
-    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name,
-    as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``;
-    ``away[i]`` and ``home[i]`` are what that is worth.
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``, and ``looks`` are the first plans of
+    each. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if ``open[i]``, and could then
+    be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is worth.
     """
 
     jobs: Sequence[Job]
@@ -73,6 +73,7 @@ class MenuColumns:
     begin: Ints
     kind: Ints
     look: Ints
+    looks: Ints
     spots: Sequence[Spot]
     hosts: Bools
     name: Ints
@@ -125,7 +126,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     for place, spot in enumerate(spots):
         hosts[place, list(spot)] = True
     first, look = alike(np.column_stack([kind, pieces]))
-    fits = nodes_with_room_each(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
+    fits = nodes_with_room(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
     speed = stacked.column("speed", np.zeros(0))
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
     open_ = fits & (speed >= promise[owner])
@@ -153,6 +154,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         begin=begin,
         kind=kind,
         look=look,
+        looks=first,
         spots=spots,
         hosts=hosts,
         name=name,
