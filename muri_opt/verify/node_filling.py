@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import gcd, prod
-from types import EllipsisType
 from typing import NamedTuple
 
 import numpy as np
@@ -197,7 +196,7 @@ class _Grid(NamedTuple):
     def filled(self, before: Ints, groups: Iterable[Sequence[Item]]) -> Ints:
         """Return the most profit within each amount, if of each group one item may be added to what was there.
 
-        What was there is one table, or several: all axes but the last ones are of tables.
+        What was there is one table, or several: all axes but the first ones are of tables.
         """
         table, room = before, np.empty_like(before)
         for group in groups:
@@ -205,8 +204,8 @@ class _Grid(NamedTuple):
             for item in group:
                 sizes = self._cell(item.sizes)
                 ends = zip(self.shape, sizes, strict=True)
-                here: tuple[EllipsisType | slice, ...] = (..., *(slice(size, None) for size in sizes))
-                there: tuple[EllipsisType | slice, ...] = (..., *(slice(0, length - size) for length, size in ends))
+                here = tuple(slice(size, None) for size in sizes)
+                there = tuple(slice(0, length - size) for length, size in ends)
                 np.add(table[there], item.profit, out=room[there])
                 np.maximum(after[here], room[there], out=after[here])
             table = after
@@ -223,14 +222,14 @@ class _Grid(NamedTuple):
             for place, jobs in enumerate(some):
                 for job in jobs:
                     places.setdefault(job, []).append(place)
-            tables = np.repeat(before[None], len(some), axis=0)
+            tables = np.repeat(before[..., None], len(some), axis=-1)
             for job, group in groups.items():
                 without = places.get(job, [])
                 if len(without) < len(some):
                     after = self.filled(tables, [group])
-                    after[without] = tables[without]
+                    after[..., without] = tables[..., without]
                     tables = after
-            yield from tables
+            yield from np.moveaxis(tables, -1, 0)
 
     def most(self, table: Ints, groups: Sequence[Sequence[Item]], room: Sizes) -> int:
         """Return the most profit on a node of this room, if of each group one item may be added to the table."""
@@ -252,10 +251,6 @@ class _Grid(NamedTuple):
         All ways to add items of the groups are looked at, those of all nodes together; of ways that leave the same of a
         node, one of the highest profit.
         """
-        units, axes = np.array(self.units, dtype=np.int64), list(self.axes)
-        sizes = np.array(rooms, dtype=np.int64).reshape(-1, 3)
-        left, of = np.minimum(sizes[:, axes] // units, np.array(self.shape) - 1), np.arange(len(rooms))
-        profit, leaving = np.zeros(len(rooms), dtype=np.int64), _Leaving(len(rooms) * self.cells)
         told = [
             (node, step, turn, *item.sizes, item.profit)
             for node, mine in enumerate(groups)
@@ -263,32 +258,39 @@ class _Grid(NamedTuple):
             for turn, item in enumerate(group)
         ]
         items = np.array(told, dtype=np.int64).reshape(-1, 7)
+        takes, every = self._cells(items[:, 3:6]), np.indices(self.shape).reshape(len(self.shape), -1)
+        strides = np.array([prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))])
+        first = self._cells(np.array(rooms, dtype=np.int64).reshape(-1, 3))
+        left, of = np.minimum(first, np.array(self.shape)[:, None] - 1).T @ strides, np.arange(len(rooms))
+        less = takes.T @ strides
+        profit, leaving = np.zeros(len(rooms), dtype=np.int64), _Leaving(len(rooms) * self.cells)
         for step in range(int(items[:, 1].max(initial=-1)) + 1):
-            here, ways = items[items[:, 1] == step], [(left, of, profit)]
-            for turn in range(int(here[:, 2].max(initial=-1)) + 1):
-                some = here[here[:, 2] == turn]
-                place = np.full(len(rooms), -1, dtype=np.int64)
-                place[some[:, 0]] = np.arange(len(some))
-                able = np.flatnonzero(place[of] >= 0)
-                added = place[of[able]]
-                rest = left[able] - (some[:, 3:6][:, axes] // units)[added]
-                fits = rest.min(axis=1) >= 0
-                able, added = able[fits], added[fits]
-                ways.append((rest[fits], of[able], profit[able] + some[added, 6]))
+            here, ways = np.flatnonzero(items[:, 1] == step), [(left, of, profit)]
+            for turn in range(int(items[here, 2].max(initial=-1)) + 1):
+                some = here[items[here, 2] == turn]
+                of_node = np.full(len(rooms), -1, dtype=np.int64)
+                of_node[items[some, 0]] = some
+                added = of_node[of]
+                able = added >= 0
+                for most, need in zip(every, takes, strict=True):
+                    able &= most[left] >= need[added]
+                added = added[able]
+                ways.append((left[able] - less[added], of[able], profit[able] + items[added, 6]))
             left, of, profit = (np.concatenate(parts) for parts in zip(*ways, strict=True))
-            cell = of
-            for axis, length in enumerate(self.shape):
-                cell = cell * length + left[:, axis]
-            best = leaving.best(cell, profit)
+            best = leaving.best(of * self.cells + left, profit)
             left, of, profit = left[best], of[best], profit[best]
         distinct = {id(table): table for table in tables}
         number = {key: place for place, key in enumerate(distinct)}
         mine = np.array([number[id(table)] for table in tables], dtype=np.int64)
-        known = np.stack([*distinct.values()])
+        known = np.stack([*distinct.values()]).reshape(len(distinct), -1)
         most = np.zeros(len(rooms), dtype=np.int64)
-        np.maximum.at(most, of, known[mine[of], *left.T] + profit)
+        np.maximum.at(most, of, known[mine[of], left] + profit)
         found: list[int] = most.tolist()
         return found
+
+    def _cells(self, sizes: Ints) -> Ints:
+        """Return how many units of each axis sizes in rows have, in a row for each axis."""
+        return sizes.T[list(self.axes)] // np.array(self.units, dtype=np.int64)[:, None]
 
     def _cell(self, sizes: Sizes) -> list[int]:
         return [sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]

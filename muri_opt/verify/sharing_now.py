@@ -40,7 +40,7 @@ class RunningJobs:
     """The jobs of a round that run, by placement."""
 
     def __init__(self, round_: Round) -> None:
-        self._has = {node.id: room_of(node).gpus for node in round_.cluster.nodes}
+        self._nodes = round_.cluster.nodes
         self._running = [job for job in round_.jobs if job.state == "running"]
         self._alone = {job.id: job for job in self._running if job.stage_seconds is None}
 
@@ -56,6 +56,11 @@ class RunningJobs:
                 same = found[where, size] = _Alike(where=where, size=size, jobs=[])
             same.jobs.append(job)
         return found
+
+    @cached_property
+    def _has(self) -> dict[str, int]:
+        """The GPUs of each node."""
+        return {node.id: room_of(node).gpus for node in self._nodes}
 
     @cached_property
     def _of(self) -> dict[str, _Alike]:

@@ -197,8 +197,9 @@ class PlanAllocation:
 
 def arrivals(round_: Round) -> list[int]:
     """Return the jobs in the order of their priority, then of their submission, then of the round."""
-    jobs = round_.jobs
-    return sorted(range(len(jobs)), key=lambda job: (-jobs[job].priority, jobs[job].submitted or 0.0))
+    submitted = np.array([job.submitted or 0.0 for job in round_.jobs], dtype=np.float64)
+    order: list[int] = np.lexsort((submitted, -round_.priorities)).tolist()
+    return order
 
 
 def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
@@ -207,11 +208,12 @@ def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
     return sorted(jobs, key=lambda job: (level[job], not promised[job]))
 
 
-def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, list[int]]]:
+def densest_first(round_: Round, options: PlanOptions, placed: Iterable[int] = ()) -> Iterator[tuple[int, list[int]]]:
     """Yield jobs with their options, of both those first that are worth most for what they take of the cluster.
 
     That is the largest part of its GPUs, CPUs and memory. So jobs start where it is late: those of a larger priority
-    before all others, and then those with a guarantee. Options worth nothing are left out.
+    before all others, and then those with a guarantee. Options worth nothing, and jobs that are ``placed``, are left
+    out.
     """
     amounts, part = round_.amounts, np.full(len(options), _LEAST_PART)
     for taken, has in zip(options.totals, (amounts.G, amounts.C, amounts.M), strict=True):
@@ -220,10 +222,13 @@ def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, li
     each, able = options.e / part, np.flatnonzero(np.diff(options.first))
     most = np.zeros(len(round_.jobs))
     most[able] = np.maximum.reduceat(each, options.first[able]) if len(able) else 0.0
+    waits = np.ones(len(most), dtype=np.bool_)
+    waits[list(placed)] = False
     line = np.array(arrivals(round_), dtype=np.int64)
+    line = line[waits[line]]
     line = line[np.argsort(-most[line], kind="stable")]
-    order = np.lexsort((-each, options.job))
-    order = order[each[order] > 0]
+    some = np.flatnonzero(waits[options.job] & (each > 0))
+    order = some[np.lexsort((-each[some], options.job[some]))]
     ends = np.cumsum(np.bincount(options.job[order], minlength=len(most))).tolist()
     wanted: list[int] = order.tolist()
     for job in guaranteed_first(options, line.tolist()):

@@ -28,7 +28,7 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
     """
     free = FreeNodes(round_, options)
     free.take_all(chosen)
-    running = {int(options.job[o]) for o in chosen}
+    running = set(options.job[list(chosen)].tolist())
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     rules = PlanBindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
     return Decision(
