@@ -161,7 +161,8 @@ class TableValues:
         near = units * (steps[self._job] / self._speed + lost / MICROSECONDS_PER_SECOND)
         if (near > MOST).any():
             raise InputError("remaining_iterations", "too many", f"a cost of at most {MOST:,}")
-        near = np.where(near == 0, _HALF, near)
+        paused = units.astype(np.int64) * lost // MICROSECONDS_PER_SECOND
+        near = np.where(steps[self._job] == 0, paused + _HALF, near)
 
         def exact(place: int) -> int:
             job, plan = int(self._job[place]), self._table.plan(int(self._at[place]))

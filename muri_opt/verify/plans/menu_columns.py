@@ -259,7 +259,11 @@ class _Values:
                 whole = self._whole(np.where(estimate > 1.5 * _MOST, _MOST + 0.5, estimate), restart)
                 return np.where(self._open, np.clip(whole, 1, int(_MOST)), 0)
             if planned.counts_time:
-                estimate = self._units * (self._left() / speed + lost / _MILLION)
+                left = self._left()
+                estimate = self._units * (left / speed + lost / _MILLION)
+                if max(1, int(self._units.max(initial=0))) < _WORD // max(1, int(lost.max(initial=0))):
+                    paused = self._units.astype(np.int64) * lost.astype(np.int64) // _MILLION
+                    estimate = np.where(left == 0, paused + 0.5, estimate)
                 return -self._whole(np.where(estimate == 0, 0.5, estimate), restart)
             if planned.power is not None:
                 kept = self._kept[owner] if restart else np.ones(len(owner))
