@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from typing import Final
 
@@ -113,9 +113,8 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     among = _most_profitable(round_, columns, some, away)
     home: dict[int, list[Item]] = {}
     index, better = round_.cluster.node_index, np.flatnonzero(columns.stays[some] & (at_home > np.maximum(away, 0)))
-    for job, kind, piece, profit in zip(*_told(columns, some[better], at_home[better]), strict=True):
-        item, spot = Item(job, Piece._make(piece), profit), columns.spots[kind]
-        for name in round_.jobs[job].placement or ():
+    for spot, item in _told(columns, some[better], at_home[better]):
+        for name in round_.jobs[item.job].placement or ():
             node = index[name]
             if node in spot:
                 home.setdefault(node, []).append(item)
@@ -139,16 +138,19 @@ def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: In
     rank = np.arange(len(order)) - np.searchsorted(group, group)
     good = good[order[rank < min(fit, default=len(order)) + 2]]
     among: dict[Spot, list[Item]] = {}
-    for job, kind, piece, most in zip(*_told(columns, some[good], profit[good]), strict=True):
-        among.setdefault(columns.spots[kind], []).append(Item(job, Piece._make(piece), most))
+    for spot, item in _told(columns, some[good], profit[good]):
+        among.setdefault(spot, []).append(item)
     return among
 
 
-def _told(columns: MenuColumns, places: Ints, profit: Ints) -> tuple[list[int], list[int], list[list[int]], list[int]]:
-    """Return the jobs, kinds and pieces of plans, and their profits, as plain numbers."""
-    told = columns.owner[places], columns.kind[places], columns.pieces[places], profit
-    job, kind, piece, profits = (column.tolist() for column in told)
-    return job, kind, piece, profits
+def _told(columns: MenuColumns, places: Ints, profit: Ints) -> Iterator[tuple[Spot, Item]]:
+    """Yield where the parts of plans may be, and what they are with their profits; plans of one look have the same."""
+    looks, at = np.unique(columns.look[places], return_inverse=True)
+    first = columns.looks[looks]
+    spots = [columns.spots[kind] for kind in columns.kind[first].tolist()]
+    pieces = [Piece._make(piece) for piece in columns.pieces[first].tolist()]
+    for job, look, most in zip(columns.owner[places].tolist(), at.tolist(), profit.tolist(), strict=True):
+        yield spots[look], Item(job, pieces[look], most)
 
 
 def _word(numbers: Sequence[int]) -> Ints:
