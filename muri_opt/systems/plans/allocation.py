@@ -33,13 +33,22 @@ class PlanAllocation:
         self.options = options
         self.free = FreeNodes(round_, options)
         self.placements: dict[int, PlanPlacement] = {}
-        self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
+        self._on_node: list[set[int]] | None = None
         self._at_home = options.same_at_home
 
     @property
     def best_first(self) -> list[list[int]]:
         """The options of each job, worth most first; equal ones without a restart first, then the smallest."""
         return self.options.best_first
+
+    @property
+    def on_node(self) -> list[set[int]]:
+        """The jobs that have a part on each node; few policies ask for them."""
+        if self._on_node is None:
+            self._on_node = [set() for _ in self.free.gpus]
+            for job, placement in self.placements.items():
+                self._put_on_nodes(job, placement.nodes)
+        return self._on_node
 
     @property
     def chosen(self) -> dict[int, Ints]:
@@ -50,23 +59,27 @@ class PlanAllocation:
         """Place a job that has no placement."""
         self.free.take(option, nodes)
         self.placements[job] = PlanPlacement(option, nodes)
-        for node in nodes.tolist():
-            self.on_node[node].add(job)
+        self._put_on_nodes(job, nodes)
 
     def take_all(self, chosen: Mapping[int, Ints]) -> None:
         """Place jobs by options on nodes where they have room together; none of them has a placement."""
         self.free.take_all(chosen)
         for job, (option, nodes) in zip(self.options.job[list(chosen)].tolist(), chosen.items(), strict=True):
             self.placements[job] = PlanPlacement(option, nodes)
+            self._put_on_nodes(job, nodes)
+
+    def _put_on_nodes(self, job: int, nodes: Ints) -> None:
+        if self._on_node is not None:
             for node in nodes.tolist():
-                self.on_node[node].add(job)
+                self._on_node[node].add(job)
 
     def leave(self, job: int) -> None:
         """Take its placement from a job."""
         placement = self.placements.pop(job)
         self.free.give(placement.option, placement.nodes)
-        for node in placement.nodes.tolist():
-            self.on_node[node].discard(job)
+        if self._on_node is not None:
+            for node in placement.nodes.tolist():
+                self._on_node[node].discard(job)
 
     def open_room(self, option: int) -> Ints:
         """Return the nodes with room for a part of an option."""

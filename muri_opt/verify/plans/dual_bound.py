@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import NO_LIMIT, empty_rooms
+from muri_opt.verify.amounts import NO_LIMIT, empty_rooms, empty_sizes
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
 from muri_opt.verify.plans.menu_columns import MenuColumns
@@ -126,7 +126,7 @@ def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: In
 
     Of each job the one of the highest profit, of equal parts those of the first jobs.
     """
-    rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
+    rooms = empty_sizes(round_)
     smallest = columns.pieces[columns.open].min(axis=0, initial=NO_LIMIT)
     fit = [int(most) // int(least) for most, least in zip(rooms.max(axis=0, initial=0), smallest, strict=True) if least]
     good = np.flatnonzero(profit > 0)

@@ -220,8 +220,8 @@ class _Values:
         self._open, jobs, begin = open_, round_.jobs, stacked.begins
         runs = [job.state == "running" and bool(job.placement) for job in jobs]
         told = list(zip(jobs, runs, strict=True))
-        lost = [round((job.restart_seconds or 0.0) * _MILLION) if run else 0 for job, run in told]
-        self._lost = np.array(lost, dtype=np.float64)
+        lost = np.array([(job.restart_seconds or 0.0) if run else 0.0 for job, run in told], dtype=np.float64)
+        self._lost = np.rint(lost * _MILLION)
         self._parts: Floats = np.full(len(jobs), _MILLION, dtype=np.float64)
         if planned.counts_others or (planned.objective == "throughput" and planned.power is None):
             gate = planned.gate
