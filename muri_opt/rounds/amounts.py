@@ -48,11 +48,13 @@ class Amounts:
         nodes, lines = cluster.nodes, lines_above(cluster.tenants)
         place = {tenant.id: position for position, tenant in enumerate(cluster.tenants)}
         asks = [(job.gpus, job.cpus, job.memory_gib) for job in jobs]
-        needs = {one: _with_each_gpu(*one) for one in set(asks)}  # most jobs ask for what others ask
+        kinds = {one: number for number, one in enumerate(set(asks))}  # most jobs ask for what others ask
+        needs = np.array([(one[0], *_with_each_gpu(*one)) for one in kinds], dtype=np.int64).reshape(-1, 3)
+        g, c, m = needs.T[:, [kinds[one] for one in asks]]
         return cls(
-            g=_ints(gpus for gpus, _, _ in asks),
-            c=_ints(needs[one][0] for one in asks),
-            m=_ints(needs[one][1] for one in asks),
+            g=g,
+            c=c,
+            m=m,
             G=_ints(node.gpus for node in nodes),
             C=_ints(UNLIMITED if node.cpus is None else milli_cpus(node.cpus) for node in nodes),
             M=_ints(UNLIMITED if node.memory_gib is None else mebibytes(node.memory_gib) for node in nodes),

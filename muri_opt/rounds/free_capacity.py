@@ -32,7 +32,8 @@ class FreeCapacity:
 
     def holds(self, part: Ints) -> NDArray[np.bool_]:
         """Return which nodes have so many GPUs, milli-CPUs and MiB left, a column of three."""
-        return np.asarray((self.left >= part).all(axis=0))
+        enough = self.left >= part
+        return np.asarray(enough[0] & enough[1] & enough[2])
 
     def occupy(self, nodes: Nodes, gpus: int | Ints, cpus: int | Ints, memory: int | Ints) -> None:
         """Take so much of each of the nodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
@@ -45,6 +45,17 @@ class KeptByObject(Generic[V]):
                 return None
             self._keep(key, found)
         return found[1]
+
+    def get_all(self, things: Sequence[object], besides: Iterable[Hashable] | None = None) -> list[V | None]:
+        """Return what is known of each of many objects, sooner than one by one; by default ``None`` is beside each."""
+        keys = list(zip(map(id, things), [None] * len(things) if besides is None else besides, strict=True))
+        found = list(map(self._used.get, keys))
+        for place, one in enumerate(found):
+            if one is None:
+                found[place] = known = self._before.get(keys[place])
+                if known is not None:
+                    self._keep(keys[place], known)
+        return [None if one is None else one[1] for one in found]
 
     def put(self, thing: object, beside: Hashable, value: V) -> None:
         """Keep a value."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
+from itertools import repeat
+from operator import methodcaller
 from typing import Any, Final, Literal
 
 import msgspec
@@ -17,7 +19,7 @@ from muri_opt.rounds.cluster import Cluster, Seconds
 from muri_opt.rounds.eligibility import Bools, Eligibility, waits_by_order
 from muri_opt.rounds.error_text import listed, shortened, shown
 from muri_opt.rounds.field_checks import check_items, check_kind, check_unique, items, text
-from muri_opt.rounds.job import Job
+from muri_opt.rounds.job import Job, Plan
 from muri_opt.rounds.kept_by_object import KeptByObject
 from muri_opt.rounds.quantities import MAX_SECONDS, MICROSECONDS_PER_SECOND, snapped
 from muri_opt.rounds.running_jobs import check_running
@@ -28,6 +30,7 @@ Format = Literal["muri-opt/round/1", "muri-opt/round/2"]
 ROUND_FORMATS: tuple[Format, Format] = ("muri-opt/round/1", "muri-opt/round/2")
 FORMATS_ALLOWED = "one of " + ", ".join(map(repr, ROUND_FORMATS))
 DEFAULT_RESOURCES = ("storage", "cpu", "gpu", "network")
+_copied: Final = methodcaller("__copy__")
 
 
 _WRITTEN: Final = KeptByObject[msgspec.Raw]()
@@ -137,17 +140,21 @@ def _with_written_plans(jobs: tuple[Job, ...]) -> Sequence[Job]:
     if not any(job.plans for job in jobs):
         return jobs
     _WRITTEN.expect(len(jobs))
-    found = []
-    for job in jobs:
-        if job.plans:
-            text = _WRITTEN.get(job.plans, None)
-            if text is None:
-                text = msgspec.Raw(msgspec.json.encode(job.plans))
-                _WRITTEN.put(job.plans, None, text)
-            job = copy(job)
-            msgspec.structs.force_setattr(job, "plans", text)
-        found.append(job)
+    every = [job.plans for job in jobs]
+    known = zip(_WRITTEN.get_all(every), every, strict=True)
+    texts = [_written(plans) if written is None else written for written, plans in known]
+    found = list(map(_copied, jobs))
+    deque(map(msgspec.structs.force_setattr, found, repeat("plans"), texts), maxlen=0)  # a loop that takes least
     return found
+
+
+def _written(plans: Sequence[Plan] | None) -> msgspec.Raw | Sequence[Plan] | None:
+    """Return the text of plans, which is kept, if there are any."""
+    if not plans:
+        return plans
+    text = msgspec.Raw(msgspec.json.encode(plans))
+    _WRITTEN.put(plans, None, text)
+    return text
 
 
 def _with_levels(cluster: Cluster) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, mod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,9 +61,8 @@ def fields_in(cluster: Cluster, jobs: Sequence[Job], *, together: bool = False, 
     Where any is used, or format 2 is said (``two``), nodes of several GPU types count as a field.
     """
     found = cluster.used_fields | _uses("job", "jobs", jobs, demanding(jobs))
-    _PLANS_SAY.expect(len(jobs))
-    for at, job in enumerate(jobs):
-        for field in _plans_say(job.plans) if job.plans else ():
+    for at, fields in enumerate(_plans_say([job.plans or () for job in jobs])):
+        for field in fields:
             found.setdefault(field, _place("jobs", jobs, at))
     if together:
         found[TOGETHER] = "round"
@@ -86,17 +85,20 @@ def another_type(cluster: Cluster) -> str | None:
     return None if other is None else _place("cluster.nodes", nodes, other)
 
 
-def _plans_say(plans: Sequence[Plan]) -> tuple[str, ...]:
-    """Return the fields that plans of a job use: they list GPU types, or have parts of two sizes.
+def _plans_say(every: Sequence[Sequence[Plan]]) -> Iterator[tuple[str, ...]]:
+    """Yield the fields that plans of each job use: they list GPU types, or have parts of two sizes.
 
     Every round that is made asks for it, and jobs of a session keep their plans.
     """
-    said = _PLANS_SAY.get(plans, None)
-    if said is None:
+    _PLANS_SAY.expect(len(every))
+    for plans, known in zip(every, _PLANS_SAY.get_all(every), strict=True):
+        if known is not None or not plans:
+            yield known or ()
+            continue
         uneven = any(map(mod, map(_gpus_of_plan, plans), map(_nodes_of_plan, plans)))
         said = (PLAN_TYPES,) * any(map(_types_of_plan, plans)) + (PLAN_NODES,) * uneven
         _PLANS_SAY.put(plans, None, said)
-    return said
+        yield said
 
 
 def unhonoured(used: Iterable[str], honours: Container[str]) -> str | None:

@@ -28,6 +28,8 @@ def level_weights(level: Ints, best: Sequence[int]) -> tuple[int, ...]:
     On the last level that is 1, and on every other one more than all below it can add up to.
     """
     most = [0] * (int(level.max(initial=0)) + 1)
+    if len(most) == 1:
+        return (1,)
     for place, worth in zip(level.tolist(), best, strict=True):
         most[place] += worth
     weights = [1]

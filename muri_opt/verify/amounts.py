@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from muri_opt.rounds import Cluster, Job, Node, Round, WaitingReason
 from muri_opt.rounds.memoise import recalled
@@ -122,9 +123,19 @@ def empty_rooms(round_: Round) -> list[Room]:
     return [*_rooms(round_.cluster)]
 
 
+def empty_sizes(round_: Round) -> NDArray[np.int64]:
+    """Return what the nodes of the empty cluster have of each resource, in a row for each node."""
+    return _sizes(round_.cluster).copy()
+
+
 @recalled
 def _rooms(cluster: Cluster) -> tuple[Room, ...]:
     return tuple(map(room_of, cluster.nodes))
+
+
+@recalled
+def _sizes(cluster: Cluster) -> NDArray[np.int64]:
+    return np.array([room.sizes for room in _rooms(cluster)], dtype=np.int64).reshape(-1, 3)
 
 
 def smallest_node_count(rooms: Counter[Room], need: Need) -> int | None:

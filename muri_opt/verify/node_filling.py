@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from math import prod
-from types import EllipsisType
+from math import gcd, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,8 @@ MOST_KEPT = 1 << 22
 """Cells of the tables of all nodes that are kept to look at nodes together."""
 MOST_TOGETHER = 1 << 16
 """Cells of tables that are filled together: as many as are near to the processor."""
+BLOCK = 128
+"""Items that are compared with each other at once."""
 MOST_ROOMS = 8
 """Rooms of nodes of one kind that each have a table of their own."""
 _BITS = 62
@@ -134,7 +135,7 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     """
     own = [item for spot in spots for item in spot.extras]
     room = _extreme(max, [spot.room for spot in spots])
-    kept = undominated(room, items, _extreme(min, [item.sizes for item in (*items, *own)] or [(1, 0, 0)]))
+    kept = undominated(room, items, _extreme(min, {item.sizes for item in (*items, *own)} or {(1, 0, 0)}))
     all_items = [*kept, *own]
     limit = max(1, min(cells, MOST_STEPS // (share * max(1, len(all_items)))))
     grid = _Grid.of(room, _extreme(min, [spot.room for spot in spots]), all_items, limit)
@@ -142,8 +143,11 @@ def most_profits(spots: Sequence[Spot], items: Sequence[Item], *, share: int = 1
     again = (grid.cells + LEAST_WORK) * repeats <= MOST_REPEATED
     groups, added = _by_job(kept), [_by_job(spot.extras) for spot in spots]
     twice = [[job for job in mine if job in groups] if again else [] for mine in added]
-    base = grid.filled(grid.empty(), groups.values())
-    others = grid.filled_without(groups, [jobs for jobs in twice if jobs])
+    some = set(chain.from_iterable(twice))
+    everywhere = grid.filled(grid.empty(), (group for job, group in groups.items() if job not in some))
+    rest = {job: group for job, group in groups.items() if job in some}
+    base = grid.filled(everywhere, rest.values())
+    others = grid.filled_without(everywhere, rest, [jobs for jobs in twice if jobs])
     few = grid.cells * len(spots) <= MOST_KEPT
     found, together = [0] * len(spots), list[tuple[int, Ints, list[list[Item]], Sizes]]()
     for place, (spot, mine, jobs) in enumerate(zip(spots, added, twice, strict=True)):
@@ -170,10 +174,11 @@ class _Grid(NamedTuple):
     @classmethod
     def of(cls, room: Sizes, least: Sizes, items: Sequence[Item], limit: int) -> _Grid:
         """Return a grid for nodes that have at most ``room``, and at least ``least``, of each resource."""
-        totals = _largest_together(items)
+        gpus, milli, mebibytes = (-1 if low >= NO_LIMIT else has for has, low in zip(room, least, strict=True))
+        totals, sizes = _largest_together(items, (gpus, milli, mebibytes)), {item.sizes for item in items}
         has = [min(amounts) for amounts in zip(room, totals, strict=True)]
-        axes = [0, *(axis for axis in (1, 2) if least[axis] < totals[axis] and _binds(room[0], least, items, axis))]
-        units = [max(1, int(np.gcd.reduce([item.sizes[axis] for item in items]))) if items else 1 for axis in axes]
+        axes = [0, *(axis for axis in (1, 2) if least[axis] < totals[axis] and _binds(room[0], least, sizes, axis))]
+        units = [max(1, gcd(*(size[axis] for size in sizes))) for axis in axes]
         shape = [has[axis] // unit + 1 for axis, unit in zip(axes, units, strict=True)]
         while prod(shape) > limit:
             longest = shape.index(max(shape))
@@ -191,7 +196,7 @@ class _Grid(NamedTuple):
     def filled(self, before: Ints, groups: Iterable[Sequence[Item]]) -> Ints:
         """Return the most profit within each amount, if of each group one item may be added to what was there.
 
-        What was there is one table, or several: all axes but the last ones are of tables.
+        What was there is one table, or several: all axes but the first ones are of tables.
         """
         table, room = before, np.empty_like(before)
         for group in groups:
@@ -199,15 +204,17 @@ class _Grid(NamedTuple):
             for item in group:
                 sizes = self._cell(item.sizes)
                 ends = zip(self.shape, sizes, strict=True)
-                here: tuple[EllipsisType | slice, ...] = (..., *(slice(size, None) for size in sizes))
-                there: tuple[EllipsisType | slice, ...] = (..., *(slice(0, length - size) for length, size in ends))
+                here = tuple(slice(size, None) for size in sizes)
+                there = tuple(slice(0, length - size) for length, size in ends)
                 np.add(table[there], item.profit, out=room[there])
                 np.maximum(after[here], room[there], out=after[here])
             table = after
         return table
 
-    def filled_without(self, groups: Mapping[int, Sequence[Item]], left_out: Sequence[Sequence[int]]) -> Iterator[Ints]:
-        """Yield the table of all groups but some, for each of those that are left out; many tables at once."""
+    def filled_without(
+        self, before: Ints, groups: Mapping[int, Sequence[Item]], left_out: Sequence[Sequence[int]]
+    ) -> Iterator[Ints]:
+        """Yield a table with all groups added but some, for each of those that are left out; many tables at once."""
         step = max(1, MOST_TOGETHER // self.cells)
         for start in range(0, len(left_out), step):
             some = left_out[start : start + step]
@@ -215,14 +222,14 @@ class _Grid(NamedTuple):
             for place, jobs in enumerate(some):
                 for job in jobs:
                     places.setdefault(job, []).append(place)
-            tables = np.zeros((len(some), *self.shape), dtype=np.int64)
+            tables = np.repeat(before[..., None], len(some), axis=-1)
             for job, group in groups.items():
                 without = places.get(job, [])
                 if len(without) < len(some):
                     after = self.filled(tables, [group])
-                    after[without] = tables[without]
+                    after[..., without] = tables[..., without]
                     tables = after
-            yield from tables
+            yield from np.moveaxis(tables, -1, 0)
 
     def most(self, table: Ints, groups: Sequence[Sequence[Item]], room: Sizes) -> int:
         """Return the most profit on a node of this room, if of each group one item may be added to the table."""
@@ -241,12 +248,9 @@ class _Grid(NamedTuple):
     ) -> list[int]:
         """Return what :meth:`most` does of several nodes, each with its own table, groups and room.
 
-        All ways to add items of the groups are looked at, those of all nodes together.
+        All ways to add items of the groups are looked at, those of all nodes together; of ways that leave the same of a
+        node, one of the highest profit.
         """
-        units, axes = np.array(self.units, dtype=np.int64), list(self.axes)
-        sizes = np.array(rooms, dtype=np.int64).reshape(-1, 3)
-        left, of = np.minimum(sizes[:, axes] // units, np.array(self.shape) - 1), np.arange(len(rooms))
-        profit = np.zeros(len(rooms), dtype=np.int64)
         told = [
             (node, step, turn, *item.sizes, item.profit)
             for node, mine in enumerate(groups)
@@ -254,60 +258,87 @@ class _Grid(NamedTuple):
             for turn, item in enumerate(group)
         ]
         items = np.array(told, dtype=np.int64).reshape(-1, 7)
+        takes, every = self._cells(items[:, 3:6]), np.indices(self.shape).reshape(len(self.shape), -1)
+        strides = np.array([prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))])
+        first = self._cells(np.array(rooms, dtype=np.int64).reshape(-1, 3))
+        left, of = np.minimum(first, np.array(self.shape)[:, None] - 1).T @ strides, np.arange(len(rooms))
+        less = takes.T @ strides
+        profit, leaving = np.zeros(len(rooms), dtype=np.int64), _Leaving(len(rooms) * self.cells)
         for step in range(int(items[:, 1].max(initial=-1)) + 1):
-            here, ways = items[items[:, 1] == step], [(left, of, profit)]
-            for turn in range(int(here[:, 2].max(initial=-1)) + 1):
-                some = here[here[:, 2] == turn]
-                takes, gains = np.zeros((len(rooms), len(axes)), dtype=np.int64), np.zeros(len(rooms), dtype=np.int64)
-                takes[some[:, 0]] = some[:, 3:6][:, axes] // units
-                gains[some[:, 0]] = some[:, 6]
-                rest, able = left - takes[of], gains[of] > 0
-                for axis in range(len(axes)):
-                    able &= rest[:, axis] >= 0
-                ways.append((rest[able], of[able], profit[able] + gains[of[able]]))
+            here, ways = np.flatnonzero(items[:, 1] == step), [(left, of, profit)]
+            for turn in range(int(items[here, 2].max(initial=-1)) + 1):
+                some = here[items[here, 2] == turn]
+                of_node = np.full(len(rooms), -1, dtype=np.int64)
+                of_node[items[some, 0]] = some
+                added = of_node[of]
+                able = added >= 0
+                for most, need in zip(every, takes, strict=True):
+                    able &= most[left] >= need[added]
+                added = added[able]
+                ways.append((left[able] - less[added], of[able], profit[able] + items[added, 6]))
             left, of, profit = (np.concatenate(parts) for parts in zip(*ways, strict=True))
-            if len(of) > self.cells * len(rooms):  # then some ways leave the same
-                most = np.full((len(rooms), *self.shape), -1, dtype=np.int64)
-                np.maximum.at(most, (of, *left.T), profit)
-                of, *cells = np.nonzero(most >= 0)
-                left, profit = np.column_stack(cells), most[of, *cells]
-        best = np.zeros(len(rooms), dtype=np.int64)
-        np.maximum.at(best, of, np.stack(tables)[of, *left.T] + profit)
-        found: list[int] = best.tolist()
+            best = leaving.best(of * self.cells + left, profit)
+            left, of, profit = left[best], of[best], profit[best]
+        distinct = {id(table): table for table in tables}
+        number = {key: place for place, key in enumerate(distinct)}
+        mine = np.array([number[id(table)] for table in tables], dtype=np.int64)
+        known = np.stack([*distinct.values()]).reshape(len(distinct), -1)
+        most = np.zeros(len(rooms), dtype=np.int64)
+        np.maximum.at(most, of, known[mine[of], left] + profit)
+        found: list[int] = most.tolist()
         return found
+
+    def _cells(self, sizes: Ints) -> Ints:
+        """Return how many units of each axis sizes in rows have, in a row for each axis."""
+        return sizes.T[list(self.axes)] // np.array(self.units, dtype=np.int64)[:, None]
 
     def _cell(self, sizes: Sizes) -> list[int]:
         return [sizes[axis] // unit for axis, unit in zip(self.axes, self.units, strict=True)]
 
 
-def _largest_together(items: Sequence[Item]) -> list[int]:
-    """Return how much of each resource the largest items of all jobs take together."""
-    largest: dict[int, list[int]] = {}
-    for job, (gpus, milli, mebibytes), _ in items:
-        sizes = largest.get(job)
-        if sizes is None:
-            largest[job] = [gpus, milli, mebibytes]
-            continue
-        if gpus > sizes[0]:
-            sizes[0] = gpus
-        if milli > sizes[1]:
-            sizes[1] = milli
-        if mebibytes > sizes[2]:
-            sizes[2] = mebibytes
-    return [sum(column) for column in zip(*largest.values(), strict=True)] or [0, 0, 0]
+class _Leaving:
+    """Which of some ways to fill nodes is the best of those that leave the same."""
+
+    def __init__(self, cells: int) -> None:
+        self._most, self._last = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
+
+    def best(self, left: Ints, profit: Ints) -> Ints:
+        """Return the places of ways, one of the highest profit for each cell that any of them leaves."""
+        self._most[left] = -1
+        np.maximum.at(self._most, left, profit)
+        found = np.flatnonzero(self._most[left] == profit)
+        self._last[left[found]] = found
+        single: Ints = found[self._last[left[found]] == found]
+        return single
 
 
-def _binds(gpus: int, least: Sizes, items: Sequence[Item], axis: int) -> bool:
+def _largest_together(items: Sequence[Item], enough: Sizes) -> list[int]:
+    """Return how much of each resource the largest items of all jobs take together.
+
+    Once it is more than ``enough`` of each, no further items are looked at.
+    """
+    largest: dict[int, Sizes] = {}
+    total = [0, 0, 0]
+    for job, sizes, _ in items:
+        before = largest.get(job, (0, 0, 0))
+        largest[job] = now = max(before[0], sizes[0]), max(before[1], sizes[1]), max(before[2], sizes[2])
+        for axis in range(3):
+            total[axis] += now[axis] - before[axis]
+        if total[0] > enough[0] and total[1] > enough[1] and total[2] > enough[2]:
+            break
+    return total
+
+
+def _binds(gpus: int, least: Sizes, every: Iterable[Sizes], axis: int) -> bool:
     """Return whether parts on so many GPUs could take more of a resource than a node has."""
     return least[axis] < NO_LIMIT and any(
-        gpus * item.sizes[axis] > least[axis] * item.sizes[0] or (item.sizes[axis] > 0 and item.sizes[0] == 0)
-        for item in items
+        gpus * sizes[axis] > least[axis] * sizes[0] or (sizes[axis] > 0 and sizes[0] == 0) for sizes in every
     )
 
 
-def _extreme(which: Callable[[Iterable[int]], int], rooms: Sequence[Sizes]) -> Sizes:
+def _extreme(which: Callable[[Iterable[int]], int], rooms: Iterable[Sizes]) -> Sizes:
     """Return the largest, or the smallest, amount of each resource."""
-    gpus, milli, mebibytes = (which(room[axis] for room in rooms) for axis in range(3))
+    gpus, milli, mebibytes = map(which, zip(*rooms, strict=True))
     return gpus, milli, mebibytes
 
 
@@ -318,36 +349,35 @@ def undominated(room: Sizes, items: Sequence[Item], smallest: Sizes) -> list[Ite
     are more such jobs than parts fit beside the item; every part takes at least ``smallest`` of each resource.
     """
     ordered = sorted(items, key=lambda item: (-item.profit, item.sizes, item.job))
-    kept: list[Item] = []
-    jobs = np.empty(len(items), dtype=np.int64)
-    sizes = np.empty((3, len(items)), dtype=np.int64)
-    for item in _rare(room, ordered, smallest):
-        count = len(kept)
-        below = np.flatnonzero(
-            (sizes[0, :count] <= item.sizes[0])
-            & (sizes[1, :count] <= item.sizes[1])
-            & (sizes[2, :count] <= item.sizes[2])
-        )
-        better = set(jobs[below].tolist())
-        if item.job not in better and len(better) <= _beside(room, item, smallest):
-            jobs[count], sizes[:, count] = item.job, item.sizes
-            kept.append(item)
+    beside = {sizes: _beside(room, sizes, smallest) for sizes in {item.sizes for item in items}}
+    rare, kept = list(_rare(ordered, beside)), list[Item]()
+    for start in range(0, len(rare), BLOCK):
+        block, before = rare[start : start + BLOCK], len(kept)
+        known = [*kept, *block]
+        jobs, sizes = np.array([item.job for item in known]), np.array([item.sizes for item in known])
+        below: NDArray[np.bool_] = np.all(sizes <= sizes[before:, None], axis=2)
+        there = np.arange(len(known)) < before
+        for place, item in enumerate(block):
+            better = set(jobs[below[place] & there].tolist())
+            if item.job not in better and len(better) <= beside[item.sizes]:
+                there[before + place] = True
+                kept.append(item)
     return kept
 
 
-def _rare(room: Sizes, ordered: Sequence[Item], smallest: Sizes) -> Iterator[Item]:
+def _rare(ordered: Sequence[Item], beside: Mapping[Sizes, int]) -> Iterator[Item]:
     """Yield the items that few jobs have of the same size with no less profit: the same rule, quicker by far."""
     owners: dict[Sizes, set[int]] = {}
     for item in ordered:
         jobs = owners.setdefault(item.sizes, set())
-        if item.job not in jobs and len(jobs) <= _beside(room, item, smallest):
+        if item.job not in jobs and len(jobs) <= beside[item.sizes]:
             jobs.add(item.job)
             yield item
 
 
-def _beside(room: Sizes, item: Item, smallest: Sizes) -> int:
-    """Return how many parts, at most, fit on the node beside the item; no limit where parts may take nothing."""
-    left = zip(room, item.sizes, smallest, strict=True)
+def _beside(room: Sizes, sizes: Sizes, smallest: Sizes) -> int:
+    """Return how many parts, at most, fit on the node beside one; no limit where parts may take nothing."""
+    left = zip(room, sizes, smallest, strict=True)
     return min(((has - takes) // least for has, takes, least in left if least), default=NO_LIMIT)
 
 

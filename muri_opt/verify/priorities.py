@@ -22,6 +22,8 @@ def weights_of(round_: Round, most: Sequence[int]) -> tuple[int, ...]:
     For the smallest priority that is 1, for any other one more than everything of smaller priorities together.
     """
     level = level_of_each(round_)
+    if len(level) <= 1:
+        return (1,) * len(round_.jobs)
     together = dict.fromkeys(level.values(), 0)
     for job, worth in zip(round_.jobs, most, strict=True):
         together[level[job.priority]] += worth

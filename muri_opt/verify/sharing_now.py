@@ -40,7 +40,7 @@ class RunningJobs:
     """The jobs of a round that run, by placement."""
 
     def __init__(self, round_: Round) -> None:
-        self._has = {node.id: room_of(node).gpus for node in round_.cluster.nodes}
+        self._nodes = round_.cluster.nodes
         self._running = [job for job in round_.jobs if job.state == "running"]
         self._alone = {job.id: job for job in self._running if job.stage_seconds is None}
 
@@ -56,6 +56,11 @@ class RunningJobs:
                 same = found[where, size] = _Alike(where=where, size=size, jobs=[])
             same.jobs.append(job)
         return found
+
+    @cached_property
+    def _has(self) -> dict[str, int]:
+        """The GPUs of each node."""
+        return {node.id: room_of(node).gpus for node in self._nodes}
 
     @cached_property
     def _of(self) -> dict[str, _Alike]:
@@ -78,6 +83,8 @@ class RunningJobs:
         if alone is not None:  # nobody shares there, so that nothing has to be counted
             now = alone.placement or {}
             return len(names) == 1 and (gpus == now or placed(gpus) == placed(now))
+        if len(self._alone) == len(self._running):
+            return False  # then it does not run now
         same = self._of.get(first)
         if same is None or (len(names) > 1 and any(self._of.get(name) is not same for name in names)):
             return False

@@ -24,5 +24,7 @@ def test_what_is_kept_is_what_was_put_and_the_last_used_are_kept(most: int, call
                 continue
         used = [one for one in used if one != number] + [number]
         assert len(kept) <= 2 * most
+        assert kept.get_all([things[number], [number]], ["beside", "beside"]) == [put[number], None]
+        assert kept.get_all([things[number]]) == [None]
         assert kept.get([number], "beside") is None
         assert kept.get(things[number], "other") is None

@@ -75,10 +75,14 @@ def test_less_work_never_finds_less(room: Sizes, some: list[Item], extras: list[
     event("exact" if found == best else "more")
 
 
-@given(ROOMS, items(12, 40))
+@given(ROOMS, items(12, 40), st.sampled_from([1, 3, 128]))
 @more_examples(100)
-def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item]) -> None:
-    kept = undominated(room, some, (int(all(item.sizes[0] for item in some)), 0, 0))
+def test_what_is_left_out_was_not_needed(room: Sizes, some: list[Item], block: int) -> None:
+    smallest = (int(all(item.sizes[0] for item in some)), 0, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_filling, "BLOCK", block)  # items are compared one by one, or many at once
+        kept = undominated(room, some, smallest)
+    assert kept == undominated(room, some, smallest)
     assert set(kept) <= set(some)
     event(f"{10 * len(kept) // max(1, len(some))} of 10 kept")
     grid = node_filling._Grid.of(room, room, some, 10**9)

@@ -14,6 +14,7 @@ of at least 0, and shortened until they help.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,15 @@ _SAMPLES = ((250, 3e-3), (2_500, 3e-4))
 """Sizes of the samples of jobs with which large programs begin, and the temperatures to which they are cooled."""
 
 
+class Smoothed(NamedTuple):
+    """The dual and the smoothed dual at some prices, with the weights of options and their sums by job."""
+
+    plain: float
+    value: float
+    weight: Floats
+    total: Floats
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Dual:
     """The dual over some of the options, scaled: values by the largest, uses by the capacities.
@@ -49,9 +59,12 @@ class Dual:
     constant: float = 0.0
     linear: Floats
     sizes: Positions = field(init=False)
+    owner: Positions = field(init=False)
+    """The job of each option."""
 
     def __post_init__(self) -> None:
-        self.sizes = np.diff(np.append(self.starts, len(self.value)))
+        self.sizes = np.diff(self.starts, append=len(self.value))
+        self.owner = np.repeat(np.arange(len(self.starts)), self.sizes)
 
     def reduced(self, prices: Floats) -> tuple[Floats, Floats]:
         """Return value minus price of each option, and the largest of each job (0 for waiting, where it may wait)."""
@@ -65,25 +78,28 @@ class Dual:
         """Return the dual itself."""
         return self._total(prices, self.reduced(prices)[1])
 
-    def smooth(self, prices: Floats, heat: float) -> tuple[float, float, Floats, Floats]:
-        """Return the dual, the smoothed dual, and gradient and Hessian of the latter."""
+    def smooth(self, prices: Floats, heat: float) -> Smoothed:
+        """Return the dual and the smoothed dual."""
         net, most = self.reduced(prices)
-        weight = np.exp((net - np.repeat(most, self.sizes)) / heat)
+        weight = np.exp((net - most[self.owner]) / heat)
         total = np.where(self.waits, np.exp(np.where(self.waits, -most, 0.0) / heat), 0.0)
         if len(self.starts):
             total += np.add.reduceat(weight, self.starts)
-        share = self.use * (weight / np.repeat(total, self.sizes))
-        mean = np.add.reduceat(share, self.starts, axis=1) if len(self.starts) else share
         dual = self._total(prices, most)
         smoothed = dual + self.weight * heat * float(np.log(total).sum())
+        return Smoothed(dual, smoothed, weight, total)
+
+    def slopes(self, there: Smoothed, heat: float) -> tuple[Floats, Floats]:
+        """Return gradient and Hessian of the smoothed dual."""
+        share = self.use * (there.weight / there.total[self.owner])
+        mean = np.add.reduceat(share, self.starts, axis=1) if len(self.starts) else share
         gradient = 1.0 - self.linear - self.weight * mean.sum(axis=1)
-        return dual, smoothed, gradient, self.weight * (self.use @ share.T - mean @ mean.T) / heat
+        return gradient, self.weight * (self.use @ share.T - mean @ mean.T) / heat
 
     def near(self, prices: Floats, reach: float) -> Dual:
         """Return the dual without the options that are more than ``reach`` below the largest of their job."""
         net, most = self.reduced(prices)
-        waits = self.waits & (most <= reach)
-        owner = np.repeat(np.arange(len(self.starts)), self.sizes)
+        waits, owner = self.waits & (most <= reach), self.owner
         kept = net >= most[owner] - reach
         count = np.bincount(owner[kept], minlength=len(self.starts))
         settled = kept & ((count == 1) & ~waits)[owner]
@@ -155,20 +171,21 @@ def _cooled(full: Dual, prices: Floats, heat: float, enough: float, coldest: flo
 
 def _newton(dual: Dual, prices: Floats, heat: float) -> tuple[Floats, float]:
     """Return prices that nearly minimise the smoothed dual over l >= 0, and what smoothing adds there."""
-    plain, value, slope, curve = dual.smooth(prices, heat)
+    here = dual.smooth(prices, heat)
     for _ in range(_STEPS):
-        moved = next(filter(None, (_moved(dual, prices, heat, value, slope, curve, d) for d in _DAMPINGS)), None)
+        slope, curve = dual.slopes(here, heat)
+        moved = next(filter(None, (_moved(dual, prices, heat, here.value, slope, curve, d) for d in _DAMPINGS)), None)
         if moved is None:
             break
-        prices, (plain, value, slope, curve), small = moved
+        prices, here, small = moved
         if small:
             break
-    return prices, value - plain
+    return prices, here.value - here.plain
 
 
 def _moved(
     dual: Dual, prices: Floats, heat: float, value: float, slope: Floats, curve: Floats, damping: float
-) -> tuple[Floats, tuple[float, float, Floats, Floats], bool] | None:
+) -> tuple[Floats, Smoothed, bool] | None:
     """Return prices after a step, the smoothed dual there, and whether little is left; ``None`` if no step helps.
 
     Where one resource is taken in proportion to another, their prices can be exchanged without any curvature, and only
@@ -176,17 +193,17 @@ def _moved(
     """
     free = (prices > 0) | (slope < 0)
     step = np.zeros(len(prices))
-    inner = curve[np.ix_(free, free)]
-    ridge = (damping * np.trace(inner) + 1e-100) * np.eye(len(inner))
+    inner = curve[free][:, free]
+    inner.flat[:: len(inner) + 1] += damping * inner.trace() + 1e-100
     try:
-        step[free] = -np.linalg.solve(inner + ridge, slope[free])
+        step[free] = -np.linalg.solve(inner, slope[free])
     except np.linalg.LinAlgError:  # where every job has settled, what is left of the curvature is rounding errors
         return None
     small = -float(slope @ step) < _CLOSE * heat
     for _ in range(_HALVINGS):
         there = np.maximum(prices + step, 0.0)
         found = dual.smooth(there, heat)
-        if found[1] <= value + 1e-4 * float(slope @ (there - prices)):
+        if found.value <= value + 1e-4 * float(slope @ (there - prices)):
             return there, found, small
         step = step / 4
     return None

@@ -230,11 +230,14 @@ class Decided(_Line, frozen=True, tag="decide"):
     def check(self, state: State) -> None:
         """Refuse a time before the last, and a decision about what is not there."""
         state.checked_time(self.now)
+        jobs, nodes = state.jobs, state.cluster.node_index
         for one in self.decision.assignments:
             for job in one.jobs:
-                state.job(job)
+                if job not in jobs:
+                    state.job(job)
             for node in one.gpus:
-                state.node(node)
+                if node not in nodes:
+                    state.node(node)
 
     def apply(self, state: State) -> None:
         """Let time pass, and keep the decision until it is acknowledged; one before it that was not is dropped."""

@@ -78,7 +78,11 @@ class Holders:
 
     def most(self, amounts: Ints, nodes: Ints, number: int = 2) -> list[tuple[str, int]]:
         """Return the ``number`` of jobs that hold most of ``amounts`` (one per entry) on these nodes, largest first."""
-        here = self.on(nodes)
-        held = np.bincount(self.group[here], weights=amounts[here], minlength=len(self.names)).astype(np.int64)
-        order = np.argsort(-held, kind="stable")
-        return [("' and '".join(self.names[g]), int(held[g])) for g in order.tolist()[:number] if held[g] > 0]
+        here = np.where(self.on(nodes), amounts, 0)
+        held = np.bincount(self.group, weights=here, minlength=len(self.names)).astype(np.int64)
+        found = list[tuple[str, int]]()
+        while len(found) < min(number, len(held)) and held.max() > 0:
+            largest = int(held.argmax())
+            found.append(("' and '".join(self.names[largest]), int(held[largest])))
+            held[largest] = 0
+        return found

@@ -50,6 +50,11 @@ class JobModel:
         """The fewest GPUs it can have."""
         return next((gpus for gpus, period in enumerate(self.period) if period), 1)
 
+    @cached_property
+    def is_rigid(self) -> bool:
+        """Whether it can have one number of GPUs only."""
+        return not any(self.period[:-1])
+
 
 def model_of(job: Job, *, full: bool, powers: bool) -> JobModel:
     """Return the model of a job, or refuse one that says no time to share by.

@@ -52,7 +52,7 @@ class Offers:
         period = models.period[:, counts].astype(np.float64)
         rate = np.divide(1.0, period, out=np.zeros_like(period), where=period > 0)
         regions = Regions.of(round_)
-        asked = {len(model.period) - 1 for model in models.of if model.period[:-1].count(0) == len(model.period) - 1}
+        asked = {len(model.period) - 1 for model in models.of if model.is_rigid}
         return cls(
             kind=models.kind,
             work=worth.work.astype(np.float64) / worth.unit,

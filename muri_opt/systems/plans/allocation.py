@@ -33,13 +33,22 @@ class PlanAllocation:
         self.options = options
         self.free = FreeNodes(round_, options)
         self.placements: dict[int, PlanPlacement] = {}
-        self.on_node: list[set[int]] = [set() for _ in round_.cluster.nodes]
+        self._on_node: list[set[int]] | None = None
         self._at_home = options.same_at_home
 
     @property
     def best_first(self) -> list[list[int]]:
         """The options of each job, worth most first; equal ones without a restart first, then the smallest."""
         return self.options.best_first
+
+    @property
+    def on_node(self) -> list[set[int]]:
+        """The jobs that have a part on each node; few policies ask for them."""
+        if self._on_node is None:
+            self._on_node = [set() for _ in self.free.gpus]
+            for job, placement in self.placements.items():
+                self._put_on_nodes(job, placement.nodes)
+        return self._on_node
 
     @property
     def chosen(self) -> dict[int, Ints]:
@@ -50,23 +59,27 @@ class PlanAllocation:
         """Place a job that has no placement."""
         self.free.take(option, nodes)
         self.placements[job] = PlanPlacement(option, nodes)
-        for node in nodes.tolist():
-            self.on_node[node].add(job)
+        self._put_on_nodes(job, nodes)
 
     def take_all(self, chosen: Mapping[int, Ints]) -> None:
         """Place jobs by options on nodes where they have room together; none of them has a placement."""
         self.free.take_all(chosen)
         for job, (option, nodes) in zip(self.options.job[list(chosen)].tolist(), chosen.items(), strict=True):
             self.placements[job] = PlanPlacement(option, nodes)
+            self._put_on_nodes(job, nodes)
+
+    def _put_on_nodes(self, job: int, nodes: Ints) -> None:
+        if self._on_node is not None:
             for node in nodes.tolist():
-                self.on_node[node].add(job)
+                self._on_node[node].add(job)
 
     def leave(self, job: int) -> None:
         """Take its placement from a job."""
         placement = self.placements.pop(job)
         self.free.give(placement.option, placement.nodes)
-        for node in placement.nodes.tolist():
-            self.on_node[node].discard(job)
+        if self._on_node is not None:
+            for node in placement.nodes.tolist():
+                self._on_node[node].discard(job)
 
     def open_room(self, option: int) -> Ints:
         """Return the nodes with room for a part of an option."""
@@ -197,8 +210,9 @@ class PlanAllocation:
 
 def arrivals(round_: Round) -> list[int]:
     """Return the jobs in the order of their priority, then of their submission, then of the round."""
-    jobs = round_.jobs
-    return sorted(range(len(jobs)), key=lambda job: (-jobs[job].priority, jobs[job].submitted or 0.0))
+    submitted = np.array([job.submitted or 0.0 for job in round_.jobs], dtype=np.float64)
+    order: list[int] = np.lexsort((submitted, -round_.priorities)).tolist()
+    return order
 
 
 def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
@@ -207,11 +221,12 @@ def guaranteed_first(options: PlanOptions, jobs: Sequence[int]) -> list[int]:
     return sorted(jobs, key=lambda job: (level[job], not promised[job]))
 
 
-def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, list[int]]]:
+def densest_first(round_: Round, options: PlanOptions, placed: Iterable[int] = ()) -> Iterator[tuple[int, list[int]]]:
     """Yield jobs with their options, of both those first that are worth most for what they take of the cluster.
 
     That is the largest part of its GPUs, CPUs and memory. So jobs start where it is late: those of a larger priority
-    before all others, and then those with a guarantee. Options worth nothing are left out.
+    before all others, and then those with a guarantee. Options worth nothing, and jobs that are ``placed``, are left
+    out.
     """
     amounts, part = round_.amounts, np.full(len(options), _LEAST_PART)
     for taken, has in zip(options.totals, (amounts.G, amounts.C, amounts.M), strict=True):
@@ -220,10 +235,13 @@ def densest_first(round_: Round, options: PlanOptions) -> Iterator[tuple[int, li
     each, able = options.e / part, np.flatnonzero(np.diff(options.first))
     most = np.zeros(len(round_.jobs))
     most[able] = np.maximum.reduceat(each, options.first[able]) if len(able) else 0.0
+    waits = np.ones(len(most), dtype=np.bool_)
+    waits[list(placed)] = False
     line = np.array(arrivals(round_), dtype=np.int64)
+    line = line[waits[line]]
     line = line[np.argsort(-most[line], kind="stable")]
-    order = np.lexsort((-each, options.job))
-    order = order[each[order] > 0]
+    some = np.flatnonzero(waits[options.job] & (each > 0))
+    order = some[np.lexsort((-each[some], options.job[some]))]
     ends = np.cumsum(np.bincount(options.job[order], minlength=len(most))).tolist()
     wanted: list[int] = order.tolist()
     for job in guaranteed_first(options, line.tolist()):

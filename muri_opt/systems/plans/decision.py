@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from muri_opt.rounds import Round
+from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
 from muri_opt.rounds.decision import Assignment, Decision, Waiting, WaitingReason
 from muri_opt.rounds.quantities import MILLI_PER_CPU, milli_cpus
@@ -28,7 +28,7 @@ def plan_decision(round_: Round, options: PlanOptions, chosen: Mapping[int, Ints
     """
     free = FreeNodes(round_, options)
     free.take_all(chosen)
-    running = {int(options.job[o]) for o in chosen}
+    running = set(options.job[list(chosen)].tolist())
     waits = [job for job in range(len(round_.jobs)) if job not in running]
     rules = PlanBindingRules(round_, options, free, plan_holders(round_, options, chosen if waits else {}))
     return Decision(
@@ -41,8 +41,9 @@ def assignments_of(round_: Round, options: PlanOptions, chosen: Mapping[int, Int
     """Return the options that run on their nodes as assignments, in the order of the options."""
     some = sorted(chosen)
     jobs, plans, gpus, milli = (column[some].tolist() for column in (options.job, options.plan, options.g, options.c))
+    ids = [node.id for node in round_.cluster.nodes]
     return tuple(
-        _assignment(round_, options, o, job, plan, each, cpus, chosen[o].tolist())
+        _assignment(options, ids, o, round_.jobs[job], plan, each, cpus, chosen[o].tolist())
         for o, job, plan, each, cpus in zip(some, jobs, plans, gpus, milli, strict=True)
     )
 
@@ -87,15 +88,14 @@ def _given(options: PlanOptions, option: int) -> list[tuple[int, int]]:
 
 
 def _assignment(
-    round_: Round, options: PlanOptions, o: int, place: int, plan: int, gpus: int, milli: int, nodes: list[int]
+    options: PlanOptions, ids: list[str], o: int, job: Job, plan: int, gpus: int, milli: int, nodes: list[int]
 ) -> Assignment:
-    """Return an option as an assignment: of the job at this place by this plan, each part with so much."""
-    job, names = round_.jobs[place], [round_.cluster.nodes[s].id for s in sorted(nodes)]
-    cpus = milli / MILLI_PER_CPU
+    """Return an option as an assignment: of this job by this plan, each part with so much; ``ids`` are of all nodes."""
+    names, cpus = [ids[s] for s in sorted(nodes)], milli / MILLI_PER_CPU
     gpus_on, cpus_on = dict.fromkeys(names, gpus), dict.fromkeys(names, cpus) if cpus else {}
     if o in options.larger:
         count, part = options.larger[o]
-        wide = [round_.cluster.nodes[s].id for s in nodes[:count]]
+        wide = [ids[s] for s in nodes[:count]]
         gpus_on |= dict.fromkeys(wide, part.gpus)
         cpus_on |= dict.fromkeys(wide, part.milli / MILLI_PER_CPU) if part.milli else {}
     return Assignment(jobs=(job.id,), plan=(job.plans or ())[plan].name, gpus=gpus_on, cpus=cpus_on)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -231,7 +231,7 @@ class PlanOptions:
             at_home=found.home,
             throughput=table.throughput[at],
             hosts=table.places.hosts,
-            homes=tuple(_held(round_, round_.jobs[j]) for j in job[found.home].tolist()),
+            homes=_all_held(round_, job[found.home].tolist()),
             first=np.searchsorted(job, np.arange(len(round_.jobs) + 1)),
             jobs=ReadOnDemand(round_, rules),
             larger={},
@@ -311,6 +311,14 @@ def _held(round_: Round, job: Job, *, most_first: bool = False) -> Ints:
     there = job.placement or {}
     order = sorted(there, key=there.__getitem__, reverse=True) if most_first else there
     return np.array([round_.cluster.node_index[node] for node in order], dtype=np.int64)
+
+
+def _all_held(round_: Round, jobs: Sequence[int]) -> tuple[Ints, ...]:
+    """Return the same of many jobs, as parts of one array."""
+    index, there = round_.cluster.node_index, [round_.jobs[job].placement or {} for job in jobs]
+    nodes = np.array([index[node] for held in there for node in held], dtype=np.int64)
+    ends = accumulate(map(len, there), initial=0)
+    return tuple(nodes[begin:end] for begin, end in pairwise(ends))
 
 
 @recalled

@@ -96,6 +96,8 @@ class PlanBindingRules:
         self._asks: list[int] = round_.amounts.g.tolist()
         self._tenant: list[int] = round_.amounts.tenant.tolist()
         self._reached: dict[_Places, Bools] = {}
+        self._largest: dict[tuple[str, bytes], list[tuple[str, int]]] = {}
+        self._short: dict[tuple[_Places, int], str] = {}
 
     def of(self, job: int) -> PlanBinding:
         """Return what binds for a job that waits."""
@@ -183,7 +185,9 @@ class PlanBindingRules:
         usable = f"{now} of {self._total} are free" if self._sets is None else f"{now} that it could use are free"
         words = f"its smallest plan takes {gpus_text(fewest)}{f' on {parts} nodes' if parts > 1 else ''}; {usable}"
         if fewest > now:
-            words += holders_text(self._holders, np.flatnonzero(reach), fewest - now)
+            if (wants.places, fewest) not in self._short:
+                self._short[wants.places, fewest] = holders_text(self._holders, np.flatnonzero(reach), fewest - now)
+            words += self._short[wants.places, fewest]
             remedy = f"free {fewest - now} more GPU{'s' * (fewest - now != 1)}"
             remedy += " where it may be" * (self._sets is not None)
             lacking = self._lacking(size, here, gpus=False)
@@ -204,13 +208,17 @@ class PlanBindingRules:
             lacking = here & (has < need)
             count = int(np.count_nonzero(here & ~lacking))
             if count < size[0]:
-                most = [f"{job!r} holds {amount / unit:g} {name}" for job, amount in self._most(held, lacking)]
+                most = [f"{job!r} holds {amount / unit:g} {name}" for job, amount in self._most(name, held, lacking)]
                 enough = f"{count} node{'s have' if count != 1 else ' has'} {need / unit:g} {name} free"
                 words.append(enough + (f" ({', '.join(most)})" if most else ""))
         return words
 
-    def _most(self, held: Ints, nodes: Bools) -> list[tuple[str, int]]:
-        return self._holders.most(held, np.flatnonzero(nodes))
+    def _most(self, name: str, held: Ints, nodes: Bools) -> list[tuple[str, int]]:
+        """Return who holds most of a resource on some nodes; many jobs lack it on the same ones."""
+        key = name, nodes.tobytes()
+        if key not in self._largest:
+            self._largest[key] = self._holders.most(held, np.flatnonzero(nodes))
+        return self._largest[key]
 
     def _reach(self, places: _Places) -> Bools:
         """Return the nodes of places: kinds of them, or homes of running jobs."""

@@ -117,7 +117,8 @@ class PlanRowReader:
     def rows(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has parts of two sizes, or two contradict each other."""
         self._known.expect(len(jobs))
-        found = [self._known.get(job.plans, (job.gpus, job.cpus, job.memory_gib)) for job in jobs]
+        besides = ((job.gpus, job.cpus, job.memory_gib) for job in jobs)
+        found = self._known.get_all([job.plans for job in jobs], besides)
         places = [place for place, rows in enumerate(found) if rows is None]
         if places:
             new = self._read([jobs[place] for place in places])

@@ -119,7 +119,9 @@ def _fits(amounts: Amounts, hosts: Bools, kind: Ints, part: tuple[Ints, Ints, In
     """Return whether the nodes of its kind have room for all parts of each plan; equal ones are looked at once."""
     rows = np.stack([kind, *part, nodes])
     first, place = equal_rows(rows)
-    has, nodes_alike = np.unique(np.vstack([amounts.G, amounts.C, amounts.M, hosts]), axis=1, return_counts=True)
+    every = np.vstack([amounts.G, amounts.C, amounts.M, hosts])
+    some, look = equal_rows(every)
+    has, nodes_alike = every[:, some], np.bincount(look, minlength=len(some))
     able = [np.zeros(0, dtype=np.bool_)]
     different, step = rows[:, first], max(1, _CELLS // max(1, len(nodes_alike)))
     for begin in range(0, different.shape[1], step):

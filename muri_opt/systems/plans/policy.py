@@ -142,7 +142,7 @@ class PlanPolicy(Policy):
         options = PlanOptions.of(round_, self.plan_rules)
         beside = PlanAllocation(round_, options)
         beside.stay(arrivals(round_))
-        for job, wanted in densest_first(round_, options):
+        for job, wanted in densest_first(round_, options, beside.placements):
             beside.start(job, wanted)
         return plan_decision(round_, options, beside.chosen)
 

@@ -95,7 +95,7 @@ def _stepped(round_: Round, options: PlanOptions, allocation: HeldPlacements, un
             heappush(heap, after)
     if heap:
         allocation.stay(steps.queue)
-        for job, wanted in densest_first(round_, options):
+        for job, wanted in densest_first(round_, options, allocation.placements):
             allocation.start(job, wanted)
     return allocation.chosen
 

@@ -11,7 +11,7 @@ import numpy as np
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Round
 from muri_opt.rounds.amounts import Ints
-from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND, microseconds
+from muri_opt.rounds.quantities import MICROSECONDS_PER_SECOND
 from muri_opt.systems.plans.completion_scales import check_ranked, completion_scales
 from muri_opt.systems.plans.exact_floors import Floats, exact_floors
 from muri_opt.systems.plans.next_configurations import HUNDREDTHS, is_predictable, remaining_cost
@@ -54,8 +54,8 @@ class TableValues:
         self._job = table.job[at]
         self._speed = table.throughput[at]
         self._jobs = round_.jobs
-        restarts = [microseconds(job.restart_seconds or 0.0) if _holds(job) else 0 for job in round_.jobs]
-        self._restart: Ints = np.array(restarts, dtype=np.int64)
+        restarts = np.array([(job.restart_seconds or 0.0) if _holds(job) else 0.0 for job in round_.jobs])
+        self._restart: Ints = np.rint(restarts * MICROSECONDS_PER_SECOND).astype(np.int64)
 
     def under(self, rules: PlanRules) -> Ints:
         """Return the values under some rules; what has none is refused, without a word on the job."""
@@ -161,7 +161,8 @@ class TableValues:
         near = units * (steps[self._job] / self._speed + lost / MICROSECONDS_PER_SECOND)
         if (near > MOST).any():
             raise InputError("remaining_iterations", "too many", f"a cost of at most {MOST:,}")
-        near = np.where(near == 0, _HALF, near)
+        paused = units.astype(np.int64) * lost // MICROSECONDS_PER_SECOND
+        near = np.where(steps[self._job] == 0, paused + _HALF, near)
 
         def exact(place: int) -> int:
             job, plan = int(self._job[place]), self._table.plan(int(self._at[place]))

@@ -15,7 +15,7 @@ from muri_opt.rounds import Assignment, Decision, Job, Round
 from muri_opt.verify.afs.curve import curves_of
 from muri_opt.verify.afs.share_tables import Ints
 from muri_opt.verify.afs.value import Elastic
-from muri_opt.verify.amounts import NO_LIMIT, empty_rooms, need_of
+from muri_opt.verify.amounts import NO_LIMIT, empty_sizes, need_of
 
 _LARGEST = 1 << 52
 """Amounts are the same in floating point up to here."""
@@ -98,7 +98,7 @@ def shares_are_sound(round_: Round, elastic: Elastic, assignments: Sequence[Assi
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.array_equal(np.rint(lone.cpus * 1000), needs[0] * lone.gpus):
             return False
-    rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
+    rooms = empty_sizes(round_)
     for has, taken in zip(rooms.T, (lone.gpus, *(lone.gpus * need for need in needs)), strict=True):
         used = np.zeros(len(rooms), dtype=np.int64)
         np.add.at(used, lone.node, taken)

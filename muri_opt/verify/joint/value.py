@@ -144,7 +144,7 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     parts, behind = _behind(round_, service, rules)
     fixed = gpus * rules.kappa.denominator * parts
     found, unit = [], max(1, fixed)
-    every = [way if max(way, default=0) <= gpus else {k: t for k, t in way.items() if k <= gpus} for way, _ in ways]
+    every = [_within(way, gpus) for way, _ in ways]
     if rules.power is None:
         works = _least_work(every, fixed, [rules.kappa.numerator * count for count in behind])
     else:
@@ -182,6 +182,11 @@ def workers_of(round_: Round, rules: Joint) -> Workers:
     )
 
 
+def _within(way: Mapping[int, int], gpus: int) -> Mapping[int, int]:
+    """Return the ways with no more than so many GPUs: most often the very same."""
+    return way if not way or way_columns(way).most <= gpus else {k: time for k, time in way.items() if k <= gpus}
+
+
 def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[int]) -> list[int]:
     """Return for each job the least of (``fixed`` + its ``each`` for a GPU) times the time of an iteration, over GPUs.
 
@@ -190,7 +195,7 @@ def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[in
     able = [at for at, way in enumerate(ways) if way]
     if not able:
         return [0] * len(ways)
-    columns = [_columns(ways[at]) for at in able]
+    columns = [way_columns(ways[at]) for at in able]
     counts = [len(one.gpus) for one in columns]
     word = word_for((fixed + max(each) * max(one.most for one in columns)) * max(one.longest for one in columns))
     gpus: NDArray[Any] = np.concatenate([one.gpus for one in columns]).astype(word)
@@ -203,7 +208,7 @@ def _least_work(ways: Sequence[Mapping[int, int]], fixed: int, each: Sequence[in
     return found
 
 
-class _Columns(NamedTuple):
+class WayColumns(NamedTuple):
     """The GPUs of ways and the nanoseconds of an iteration with them, as arrays; the largest of each."""
 
     gpus: NDArray[Any]
@@ -212,16 +217,16 @@ class _Columns(NamedTuple):
     longest: int
 
 
-_COLUMNS: Final = KeptByObject[_Columns]()
+_COLUMNS: Final = KeptByObject[WayColumns]()
 
 
-def _columns(way: Mapping[int, int]) -> _Columns:
+def way_columns(way: Mapping[int, int]) -> WayColumns:
     """Return ways as arrays; those of a job are the same from round to round."""
     found = _COLUMNS.get(way, None)
     if found is None:
         most, longest = max(way), max(way.values())
         word = word_for(longest)
-        found = _Columns(np.array([*way], dtype=word), np.array([*way.values()], dtype=word), most, longest)
+        found = WayColumns(np.array([*way], dtype=word), np.array([*way.values()], dtype=word), most, longest)
         _COLUMNS.put(way, None, found)
     return found
 

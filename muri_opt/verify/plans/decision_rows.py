@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from muri_opt.rounds import Assignment, Decision, Round
+from muri_opt.rounds import Assignment, Decision, Job, Round
 from muri_opt.rounds.memoise import recalled
 from muri_opt.verify.plans.menu_columns import MenuColumns
 
@@ -46,11 +46,13 @@ def decision_rows(round_: Round, columns: MenuColumns, decision: Decision) -> De
     number = columns.words.number
     told: list[tuple[int, int, int, int, int]] = []
     at: list[int | None] = []
+    held: list[bool] = []
     for one in decision.assignments:
         each, position = _each(one), jobs.get(one.jobs[0]) if one.jobs else None
         if each is None or position is None:
             return None
         told.append((position, number(one.plan), len(one.gpus), *each))
+        held.append(_is_held(round_.jobs[position], one))
         at += map(nodes.get, one.gpus)
     if None in at:
         return None
@@ -68,7 +70,6 @@ def decision_rows(round_: Round, columns: MenuColumns, decision: Decision) -> De
     rows, mine = rows[outside[columns.kind[rows], mine] == 0], mine[outside[columns.kind[rows], mine] == 0]
     if not np.array_equal(mine, np.arange(len(job))):
         return None
-    held = [_is_held(round_, one) for one in decision.assignments]
     return DecisionRows(
         job=job, plan=rows, home=columns.stays[rows] & np.array(held, dtype=np.bool_), of=owner, node=node
     )
@@ -88,7 +89,6 @@ def _each(one: Assignment) -> tuple[int, int] | None:
     return (gpus[0], round(cpus[0] * 1000)) if same and 0 <= cpus[0] < 1e12 else None
 
 
-def _is_held(round_: Round, one: Assignment) -> bool:
+def _is_held(job: Job, one: Assignment) -> bool:
     """Return whether an assignment is on the nodes that its job holds."""
-    job = round_.jobs[round_.job_index[one.jobs[0]]]
     return job.state == "running" and job.placement is not None and job.placement.keys() == one.gpus.keys()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import add
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from muri_opt.rounds import LinearDuals, Round
 from muri_opt.rounds.memoise import recalled
-from muri_opt.verify.amounts import NO_LIMIT, empty_rooms
+from muri_opt.verify.amounts import NO_LIMIT, empty_rooms, empty_sizes
 from muri_opt.verify.dual_bound import PriceTable
 from muri_opt.verify.node_filling import Item, profit_of_nodes
 from muri_opt.verify.plans.menu_columns import MenuColumns
@@ -91,10 +92,10 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     if columns is None:
         return None
     units = [weight * prices.denominator for weight in menu.weights]
-    pays = [
-        once + (quota.get(job.tenant or "", 0) * job.gpus if job.guarantee is not None else 0)
-        for job, once in zip(round_.jobs, prices.of["once"], strict=True)
-    ]
+    pays = prices.of["once"]
+    if any(quota.values()):
+        shares = (quota.get(job.tenant or "", 0) * job.gpus * (job.guarantee is not None) for job in round_.jobs)
+        pays = list(map(add, pays, shares))
     gains = [bonus * unit - pay for bonus, unit, pay in zip(menu.bonus, units, pays, strict=True)]
     if max(map(int.bit_length, (*gains, *units)), default=0) > _BITS:
         return None
@@ -112,10 +113,11 @@ def _column_items(round_: Round, menu: PlanChoices, prices: PriceTable, quota: M
     among = _most_profitable(round_, columns, some, away)
     home: dict[int, list[Item]] = {}
     index, better = round_.cluster.node_index, np.flatnonzero(columns.stays[some] & (at_home > np.maximum(away, 0)))
-    for job, kind, piece, profit in zip(*_told(columns, some[better], at_home[better]), strict=True):
-        for node in (index[name] for name in round_.jobs[job].placement or ()):
-            if node in columns.spots[kind]:
-                home.setdefault(node, []).append(Item(job, Piece._make(piece), profit))
+    for spot, item in _told(columns, some[better], at_home[better]):
+        for name in round_.jobs[item.job].placement or ():
+            node = index[name]
+            if node in spot:
+                home.setdefault(node, []).append(item)
     return among, home
 
 
@@ -124,7 +126,7 @@ def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: In
 
     Of each job the one of the highest profit, of equal parts those of the first jobs.
     """
-    rooms = np.array([room.sizes for room in empty_rooms(round_)], dtype=np.int64).reshape(-1, 3)
+    rooms = empty_sizes(round_)
     smallest = columns.pieces[columns.open].min(axis=0, initial=NO_LIMIT)
     fit = [int(most) // int(least) for most, least in zip(rooms.max(axis=0, initial=0), smallest, strict=True) if least]
     good = np.flatnonzero(profit > 0)
@@ -136,18 +138,24 @@ def _most_profitable(round_: Round, columns: MenuColumns, some: Ints, profit: In
     rank = np.arange(len(order)) - np.searchsorted(group, group)
     good = good[order[rank < min(fit, default=len(order)) + 2]]
     among: dict[Spot, list[Item]] = {}
-    for job, kind, piece, most in zip(*_told(columns, some[good], profit[good]), strict=True):
-        among.setdefault(columns.spots[kind], []).append(Item(job, Piece._make(piece), most))
+    for spot, item in _told(columns, some[good], profit[good]):
+        among.setdefault(spot, []).append(item)
     return among
 
 
-def _told(columns: MenuColumns, places: Ints, profit: Ints) -> tuple[list[int], list[int], list[list[int]], list[int]]:
-    """Return the jobs, kinds and pieces of plans, and their profits, as plain numbers."""
-    told = columns.owner[places], columns.kind[places], columns.pieces[places], profit
-    job, kind, piece, profits = (column.tolist() for column in told)
-    return job, kind, piece, profits
+def _told(columns: MenuColumns, places: Ints, profit: Ints) -> Iterator[tuple[Spot, Item]]:
+    """Yield where the parts of plans may be, and what they are with their profits; plans of one look have the same."""
+    looks, at = np.unique(columns.look[places], return_inverse=True)
+    first = columns.looks[looks]
+    spots = [columns.spots[kind] for kind in columns.kind[first].tolist()]
+    pieces = [Piece._make(piece) for piece in columns.pieces[first].tolist()]
+    for job, look, most in zip(columns.owner[places].tolist(), at.tolist(), profit.tolist(), strict=True):
+        yield spots[look], Item(job, pieces[look], most)
 
 
 def _word(numbers: Sequence[int]) -> Ints:
     """Return whole numbers of any size as machine words, of which sums and products are right as far as they fit."""
-    return np.array([number & _MASK for number in numbers], dtype=np.uint64).view(np.int64)
+    try:
+        return np.array(numbers, dtype=np.int64)
+    except OverflowError:
+        return np.array([number & _MASK for number in numbers], dtype=np.uint64).view(np.int64)

@@ -33,7 +33,7 @@ from muri_opt.verify.plans.plan_rows import (
     PlanRows,
     reader,
 )
-from muri_opt.verify.plans.room_counts import alike, nodes_with_room_each
+from muri_opt.verify.plans.room_counts import alike, nodes_with_room
 from muri_opt.verify.plans.value import (
     Planned,
     check_ranked,
@@ -62,9 +62,9 @@ class MenuColumns:
     """Plan i is one of job ``owner[i]``; those of job j stand from ``begin[j]`` to ``begin[j + 1]``.
 
     ``pieces[i]`` is what each of its ``parts[i]`` parts takes, on nodes of ``spots[kind[i]]``, which are those s where
-    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``. ``name[i]`` is the number of its name,
-    as ``words`` tells. A job may run by it if ``open[i]``, and could then be on the nodes it holds if ``stays[i]``;
-    ``away[i]`` and ``home[i]`` are what that is worth.
+    ``hosts[kind[i], s]``; plans of equal pieces and kinds have one ``look[i]``, and ``looks`` are the first plans of
+    each. ``name[i]`` is the number of its name, as ``words`` tells. A job may run by it if ``open[i]``, and could then
+    be on the nodes it holds if ``stays[i]``; ``away[i]`` and ``home[i]`` are what that is worth.
     """
 
     jobs: Sequence[Job]
@@ -73,6 +73,7 @@ class MenuColumns:
     begin: Ints
     kind: Ints
     look: Ints
+    looks: Ints
     spots: Sequence[Spot]
     hosts: Bools
     name: Ints
@@ -125,7 +126,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
     for place, spot in enumerate(spots):
         hosts[place, list(spot)] = True
     first, look = alike(np.column_stack([kind, pieces]))
-    fits = nodes_with_room_each(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
+    fits = nodes_with_room(places.floor.free, hosts, kind[first], pieces[first])[look] >= parts
     speed = stacked.column("speed", np.zeros(0))
     promise = np.array([0.0 if job.guarantee is None else job.guarantee.throughput for job in jobs])
     open_ = fits & (speed >= promise[owner])
@@ -153,6 +154,7 @@ def _read(round_: Round, planned: Planned, places: Places) -> MenuColumns | None
         begin=begin,
         kind=kind,
         look=look,
+        looks=first,
         spots=spots,
         hosts=hosts,
         name=name,
@@ -218,8 +220,8 @@ class _Values:
         self._open, jobs, begin = open_, round_.jobs, stacked.begins
         runs = [job.state == "running" and bool(job.placement) for job in jobs]
         told = list(zip(jobs, runs, strict=True))
-        lost = [round((job.restart_seconds or 0.0) * _MILLION) if run else 0 for job, run in told]
-        self._lost = np.array(lost, dtype=np.float64)
+        lost = np.array([(job.restart_seconds or 0.0) if run else 0.0 for job, run in told], dtype=np.float64)
+        self._lost = np.rint(lost * _MILLION)
         self._parts: Floats = np.full(len(jobs), _MILLION, dtype=np.float64)
         if planned.counts_others or (planned.objective == "throughput" and planned.power is None):
             gate = planned.gate
@@ -257,7 +259,11 @@ class _Values:
                 whole = self._whole(np.where(estimate > 1.5 * _MOST, _MOST + 0.5, estimate), restart)
                 return np.where(self._open, np.clip(whole, 1, int(_MOST)), 0)
             if planned.counts_time:
-                estimate = self._units * (self._left() / speed + lost / _MILLION)
+                left = self._left()
+                estimate = self._units * (left / speed + lost / _MILLION)
+                if max(1, int(self._units.max(initial=0))) < _WORD // max(1, int(lost.max(initial=0))):
+                    paused = self._units.astype(np.int64) * lost.astype(np.int64) // _MILLION
+                    estimate = np.where(left == 0, paused + 0.5, estimate)
                 return -self._whole(np.where(estimate == 0, 0.5, estimate), restart)
             if planned.power is not None:
                 kept = self._kept[owner] if restart else np.ones(len(owner))

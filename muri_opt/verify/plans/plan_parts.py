@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from muri_opt.errors import InputError
 from muri_opt.rounds import Job, Plan, Round
-from muri_opt.verify.amounts import Need, empty_rooms, need_of
+from muri_opt.verify.amounts import Need, empty_sizes, need_of
 
 Ints = NDArray[np.int64]
 
@@ -59,9 +59,7 @@ class NodeAmounts:
     @classmethod
     def of(cls, round_: Round) -> NodeAmounts:
         """Return the empty cluster."""
-        rows = [room.sizes for room in empty_rooms(round_)]
-        types = [node.gpu_type for node in round_.cluster.nodes]
-        return cls(free=np.array(rows, dtype=np.int64).reshape(len(rows), 3), types=types)
+        return cls(free=empty_sizes(round_), types=[node.gpu_type for node in round_.cluster.nodes])
 
 
 def nodes_with_room(rows: Ints, piece: Piece) -> int:

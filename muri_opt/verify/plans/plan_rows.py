@@ -98,7 +98,8 @@ class PlanReader:
     def read(self, jobs: Sequence[Job]) -> list[PlanRows] | None:
         """Return the rows of each job; ``None`` where a plan has unequal parts, and an error where two are alike."""
         self._rows.expect(len(jobs))
-        found = [self._rows.get(job.plans, (job.gpus, job.cpus, job.memory_gib)) for job in jobs]
+        besides = ((job.gpus, job.cpus, job.memory_gib) for job in jobs)
+        found = self._rows.get_all([job.plans for job in jobs], besides)
         missing = [job for job, rows in zip(jobs, found, strict=True) if rows is None]
         if missing:
             new = self._new(missing)

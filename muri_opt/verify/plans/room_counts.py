@@ -1,4 +1,4 @@
-"""On how many nodes parts of plans find room, all of them at once: those alike are looked at once, and nodes, too."""
+"""On how many nodes parts of plans find room, all of them at once: nodes alike are looked at once."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ def nodes_with_room(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
     >>> nodes_with_room(free, hosts, np.array([0, 0, 0]), np.array([[1, 4, 0], [3, 4, 0], [1, 9, 0]])).tolist()
     [2, 1, 0]
     """
-    first, look = alike(np.column_stack([kind, pieces]))
-    return nodes_with_room_each(free, hosts, kind[first], pieces[first])[look]
-
-
-def nodes_with_room_each(free: Ints, hosts: Bools, kind: Ints, pieces: Ints) -> Ints:
-    """Return the same of pieces that all differ."""
     nodes, place = alike(np.column_stack([free, hosts.T]))
     many = np.bincount(place, minlength=len(nodes))
     rooms, open_ = free[nodes], hosts[:, nodes]

@@ -96,7 +96,9 @@ def _reasons(
 
 def _with_room(columns: MenuColumns, some: Ints, free: Ints) -> Bools:
     """Return which of some plans have room for all their parts now."""
-    room: Bools = nodes_with_room(free, columns.hosts, columns.kind[some], columns.pieces[some]) >= columns.parts[some]
+    looks = columns.looks
+    count = nodes_with_room(free, columns.hosts, columns.kind[looks], columns.pieces[looks])
+    room: Bools = count[columns.look[some]] >= columns.parts[some]
     return room
 
 

@@ -107,8 +107,8 @@ def one_value(
     restart: bool,
 ) -> int:
     """Return what one of the allowed plans of a job is worth, with a restart or without."""
-    if planned.counts_alone:
-        allowed = [plan]
+    if planned.power is None:
+        allowed = [plan]  # the others count only against the slowest of them
     values = plan_values(round_, round_.jobs[job], planned, fitting, allowed)
     place = next(place for place, one in enumerate(allowed) if one is plan)
     return values[place][0 if restart else 1]
