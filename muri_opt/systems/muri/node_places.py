@@ -54,13 +54,14 @@ class NodePlaces(Leftover):
     def __init__(self, round_: Round) -> None:
         super().__init__(round_)
         self._c, self._m = _needs_of_jobs(self.amounts)
+        self._of_groups = _needs_of_groups(self.amounts)
         self._largest = int(self.amounts.G.max(initial=0))
         self._free = tuple(memoryview(has) for has in self.left)
         """What is left, one number at a time: an array takes three times as long to read or change one."""
         self._from: dict[tuple[int, int, int], int] = {}
         """By what is needed, the first node that may have it: while groups are only added, those before do not."""
-        self._with: dict[int, int] = {}
-        """By GPUs, the first node that has so many for some job."""
+        self._next: dict[int, list[int]] = {}
+        """By GPUs, for each node a later one with none between that has so many for some job; itself if it may."""
         self._short: dict[int, list[tuple[int, int]]] = {}
         """By GPUs, the least CPUs and memory that no node has with so many: who needs more need not be looked for."""
         self._least = int(self.amounts.c.min(initial=UNLIMITED)), int(self.amounts.m.min(initial=UNLIMITED))
@@ -78,7 +79,11 @@ class NodePlaces(Leftover):
         """Return the milli-CPUs and MiB that jobs need on each GPU they share."""
         if len(jobs) == 1:  # written out, as it is asked for every group and node
             return self._c[jobs[0]], self._m[jobs[0]]
-        return sum([self._c[job] for job in jobs]), sum([self._m[job] for job in jobs])
+        group = tuple(jobs)
+        found = self._of_groups.get(group)
+        if found is None:
+            found = self._of_groups[group] = sum([self._c[job] for job in group]), sum([self._m[job] for job in group])
+        return found
 
     def first(self, gpus: int, jobs: Sequence[int], spared: Ints | None = None) -> Places | None:
         """Return where first fit puts jobs that share so many GPUs, besides those ``spared`` of each node."""
@@ -109,12 +114,12 @@ class NodePlaces(Leftover):
         """Return the first node that has so many GPUs with CPUs and memory."""
         key, nodes = (gpus, cpus, memory), len(self._free[0])
         start = self._from.get(key)
-        if start == nodes:
-            return None
         if start is None:
-            start = nodes if self._is_short(gpus, cpus, memory) else self._first_with(gpus)
-        node = self._from_node(start, gpus, cpus, memory)
-        self._from[key] = node
+            start = nodes if self._is_short(gpus, cpus, memory) else 0
+        if start == nodes:
+            self._from[key] = nodes
+            return None
+        node = self._from[key] = self._from_node(start, gpus, cpus, memory)
         if node < nodes:
             return node
         self._note_short(gpus, cpus, memory)
@@ -133,26 +138,33 @@ class NodePlaces(Leftover):
     def _from_node(self, start: int, gpus: int, cpus: int, memory: int) -> int:
         """Return the first node from one on that has so many GPUs with CPUs and memory, or how many nodes there are.
 
-        It is mostly near: a few nodes are looked at one by one, and then all others at once.
+        Nodes that have not so many for any job are passed over ever after. Of the others a few are looked at one by
+        one, as the first is mostly near, and then all that follow at once.
         """
         free_gpus, free_cpus, free_memory = self._free
         needs_cpus, needs_memory, nodes = gpus * cpus, gpus * memory, len(free_gpus)
-        for node in range(start, min(start + _NEAR, nodes)):
-            if free_gpus[node] >= gpus and free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
-                return node
-        start += _NEAR
-        if start >= nodes:
-            return nodes
-        able = self._able(gpus, cpus, memory, self.gpus, start)
-        ahead = int(able.argmax())
-        return start + ahead if able[ahead] else nodes
-
-    def _first_with(self, gpus: int) -> int:
-        """Return the first node that has so many GPUs for the job that needs least, or how many nodes there are."""
-        node = self._with.get(gpus, 0)
-        if node < len(self.gpus) and not self._has(node, gpus, *self._least):
-            node = self._with[gpus] = self._from_node(node + 1, gpus, *self._least)
-        return node
+        least_cpus, least_memory = gpus * self._least[0], gpus * self._least[1]
+        following = self._next.get(gpus)
+        if following is None:
+            following = self._next[gpus] = [*range(nodes + 1)]
+        node, last = start, start
+        for _ in range(_NEAR):
+            while following[node] != node:
+                node = following[node]
+            following[last] = node
+            if node == nodes:
+                return nodes
+            if free_gpus[node] >= gpus:
+                if free_cpus[node] >= needs_cpus and free_memory[node] >= needs_memory:
+                    return node
+                gone = free_cpus[node] < least_cpus or free_memory[node] < least_memory
+            else:
+                gone = True
+            last = node if gone else node + 1
+            node += 1
+        able = self._able(gpus, cpus, memory, self.gpus, node)
+        ahead = int(able.argmax()) if len(able) else 0
+        return node + ahead if len(able) and able[ahead] else nodes
 
     def _has(self, node: int, gpus: int, cpus: int, memory: int) -> bool:
         """Return whether a node has so many free GPUs with CPUs and memory."""
@@ -252,7 +264,7 @@ class NodePlaces(Leftover):
         """Take GPUs, CPUs and memory of nodes so many times; -1 gives them back."""
         cpus, memory = self.needs(jobs)
         if times < 0:
-            for known in (self._from, self._with, self._short):
+            for known in (self._from, self._next, self._short):
                 known.clear()
         for node, gpus in places:
             self._take(node, times * gpus, times * gpus * cpus, times * gpus * memory)
@@ -268,6 +280,12 @@ class NodePlaces(Leftover):
 def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
     """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
     return amounts.c.tolist(), amounts.m.tolist()
+
+
+@recalled
+def _needs_of_groups(amounts: Amounts) -> dict[tuple[int, ...], tuple[int, int]]:  # noqa: ARG001 - one for each
+    """Return what groups of jobs were found to need with a GPU: a group is placed many times in a round."""
+    return {}
 
 
 @recalled
