@@ -6,7 +6,7 @@ needs there, and only that node is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from muri_opt.rounds import Round
 from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.memoise import recalled
+from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, first_fit
 from muri_opt.systems.capacity.free_capacity import summed
 from muri_opt.systems.capacity.shares import flat
@@ -110,6 +111,16 @@ class NodePlaces(Leftover):
         self._take(node, gpus, gpus * cpus, gpus * memory)
         return ((node, gpus),)
 
+    def place_each(self, groups: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Places]:
+        """Place groups one after another, each on the GPUs that its jobs ask for; return where those are that fit."""
+        asks, found = _asks_of_jobs(self.amounts), dict[tuple[int, ...], Places]()
+        for group in groups:
+            look_at_clock()
+            places = self.place(asks[group[0]], group)
+            if places is not None:
+                found[group] = places
+        return found
+
     def _first_node(self, gpus: int, cpus: int, memory: int) -> int | None:
         """Return the first node that has so many GPUs with CPUs and memory."""
         key, nodes = (gpus, cpus, memory), len(self._free[0])
@@ -149,8 +160,8 @@ class NodePlaces(Leftover):
             following = self._next[gpus] = [*range(nodes + 1)]
         node, last = start, start
         for _ in range(_NEAR):
-            while following[node] != node:
-                node = following[node]
+            while (later := following[node]) != node:
+                following[node] = node = following[later]
             following[last] = node
             if node == nodes:
                 return nodes
@@ -280,6 +291,12 @@ class NodePlaces(Leftover):
 def _needs_of_jobs(amounts: Amounts) -> tuple[list[int], list[int]]:
     """Return the milli-CPUs and the MiB that each job needs with a GPU, to be read one at a time."""
     return amounts.c.tolist(), amounts.m.tolist()
+
+
+@recalled
+def _asks_of_jobs(amounts: Amounts) -> list[int]:
+    """Return the GPUs that each job asks for, to be read one at a time."""
+    return [*amounts.g.tolist()]
 
 
 @recalled

@@ -58,14 +58,15 @@ class StillPlaces:
         asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
         comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
         line = [groups[place] for place in np.lexsort((np.array(first), -asks, comes)).tolist()]
-        before, best = set[Group](), Placed()
+        before, best, empty = set[Group](), Placed(), NodePlaces(self.round_)
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
             best = found if len(found) > len(best) else best
             if len(best) == len(line):
                 break
             known = len(before)
-            before.update(group for group in line if group not in found)
+            left_out = [group for group in line if group not in found and group not in before]
+            before.update(group for group in left_out if group in now or self.fit(empty, group) is not None)
             if len(before) == known:  # the same would come out again
                 break
         return best
@@ -144,7 +145,9 @@ class StillPlaces:
                     sparing[node] -= gpus
             line = line[len(first) :]
         spared_gpus = int(spared.sum())
-        for group in line:
+        for place, group in enumerate(line):
+            if not spared_gpus and self.spots is None:  # no group that is left has GPUs now
+                return found | left.place_each(line[place:])
             look_at_clock()
             own = now.get(group, ())
             for node, gpus in own:
@@ -162,8 +165,6 @@ class StillPlaces:
 
     def _given(self, left: NodePlaces, group: Group, spared: Ints | None) -> Places | None:
         """Give a group that is within its quota the GPUs that fit, and return them; ``None`` if there are none."""
-        if self.spots is None and spared is None:
-            return left.place(self.gpus(group), group)
         found = self.fit(left, group, spared)
         if found is not None:
             left.give(found, group)
