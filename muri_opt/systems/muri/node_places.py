@@ -18,7 +18,7 @@ from muri_opt.rounds.amounts import UNLIMITED, Amounts, Ints
 from muri_opt.rounds.memoise import recalled
 from muri_opt.rounds.stopping import look_at_clock
 from muri_opt.systems.capacity import Leftover, first_fit
-from muri_opt.systems.capacity.free_capacity import summed
+from muri_opt.systems.capacity.free_capacity import summed_each
 from muri_opt.systems.capacity.shares import flat
 
 _NEAR: Final = 32
@@ -235,18 +235,20 @@ class NodePlaces(Leftover):
     def give_if_free(self, places: Places, jobs: Sequence[int]) -> bool:
         """Give jobs these GPUs if the nodes have them; return whether they do."""
         if len(places) != 1:
-            free = self.has(places, jobs)
-            if free:
-                self.put(places, jobs, 1)
+            if not self.has(places, jobs):
+                return False
+            self.put(places, jobs, 1)
         else:  # written out, as it is asked for every group that runs
             ((node, gpus),) = places
+            free_gpus, free_cpus, free_memory = self._free
+            if free_gpus[node] < gpus:
+                return False
             cpus, memory = self.needs(jobs)
-            free = self._has(node, gpus, cpus, memory)
-            if free:
-                self._take(node, gpus, gpus * cpus, gpus * memory)
-        if free:
-            self.charge_jobs(jobs)
-        return free
+            if free_cpus[node] < gpus * cpus or free_memory[node] < gpus * memory:
+                return False
+            self._take(node, gpus, gpus * cpus, gpus * memory)
+        self.charge_jobs(jobs)
+        return True
 
     def charge_jobs(self, jobs: Sequence[int]) -> None:
         """Charge the quotas of the tenants of jobs."""
@@ -262,11 +264,15 @@ class NodePlaces(Leftover):
         if not self.no_quota:
             return False
         group, node, gpus = flat(places for places, _ in groups)
-        cpus, memory = (summed(need, [jobs for _, jobs in groups])[group] for need in (self.amounts.c, self.amounts.m))
-        free = [has.copy() for has in (self.gpus, self.cpus, self.memory)]
-        for has, takes in zip(free, (gpus, gpus * cpus, gpus * memory), strict=True):
-            np.subtract.at(has, node, takes)
-            if (has < 0).any():
+        free_gpus = self.gpus - np.bincount(node, gpus, minlength=len(self.gpus)).astype(np.int64)
+        if (free_gpus < 0).any():
+            return False
+        needs = summed_each((self.amounts.c, self.amounts.m), [jobs for _, jobs in groups])
+        free = [free_gpus]
+        for has, need in zip((self.cpus, self.memory), needs, strict=True):
+            free.append(has.copy())
+            np.subtract.at(free[-1], node, gpus * need[group])
+            if (free[-1] < 0).any():
                 return False
         self.gpus[:], self.cpus[:], self.memory[:] = free
         return True

@@ -29,7 +29,7 @@ from muri_opt.systems.muri.pair_weights import efficiencies
 from muri_opt.systems.muri.periods import Group
 from muri_opt.systems.muri.running_groups import running_groups
 from muri_opt.systems.muri.running_now import RunningNow
-from muri_opt.systems.muri.still_places import MANY, Placed, StillPlaces
+from muri_opt.systems.muri.still_places import MANY, Filled, Placed, StillPlaces
 
 MOST_NEW: Final = 1_000
 """New jobs that are joined to groups one after another; more of them are in the groups that are published."""
@@ -102,8 +102,8 @@ class Still:
             groups = self._joined(self.worth, [*running], self.round_.cluster.total_gpus, FEW_UNIONS)
         if groups is None:
             groups = [*running, *((job,) for job in self._others([*running]))]
-        placed = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
-        return self._with_others(now, runs, placed)
+        filled = self.places.placed(groups, {frozenset(group): places for group, places in running.items()}, tries=1)
+        return self._with_others(now, runs, filled)
 
     def unchanged(self) -> Placed:
         """Return the groups that run as they are, and whoever fits beside them alone."""
@@ -134,12 +134,12 @@ class Still:
             kept = [frozenset(group) in stays for group in groups]
             if best is not None and sum(worth.of_groups(groups, kept)) <= best[0][0]:
                 continue  # but for jobs that may stay besides, it cannot be worth more wherever it is placed
-            placed = self.places.placed(groups, stays)
-            if len(placed) < len(groups) and groups == [*self.published]:
-                placed = self.published
-            elif len(placed) < len(groups) <= MANY:
+            filled = self.places.placed(groups, stays)
+            if len(filled.placed) < len(groups) and groups == [*self.published]:
+                filled = Filled(self.published, self.places.left_by(self.published))
+            elif len(filled.placed) < len(groups) <= MANY:
                 continue  # of many groups a few may wait for room, where to make it costs more than they are worth
-            ended = self._with_others(now, runs, self.places.back(placed, stays))
+            ended = self._with_others(now, runs, self.places.back(filled, stays))
             value = self._value(now, worth, ended)
             if best is None or value > best[0]:
                 best = value, ended
@@ -268,16 +268,17 @@ class Still:
 
         return running_groups(self.round_, now, set(jobs), jobs, self.published, self.largest, efficiency)
 
-    def _with_others(self, now: RunningNow, runs: Sequence[int], placed: Placed) -> Placed:
+    def _with_others(self, now: RunningNow, runs: Sequence[int], filled: Filled) -> Placed:
         """Return the groups with those that run besides and can stay where they are, as nobody needs their GPUs.
 
         Of a group that cannot, single jobs may.
         """
+        placed, left = filled
         inside = {job for group in placed for job in group}
         others = [job for job in runs if job not in inside]
         if not others:
             return placed
-        left, running = self.places.left_by(placed), self._running(now, others)
+        running = self._running(now, others)
         stays = self.places.staying(left, running)
         alone: Placed = {(job,): where for group, where in running.items() if group not in stays for job in group}
         return placed | stays | self.places.staying(left, alone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,13 @@ def placed_in(round_: Round, decision: Decision) -> Placed:
     }
 
 
+class Filled(NamedTuple):
+    """Groups with their GPUs of nodes, and what they leave."""
+
+    placed: Placed
+    left: NodePlaces
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StillPlaces:
     """A round, and its jobs in the order of the queue."""
@@ -47,7 +54,7 @@ class StillPlaces:
     def __post_init__(self) -> None:
         object.__setattr__(self, "spots", group_spots(self.round_))
 
-    def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Placed:
+    def placed(self, groups: Sequence[Group], running: RunningPlaces, tries: int = TRIES) -> Filled:
         """Return GPUs of nodes for as many of the groups as find a place, where they run now if they can.
 
         Others are placed around them, large ones first. Those that find no place come before all others next time, at
@@ -58,25 +65,27 @@ class StillPlaces:
         asks = self.round_.amounts.g[np.fromiter((group[0] for group in groups), dtype=np.int64, count=len(groups))]
         comes = np.fromiter((group not in now for group in groups), dtype=np.bool_, count=len(groups))
         line = [groups[place] for place in np.lexsort((np.array(first), -asks, comes)).tolist()]
-        before, best, empty = set[Group](), Placed(), NodePlaces(self.round_)
+        before, empty = set[Group](), NodePlaces(self.round_)
+        best = Filled({}, empty)
         for _ in range(tries if len(line) <= MANY else min(2, tries)):
             found = self._filled(sorted(line, key=lambda group: group not in before), now)
-            best = found if len(found) > len(best) else best
-            if len(best) == len(line):
+            best = found if len(found.placed) > len(best.placed) else best
+            if len(best.placed) == len(line):
                 break
             known = len(before)
-            left_out = [group for group in line if group not in found and group not in before]
+            left_out = [group for group in line if group not in found.placed and group not in before]
             before.update(group for group in left_out if group in now or self.fit(empty, group) is not None)
             if len(before) == known:  # the same would come out again
                 break
         return best
 
-    def back(self, placed: Placed, running: RunningPlaces) -> Placed:
+    def back(self, filled: Filled, running: RunningPlaces) -> Filled:
         """Return the groups, those that run and were moved back where they are, as long as that is free."""
+        placed, left = filled
         away = [group for group, where in placed.items() if running.get(frozenset(group), where) != where]
         if not away:
-            return placed
-        found, left = dict(placed), self.left_by(placed)
+            return filled
+        found = dict(placed)
         while away:
             still = list[Group]()
             for group in away:
@@ -88,7 +97,7 @@ class StillPlaces:
             if len(still) == len(away):
                 break
             away = still
-        return found
+        return Filled(found, left)
 
     def staying(self, left: NodePlaces, groups: Mapping[Group, Places]) -> Placed:
         """Return the groups that can stay where they are beside what is placed, and take their GPUs."""
@@ -129,7 +138,7 @@ class StillPlaces:
         """Return the GPUs that a group asks for."""
         return self.round_.jobs[group[0]].gpus
 
-    def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Placed:
+    def _filled(self, line: Sequence[Group], now: Mapping[Group, Places]) -> Filled:
         """Return the places of the groups that fit, tried in order; they spare the GPUs that those to come have now."""
         left, found = NodePlaces(self.round_), Placed()
         spared = np.zeros_like(left.gpus)
@@ -147,7 +156,7 @@ class StillPlaces:
         spared_gpus = int(spared.sum())
         for place, group in enumerate(line):
             if not spared_gpus and self.spots is None:  # no group that is left has GPUs now
-                return found | left.place_each(line[place:])
+                return Filled(found | left.place_each(line[place:]), left)
             look_at_clock()
             own = now.get(group, ())
             for node, gpus in own:
@@ -161,7 +170,7 @@ class StillPlaces:
             given = self._given(left, group, spared if spared_gpus else None)
             if given is not None:
                 found[group] = given
-        return found
+        return Filled(found, left)
 
     def _given(self, left: NodePlaces, group: Group, spared: Ints | None) -> Places | None:
         """Give a group that is within its quota the GPUs that fit, and return them; ``None`` if there are none."""
